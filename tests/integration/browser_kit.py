@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-__all__ = ["HOSTILE", "browser", "grave_faults"]
+__all__ = ["HOSTILE", "axe_faults", "browser"]
 
 HOSTILE = (
     "<script>window.acted = 1</script><img src=x onerror='window.acted = 2'>\"' onmouseover='window.acted = 3' "
@@ -40,11 +40,10 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-def grave_faults(page: Page, *rules: str) -> list[tuple[str, str, str]]:
-    """Return what axe calls serious or critical on a page, by all its rules or some: rule, impact, first place."""
+def axe_faults(page: Page, *rules: str) -> list[tuple[str, str, str]]:
+    """Return what axe finds on a page, by all its rules or some: rule, impact, first place."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8"))
     found = page.evaluate("rules => axe.run(rules.length ? { runOnly: rules } : {})", rules)
     assert len(found["passes"]) >= (len(rules) or 15)  # it did look
-    faults = [(fault["id"], fault["impact"], fault["nodes"][0]["html"]) for fault in found["violations"]]
-    return [fault for fault in faults if fault[1] in {"serious", "critical"}]
+    return [(fault["id"], fault["impact"], fault["nodes"][0]["html"]) for fault in found["violations"]]

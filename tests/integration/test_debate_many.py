@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import anyio
@@ -205,6 +206,36 @@ async def test_a_price_in_an_answer_is_no_formula() -> None:
     ax = result.plot()
     ax.figure.canvas.draw()
     assert ax.get_title() == r"collaborative: \$5 _or_ \$\frac{"
+
+
+async def test_a_line_of_a_plot_has_a_gap_where_a_turn_failed() -> None:
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    eve = [{"position": "Tea", "confidence": 0.6}, ValueError("gone"), {"position": "Tea", "confidence": 0.8}]
+    agents = scripted_agents({"ada": "Tea", "bo": "Tea", "eve": eve})
+    result = await rt.Roundtable(agents, storage="memory://").debate("Tea?", rounds=3)
+    lines = {line.get_label(): [*line.get_ydata()] for line in result.plot().get_lines()}
+    first, gap, last = lines["confidence of Eve"]
+    assert (first, math.isnan(gap), last) == (0.6, True, 0.8)
+    assert len(lines["confidence of Ada"]) == len(lines["agreement"]) == 3
+
+
+@pytest.mark.parametrize("agents", [2, 10])
+async def test_the_legend_of_a_plot_lies_beside_the_lines_and_within_the_figure(agents: int) -> None:
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    says = {f"an-agent-with-a-rather-long-name-for-a-legend-number-{number}": "Tea" for number in range(agents)}
+    ax = (await rt.Roundtable(scripted_agents(says), storage="memory://").debate("Tea?", rounds=2)).plot()
+    figure = ax.get_figure(root=True)
+    figure.canvas.draw()
+    legend, lines = ax.get_legend().get_window_extent(), ax.get_window_extent()
+    assert not legend.overlaps(lines)
+    assert not legend.overlaps(ax.xaxis.get_tightbbox())
+    assert lines.height > 200
+    assert min(legend.x0, legend.y0) >= 0
+    assert legend.x1 <= figure.bbox.x1
 
 
 @pytest.mark.parametrize(

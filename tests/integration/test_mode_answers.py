@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,16 +18,22 @@ from roundtable.types import AIConsensusResult, DebateContext, Seat, TurnSpec, V
 _VOTES = {"ada": ["For", "For"], "bo": ["Against", "For"], "cy": ["Against", "Against"]}
 
 
-def voters(votes: Mapping[str, Sequence[str | None]]) -> CountingModel:
-    """Speak for one's side, and vote before and after as is said here."""
+def voters(votes: Mapping[str, Sequence[str | None]], *, differ: bool = False) -> CountingModel:
+    """Speak for one's side, and vote before and after as is said here.
+
+    Args:
+        votes: The two votes of each agent.
+        differ: Whether each speech is known to differ from all others.
+    """
     taken: dict[str, int] = {}
+    speeches = itertools.count(1)
 
     def answer(request: Any) -> Any:
         who = request.metadata["agent"]
         if '"choice": the option you vote for' in request.messages[-1].content:
             taken[who] = taken.get(who, -1) + 1
             return {"choice": votes[who][taken[who]], "reasoning": f"{who} was moved."}
-        return f"Speech of {who}"
+        return f"{next(speeches)} cup" if differ else f"Speech of {who}"
 
     return CountingModel(answer)
 
@@ -54,6 +61,31 @@ async def test_what_oxford_reports_beside_its_answer_are_votes_too() -> None:
     assert "**Outside the largest camp:** Cy: Against" in text
     assert text.partition("## Minority report")[2].split("##")[0].strip() == "- **Cy:** Against"
     assert "cy was moved" in page
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+async def test_what_changed_in_oxford_is_compared_by_votes_not_by_speeches(rounds: int) -> None:
+    model = voters({**_VOTES, "dee": ["For", None]}, differ=True)
+    result = await table_of(model, "ada", "bo", "cy", "dee").debate("Tea?", mode="oxford", rounds=rounds)
+    health = result.health
+    assert health is not None
+    assert (health.compared_by, health.unclear_moves) == ("vote", 0)
+    assert health.flip_rate == pytest.approx(1 / 3)  # Bo changed it, Ada and Cy did not, and Dee abstains in the end
+    assert "Movement: 33% of votes changed between the first vote and the last" in result.to_text()
+    assert all(score.outvoted == 0 for score in health.sycophancy)  # votes are private
+
+
+async def test_an_oxford_debate_without_its_last_vote_has_no_movement() -> None:
+    table = table_of(voters(_VOTES, differ=True))
+    async with table:
+        handle = await table.start("Tea?", mode="oxford", rounds=3, step=True)
+        await handle.result()
+        await (await table.start_resume(handle.session_id, step=True)).result()
+        result = await table.session(handle.session_id)
+    assert [held.complete for held in result.rounds] == [True, True]
+    assert result.health is not None
+    assert (result.health.compared_by, result.health.flip_rate, result.health.unclear_moves) == ("vote", None, 0)
+    assert "Movement" not in result.to_text()
 
 
 async def test_who_casts_no_vote_in_oxford_is_no_dissenter() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from typing import Any
@@ -402,9 +403,9 @@ async def test_a_form_of_a_table_where_nobody_can_debate_says_so() -> None:
 @pytest.mark.parametrize(
     ("filled", "told"),
     [
-        ({"topic": " ", "rounds": "1"}, "topic"),
-        ({"topic": "Tea?", "rounds": "0"}, "rounds"),
-        ({"topic": "Tea?", "rounds": "99"}, "rounds"),
+        ({"topic": " ", "rounds": "1"}, "Question"),
+        ({"topic": "Tea?", "rounds": "0"}, "Rounds"),
+        ({"topic": "Tea?", "rounds": "99"}, "Rounds"),
         ({"topic": "Tea?", "rounds": "2", "mode": "none"}, "none"),
     ],
 )
@@ -515,10 +516,16 @@ async def test_figures_are_for_who_runs_the_server() -> None:
         await root.get("/start")
         await root.post("/start", csrf=root.csrf, topic="Tea or coffee?", rounds="1")
         with anyio.fail_after(20):
-            while "1 of 1 runs" not in (await root.get("/admin?period=7d")).text:  # noqa: ASYNC110  (it tells nobody)
+            while "1 of 1 run that" not in (await root.get("/admin?period=7d")).text:  # noqa: ASYNC110  (it tells nobody)
                 await anyio.sleep(0.01)
         for shown in ("Runs completed: 1; broken: 0;", "Ada", "POST /start", "No tool was called."):
             assert shown in root.page
+        await root.get("/admin?period=7d")
+        assert len(re.findall("<(?:main|h1)[ >]", root.page)) == 2
+        names = re.findall('<(?:nav|div)[^>]* aria-label="([^"]+)"', root.page)
+        names += [re.sub("<.*?>", "", title) for title in re.findall('<h2 id="[a-z]+-title">(.*?)</h2>', root.page)]
+        assert len(names) > 8
+        assert len(names) == len(set(names))  # so that somebody who jumps between landmarks can tell them apart
         assert (await root.get("/admin?period=1y")).status_code == 400
 
 

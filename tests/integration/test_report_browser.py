@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from integration.browser_kit import HOSTILE, browser, grave_faults
+from integration.browser_kit import HOSTILE, axe_faults, browser
 from unit.report_kit import debate
 
 from roundtable.report.html import SECTIONS
@@ -47,7 +47,7 @@ def test_a_page_fits_the_screen_and_everybody_can_read_it(
     assert page.evaluate("document.documentElement.scrollWidth") == width
     for title in SECTIONS.values():
         assert page.get_by_role("heading", name=title, exact=True, level=2).is_visible()
-    assert grave_faults(page) == []
+    assert axe_faults(page) == []
     page.context.close()
 
 

@@ -144,6 +144,27 @@ async def test_reports_tell_votes_from_positions() -> None:
     assert "ranks:" not in positions
 
 
+_TIED = {"ada": "LPFT", "bo": "LPFT", "cy": "PFLT", "di": "FPLT"}
+"""Two of four put Lisbon first; head to head, it ties with Porto."""
+
+
+async def test_a_tied_vote_has_no_minority_even_if_one_motion_is_first_most_often() -> None:
+    names = {name[0]: name for name in CITIES.values()}
+    result = await voted(
+        voting(lambda who, letters: {"same": [], "ranking": [letters[names[city]] for city in _TIED[who]]})
+    )
+    assert result.decision is not None
+    assert (result.decision.is_tie, set(result.decision.tied)) == (True, {"Lisbon", "Porto"})
+    report = result.minority_report
+    assert report is not None
+    assert (report.majority, report.supporters, report.dissents) == (None, (), ())
+    for shown in (result.to_text(), result.to_markdown(), result.to_html(), result._repr_html_()):
+        assert "largest camp" not in shown
+        assert "Voted otherwise" not in shown
+    assert "## Minority report" not in result.to_markdown()
+    assert "There is no decision to differ from" in result.to_html()
+
+
 async def test_the_summary_of_the_command_names_rule_and_voters() -> None:
     result = await voted(voting())
     shown = " ".join(str(line.text) for line in debate_lines(result, StorageLocation("memory://", None)))

@@ -116,6 +116,7 @@ views = st.builds(
     answer=st.none() | text,
     answer_reason=text,
     missing=st.lists(text, max_size=2).map(tuple),
+    failed=st.lists(text, max_size=2).map(tuple),
     rounds=st.lists(
         st.builds(
             RoundView,

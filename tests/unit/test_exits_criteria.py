@@ -135,7 +135,9 @@ def test_consensus_is_compared_exactly(level: float, threshold: float | str, end
 
 def test_consensus_is_in_words() -> None:
     result = ConsensusReached(0.9).check([chosen(1, "xx", level=0.95)])
-    assert result.details == "agreement is 95 % (basic), the threshold 90 %"
+    assert result.details == "agreement is 0.95 (basic), the threshold 0.90"
+    just_below = ConsensusReached(1).check([chosen(1, "xx", level=0.999999)])
+    assert just_below.details == "agreement is 0.9999 (basic), the threshold 1.00"
     assert ConsensusReached("2/3").check([chosen(1, "xx", level=0.5)]).figures["threshold"] == "2/3"
 
 
@@ -388,7 +390,7 @@ def test_no_progress_is_agreement_that_no_longer_rises() -> None:
     result = NoProgress().check(rounds)
     assert (result.should_exit, result.reason) == (True, "no_progress")
     assert result.figures == {"before": 0.5, "since": 0.5, "rounds": 2}
-    assert result.details == "best agreement was 0.5, and 0.5 in the last 2"
+    assert result.details == "best agreement was 0.50, and 0.50 in the last 2"
     assert NoProgress(rounds=1, gain=0.3).check(rounds[:2]).should_exit
     assert not NoProgress(rounds=1, gain="0.2").check(rounds[:2]).should_exit
     unmeasured = [*rounds[:3], chosen(4, "xy")]

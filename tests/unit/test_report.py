@@ -342,7 +342,7 @@ def test_the_chart_has_gaps_where_nothing_was_measured() -> None:
     assert drawn is not None
     assert drawn.text.count('<polyline class="agreement"') == 1
     assert drawn.text.count('<circle class="agreement"') == 3
-    assert "round 4: agreement 40%, mean confidence 50%" in drawn.text
+    assert "round 4: agreement 0.40, mean confidence 50%" in drawn.text
     assert trajectory(NOTHING) is None
 
 

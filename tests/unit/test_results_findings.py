@@ -134,9 +134,9 @@ def test_without_independent_answers_in_the_log_there_are_no_baselines() -> None
     assert baselines_of(result_of(), None) is None
 
 
-def test_two_camps_of_one_size_are_no_majority() -> None:
+def test_two_camps_of_one_size_have_neither_majority_nor_minority() -> None:
     report = minority_report(held(answer("ada"), answer("bo"), camps=2), by_choice=False)
-    assert (report.majority, report.supporters, len(report.dissents)) == (None, (), 2)
+    assert (report.majority, report.supporters, report.dissents) == (None, (), ())
 
 
 # ---------------------------------------------------------------- health
@@ -455,11 +455,12 @@ def at(request: Any) -> str:
     return f"{request.metadata['agent']}{request.metadata['round']}"
 
 
-async def test_a_tie_has_no_largest_camp_to_be_outside_of() -> None:
+async def test_a_tie_names_the_votes_and_no_minority() -> None:
     table = rt.Roundtable(scripted_agents({"ada": "Yes", "bo": "No"}), storage="memory://")
-    text = (await table.debate("?", rounds=1)).to_markdown()
-    assert "**No largest camp:** Ada: Yes; Bo: No" in text
-    assert "Outside the largest camp" not in text
+    text = (await table.debate("?", rounds=1, options=("Yes", "No"))).to_markdown()
+    assert "**Votes:** Ada for Yes; Bo for No" in text
+    assert "tie between Yes and No" in text
+    assert "largest camp" not in text
 
 
 async def test_who_gave_way_and_who_did_not_vote_are_told() -> None:

@@ -117,11 +117,11 @@ class MinorityReport(Value):
     """The camps at the end of a debate."""
 
     majority: str | None
-    """Position of the largest camp; `None` on a tie."""
+    """Position of the largest camp; `None` if camps or the decision tie, or if no camp leads for certain."""
     supporters: tuple[str, ...] = ()
     """Ids of the agents in it."""
     dissents: tuple[Dissent, ...] = ()
-    """Answers or votes outside it; empty when all agree."""
+    """Answers or votes outside it; empty when all agree, and without a largest camp."""
     not_compared: tuple[str, ...] = ()
     """Ids of the agents outside it whose answers may say the same: nobody told them apart."""
 
@@ -189,7 +189,8 @@ def minority_report(held: RoundRecord, *, by_choice: bool) -> MinorityReport:
     unknown = consensus.not_compared if consensus else ()
     is_open = consensus is not None and consensus.is_lead_open
     outside = {*unknown, *(consensus.abstained if consensus else ())}
-    leader = top[0] if len(top) == 1 and not is_open else None
+    is_tied = len(top) != 1 or (held.decision is not None and held.decision.is_tie)
+    leader = None if is_tied or is_open else top[0]
     is_inside = [key is not None and key == leader for key in keys]
     return MinorityReport(
         majority=None if leader is None else votes[keys.index(leader)].vote,
@@ -197,7 +198,7 @@ def minority_report(held: RoundRecord, *, by_choice: bool) -> MinorityReport:
         dissents=tuple(
             _dissent(vote)
             for vote, within in zip(votes, is_inside, strict=True)
-            if not within and not is_open and vote.agent_id not in outside
+            if leader is not None and not within and vote.agent_id not in outside
         ),
         not_compared=tuple(vote.agent_id for vote in votes) if is_open else unknown,
     )

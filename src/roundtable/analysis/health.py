@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
+from roundtable.modes.oxford import FIRST_VOTE, LAST_VOTE, votes_by_agent
 from roundtable.scoring import casefold
 from roundtable.scoring.camps import SameOrDifferent, answers_by_turn, compare_answers, find_round_camps, to_open_answer
 from roundtable.scoring.numbers import exact
@@ -85,12 +86,17 @@ def _one_side(responses: Sequence[AgentResponse]) -> str | None:
 
 _Place: TypeAlias = tuple[int, str]
 """Index of the round and id of the agent."""
+_Seen: TypeAlias = dict[str, tuple[SameOrDifferent | None, SameOrDifferent | None]]
+"""For each peer, how two answers of an agent relate to the peer's first."""
 _RISE: Final = 0.1
 _DISSENT: Final = re.compile(
     r"\b(?:however|but|although|though|whereas|disagree\w*|counter\w*|objection\w*|risk\w*|unless|on the other hand)\b"
     r"|그러나|하지만|반면|반대|다만",
     re.IGNORECASE,
 )
+
+
+_ComparedBy: TypeAlias = Literal["choice", "stance", "position", "vote"]
 
 
 class HealthFlag(Value):
@@ -118,9 +124,10 @@ class Sycophancy(Value):
 class DebateHealth(Value):
     """How positions changed in a debate; counts are exact, flags are hints."""
 
-    compared_by: Literal["choice", "stance", "position"]
+    compared_by: _ComparedBy
     """The part of an answer that was compared between rounds. `position` is its bottom line where there is one; what
-    the agents declared about each other's answers counts too, and a rewording alone is no change."""
+    the agents declared about each other's answers counts too, and a rewording alone is no change. `vote`: in a mode
+    with votes before and after the speeches, such as Oxford, the first vote is compared with the last instead."""
     flags: tuple[HealthFlag, ...] = ()
     """Signs found."""
     flip_rate: Share | None = None
@@ -171,12 +178,14 @@ def debate_health(rounds: Sequence[RoundRecord], agents: Sequence[AgentConfig]) 
     if not any(answers):
         return None
     responses = [response for by_agent in answers for response in by_agent.values()]
-    by: Literal["choice", "stance", "position"] = "position"
-    if all(response.choice for response in responses):
+    by: _ComparedBy = "position"
+    if any(turn.stage == FIRST_VOTE for record in rounds for turn in record.turns):
+        by = "vote"
+    elif all(response.choice for response in responses):
         by = "choice"
     elif _are_sides_assigned(rounds) and all(response.stance for response in responses):
         by = "stance"
-    moves = list(_moves(rounds, answers, by))
+    moves = list(_vote_moves(rounds) if by == "vote" else _moves(rounds, answers, by))
     facing = [move for move in moves if move.differing]
     return DebateHealth(
         compared_by=by,
@@ -202,7 +211,7 @@ def _share(verdicts: Sequence[SameOrDifferent | None], of: SameOrDifferent) -> f
 def _moves(
     rounds: Sequence[RoundRecord],
     answers: Sequence[Mapping[str, AgentResponse]],
-    by: Literal["choice", "stance", "position"],
+    by: _ComparedBy,
 ) -> Iterator[_Move]:
     known = answers_by_turn(turn for record in rounds for turn in record.turns)
     for number, (before, after) in enumerate(pairwise(answers), 1):
@@ -222,7 +231,24 @@ def _moves(
             yield _Move(agent, number, changed, seen, _majority(verdicts, peers))
 
 
-_Seen: TypeAlias = dict[str, tuple[SameOrDifferent | None, SameOrDifferent | None]]
+def _vote_moves(rounds: Sequence[RoundRecord]) -> Iterator[_Move]:
+    """Yield the first and the last vote of each agent that voted both times; votes are private, so none is outvoted."""
+    turns = [turn for record in rounds for turn in record.turns]
+    before, after = votes_by_agent(turns, FIRST_VOTE), votes_by_agent(turns, LAST_VOTE)
+    marks = {
+        agent: (casefold(first), casefold(last))
+        for agent, first in before.items()
+        if first is not None and (last := after.get(agent)) is not None
+    }
+    for agent, (first, last) in marks.items():
+        peers: _Seen = {
+            peer: (_relation(first, its), _relation(last, its)) for peer, (its, _) in marks.items() if peer != agent
+        }
+        yield _Move(agent, len(rounds) - 1, _relation(first, last), peers, frozenset())
+
+
+def _relation(one: str, other: str) -> SameOrDifferent:
+    return "same" if one == other else "different"
 
 
 def _deduced(changed: SameOrDifferent | None, seen: _Seen) -> tuple[SameOrDifferent | None, _Seen]:
@@ -257,15 +283,12 @@ def _majority(verdicts: Mapping[_Place, Mapping[_Place, SameOrDifferent]], peers
     return next((camp for camp in camps if len(camp) >= least), frozenset())
 
 
-def _mark(said: AgentResponse, by: Literal["choice", "stance"]) -> str:
+def _mark(said: AgentResponse, by: _ComparedBy) -> str:
     return casefold((said.choice if by == "choice" else said.stance) or "")
 
 
 def _verdicts_of_marks(marks: Mapping[_Place, str]) -> dict[_Place, dict[_Place, SameOrDifferent]]:
-    return {
-        one: {other: "same" if mark == its else "different" for other, its in marks.items()}
-        for one, mark in marks.items()
-    }
+    return {one: {other: _relation(mark, its) for other, its in marks.items()} for one, mark in marks.items()}
 
 
 def compare_known(

@@ -13,6 +13,7 @@ from roundtable.cli.summary import debate_lines, show_result, synthesis_lines
 from roundtable.errors import ConfigurationError, SessionBusy, SessionError, SessionNotFound
 from roundtable.scoring.words import counted
 from roundtable.types import RunningCalls, SessionFilter, SessionStatus
+from roundtable.types.debate import status_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,7 +151,7 @@ def _row(summary: SessionSummary, mode_width: int, topic_width: int) -> Line:
         short_id = line(summary.id[:SHORT_ID]).text
         problem = line(f"{summary.topic or summary.id}: {summary.error}").text
         return Line(f"{short_id:{SHORT_ID}}  {'damaged':9}  {rounds:>5}  {mode:{mode_width}}  {problem}", "red")
-    return Line(f"{summary.id[:SHORT_ID]}  {summary.status:9}  {rounds:>5}  {mode:{mode_width}}  {short}")
+    return Line(f"{summary.id[:SHORT_ID]}  {summary.status_in_words:9}  {rounds:>5}  {mode:{mode_width}}  {short}")
 
 
 async def show_session(
@@ -207,7 +208,8 @@ async def request_control(
     if screen.as_json:
         screen.data({"sessionId": session_id, "asked": action, "sessionStatus": result.session_status})
         return ExitCode.OK
-    message = f"Asked session {session_id} to {action}; it is {result.session_status} now."
+    reason = None if result.exit is None else result.exit.reason
+    message = f"Asked session {session_id} to {action}; it is {status_in_words(result.session_status, reason)} now."
     if action == "pause":
         message += f" Resume: {place.running('resume', session_id[:SHORT_ID])}"
     screen.show([line(message)])

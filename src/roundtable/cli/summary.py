@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Final
 from roundtable.cli.context import asked_lines
 from roundtable.cli.event_printer import Line, line, percent, round_lines
 from roundtable.cli.storage_location import SHORT_ID
-from roundtable.report import cost_in_words, pair_lines
-from roundtable.results.findings import answer_note, head_to_head, synthesis_parts
+from roundtable.report import choice_prefix, cost_in_words, pair_lines
+from roundtable.results.findings import (
+    answer_note,
+    head_to_head,
+    interim_mark,
+    is_stopped,
+    missing_agents,
+    synthesis_parts,
+)
 from roundtable.scoring.words import counted
 
 if TYPE_CHECKING:
@@ -96,6 +103,7 @@ def _answer(result: DebateResult) -> list[Line]:
             if result.answer_source == "vote":
                 why = f"By vote of the debaters, rule {result.decision.rule}: {result.decision.why}"
         lines = [line(f"Answer: {result.answer}", "bold green", hang=2)]
+        why = f"{interim_mark(result)}{why}"
         return [*lines, line(why, "green", indent=2, paragraph=True)] if why else lines
     fallback = [line(f"No answer: {result.answer_reason}", "bold yellow", paragraph=True, hang=2)]
     answered_rounds = [record for record in result.rounds if record.responses]
@@ -103,7 +111,7 @@ def _answer(result: DebateResult) -> list[Line]:
         return [*fallback, line("No position was given.", indent=2)]
     fallback.append(line(f"Positions in round {answered_rounds[-1].number}:"))
     for response in answered_rounds[-1].responses:
-        position = f"{response.choice}: {response.position}" if response.choice else response.position
+        position = f"{choice_prefix(response.choice, response.position)}{response.position}"
         fallback.append(line(f"{position} — {response.agent_name}{percent(response.confidence)}", indent=2, hang=2))
     return fallback
 
@@ -125,11 +133,14 @@ def synthesis_lines(result: DebateResult) -> list[Line]:
 
 def _failed_agents(result: DebateResult) -> list[Line]:
     lines: list[Line] = []
+    missing = missing_agents(result)
     for entry in result.roster.agents:
         if entry.failed:
             turns = counted(entry.failed + entry.answered, "turn")
-            text = f"Missing: {entry.agent_name} failed {entry.failed} of {turns}: {entry.errors[-1].message}"
-            lines.append(line(text, "bold red"))
+            text = f"{entry.agent_name} failed {entry.failed} of {turns}: {entry.errors[-1].message}"
+            is_missing = entry.agent_id in missing
+            label, style = ("Missing", "bold red") if is_missing else ("Failed turns", "bold yellow")
+            lines.append(line(f"{label}: {text}", style))
     return lines
 
 
@@ -145,7 +156,8 @@ def _figures(result: DebateResult) -> list[Line]:
     if result.exit is not None:
         lines.append(line(f"Ended: {result.exit.reason}, {result.exit.details}"))
     if result.status != "completed":
-        lines.append(line(f"Status: {result.status}, session {result.session_status}", "yellow"))
+        status = f"{result.status}, session {result.session_status}"
+        lines.append(line(f"Status: {'stopped' if is_stopped(result) else status}", "yellow"))
     calls = counted(usage.calls, "call")
     tokens = f"{usage.input_tokens} tokens in, {usage.output_tokens} out"
     return [*lines, line(f"Usage: {calls}, {tokens}, {cost_in_words(usage)}", "dim")]

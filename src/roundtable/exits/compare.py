@@ -17,7 +17,7 @@ from roundtable.scoring.camps import compare_answers, to_open_answer
 from roundtable.scoring.normalisation import casefold
 from roundtable.scoring.numbers import Number, exact, exact_or_none, share
 from roundtable.scoring.open_answers import is_abstention, open_key
-from roundtable.scoring.words import counted, listing
+from roundtable.scoring.words import counted, listing, share_text
 from roundtable.types import AgentResponse, AnyTurn, ExitResult, FailedTurn, JsonValue, Turn, TurnKey
 
 __all__ = [
@@ -326,7 +326,7 @@ class NoProgress(Exit):
         before, since = max(levels[: -self.rounds]), max(levels[-self.rounds :])
         rise = since - before
         figures: dict[str, JsonValue] = {"before": float(before), "since": float(since), "rounds": self.rounds}
-        details = f"best agreement was {float(before):.4g}, and {float(since):.4g} in the last {self.rounds}"
+        details = f"best agreement was {share_text(before)}, and {share_text(since)} in the last {self.rounds}"
         if rise > 0 and rise >= exact(self.gain):
             return not_ended(details, **figures)
         return ExitResult(should_exit=True, reason=self.kind, details=details, figures=figures)

@@ -22,7 +22,7 @@ from roundtable.exits.compare import (
 from roundtable.protocols import ExitCriterion, ExitRound
 from roundtable.scoring.normalisation import casefold
 from roundtable.scoring.numbers import Number, exact, share
-from roundtable.scoring.words import listing, percent
+from roundtable.scoring.words import listing, percent, share_text
 from roundtable.settings import Settings
 from roundtable.types import (
     AgentResponse,
@@ -106,8 +106,9 @@ class ConsensusReached(Exit):
             return not_ended("one answer agrees with nobody", **figures)
         if 2 * answered <= asked:
             return not_ended(f"only {answered} of {asked} agents gave an answer", **figures)
-        at_most = "" if consensus.is_measured else f" to {percent(exact(consensus.agreement_at_most))}"
-        details = f"agreement is {percent(level)}{at_most} ({consensus.method}), the threshold {percent(threshold)}"
+        at_most = "" if consensus.is_measured else f" to {share_text(exact(consensus.agreement_at_most))}"
+        measured = f"{share_text(level)}{at_most} ({consensus.method})"
+        details = f"agreement is {measured}, the threshold {share_text(threshold)}"
         if level < threshold:
             return not_ended(details, **figures)
         return ExitResult(should_exit=True, reason=self.kind, details=details, figures=figures)

@@ -25,6 +25,7 @@ from roundtable.types import (
     Value,
     VoteReport,
 )
+from roundtable.types.debate import ExitReason
 
 __all__ = [
     "AgentEntry",
@@ -220,6 +221,8 @@ class SessionEntry(Value):
     """When it was created."""
     updated_at: Timestamp
     """When it last changed."""
+    exit_reason: ExitReason | None = None
+    """Why its last run ended, such as `max_rounds` or `stopped`; omitted before that."""
     error: str | None = None
     """Why the entry cannot be read, if it is damaged."""
 

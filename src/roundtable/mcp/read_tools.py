@@ -109,6 +109,7 @@ def _entry(summary: SessionSummary) -> SessionEntry:
         response_count=summary.response_count,
         created_at=summary.created_at,
         updated_at=summary.updated_at,
+        exit_reason=summary.exit_reason,
         error=summary.error,
     )
 

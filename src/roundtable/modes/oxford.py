@@ -11,13 +11,14 @@ from roundtable.modes.shapes import Step, everything, flag, nothing, parallel, s
 from roundtable.types import BallotAnswer, Note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from roundtable.types import AnyTurn, DebateContext, Seat, TurnSpec, Visible
 
-__all__ = ["LAST_VOTE", "SIDES", "OxfordMode", "OxfordSwing", "oxford_swing"]
+__all__ = ["FIRST_VOTE", "LAST_VOTE", "SIDES", "OxfordMode", "OxfordSwing", "oxford_swing", "votes_by_agent"]
 
-_BEFORE: Final = "vote-before"
+FIRST_VOTE: Final = "vote-before"
+"""Stage of the vote before the first speech."""
 LAST_VOTE: Final = "vote-after"
 """Stage of the vote that decides."""
 SIDES: Final = ("For", "Against")
@@ -48,7 +49,7 @@ def oxford_swing(turns: Sequence[AnyTurn]) -> OxfordSwing:
         >>> oxford_swing([]).winners
         ()
     """
-    before, after = _votes(turns, _BEFORE), _votes(turns, LAST_VOTE)
+    before, after = votes_by_agent(turns, FIRST_VOTE), votes_by_agent(turns, LAST_VOTE)
     both = [agent_id for agent_id in before if agent_id in after]
     first, last = Counter(before[agent_id] for agent_id in both), Counter(after[agent_id] for agent_id in both)
     options = sorted({*first, *last} - {None}, key=str)
@@ -62,7 +63,13 @@ def oxford_swing(turns: Sequence[AnyTurn]) -> OxfordSwing:
     )
 
 
-def _votes(turns: Sequence[AnyTurn], stage: str) -> dict[str, str | None]:
+def votes_by_agent(turns: Iterable[AnyTurn], stage: str) -> dict[str, str | None]:
+    """Return what each agent voted for in a stage; `None` is an abstention, and who cast no vote is left out.
+
+    Args:
+        turns: The turns of the debate.
+        stage: `FIRST_VOTE` or `LAST_VOTE`.
+    """
     return {
         turn.agent_id: turn.answer.choice
         for turn in turns
@@ -101,7 +108,7 @@ class OxfordMode(RoleBasedModeStrategy):
         """Plan the first vote, the speeches, and in the last round the second vote."""
         steps = sequential(view, lambda seat, sees: self._speech(view, seat, sees)) + self.reask_steps(view)
         if view.current_round == 1:
-            steps = parallel(view, lambda seat, _: self._vote(view, seat), sees=nothing, name=_BEFORE) + steps
+            steps = parallel(view, lambda seat, _: self._vote(view, seat), sees=nothing, name=FIRST_VOTE) + steps
         if view.current_round == view.total_rounds:
             steps += parallel(view, lambda seat, sees: self._vote(view, seat, sees), sees=everything, name=LAST_VOTE)
         return steps

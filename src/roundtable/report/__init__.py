@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         RoundView,
         SourceView,
         SpeakerView,
+        choice_prefix,
         initials,
     )
 
@@ -40,6 +41,7 @@ __all__ = [
     "SourceView",
     "SpeakerView",
     "Words",
+    "choice_prefix",
     "cost_in_words",
     "csv_parts",
     "in_words",
@@ -63,7 +65,7 @@ _NAMES = {
     "sanitize": "plain",
     "style": "STYLE",
     "text": "Words cost_in_words in_words pair_lines to_text",
-    "view": "CostView OptionView PairTable Parts ReportView RoundView SourceView SpeakerView initials",
+    "view": "CostView OptionView PairTable Parts ReportView RoundView SourceView SpeakerView choice_prefix initials",
 }
 
 __getattr__: Callable[[str], object]

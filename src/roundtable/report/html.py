@@ -8,7 +8,7 @@ from roundtable._version import __version__
 from roundtable.report.html_builder import Html, inline, join, link, prose, tag
 from roundtable.report.sanitize import plain
 from roundtable.report.style import POLICY, STYLE
-from roundtable.report.view import answer_line, heading, initials, percent, short_name
+from roundtable.report.view import answer_line, choice_prefix, heading, initials, percent, short_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -36,6 +36,7 @@ def to_fragment(view: ReportView) -> str:
         "div",
         tag("h3", view.title),
         *(tag("p", tag("strong", "Missing"), f" {line}") for line in view.missing),
+        *(tag("p", tag("strong", "Failed turns"), f" {line}") for line in view.failed),
         tag("p", tag("strong", "Answer:"), f" {answer_line(view)}"),
         tag("table", *rows),
         *(() if view.pairs is None else _pairs(view.pairs)),
@@ -162,7 +163,7 @@ def _grid() -> Iterator[Html]:
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = round(_y(share), 1)
         yield tag("line", class_="grid", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y, y2=y)
-        yield tag("text", percent(share), x=_LEFT - 6, y=y + 4, text_anchor="end")
+        yield tag("text", f"{share:g}", x=_LEFT - 6, y=y + 4, text_anchor="end")
 
 
 def _labels(rounds: Sequence[RoundView], layout: _Layout) -> Iterator[Html]:
@@ -224,10 +225,10 @@ def _line(points: Sequence[_Point | None], kind: str, *, dots: bool) -> Iterator
 
 def _description(view: ReportView, rounds: Sequence[RoundView]) -> str:
     sentences = (
-        [f"before anyone heard anyone, agreement {percent(view.independent)}"] if view.independent is not None else []
+        [f"before anyone heard anyone, agreement {view.independent:.2f}"] if view.independent is not None else []
     )
     for round_view in (rounds[0], rounds[-1]) if len(rounds) > 1 else rounds:
-        level = percent(round_view.agreement) or round_view.shown_level or "not measured"
+        level = round_view.shown_level or "not measured"
         confidence = percent(mean_confidence(round_view)) or "not given"
         sentences.append(f"round {round_view.number}: agreement {level}, mean confidence {confidence}")
     return "; ".join(sentences)
@@ -336,6 +337,7 @@ def _header(view: ReportView) -> Html:
     links = (tag("li", tag("a", title, href=f"#{name}")) for name, title in _titles(view).items())
     notes = [f"This debate is {view.state}."] if view.state else []
     notes += [f"Missing: {line}" for line in view.missing]
+    notes += [f"Failed turns: {line}" for line in view.failed]
     return tag(
         "header",
         tag("p", "AI Roundtable", class_="brand"),
@@ -370,8 +372,7 @@ def _answer(view: ReportView) -> Iterator[Html]:
 
 
 def _position_of(speaker: SpeakerView) -> Html:
-    choice = f"{speaker.choice}: " if speaker.choice else None
-    return join((choice, inline(speaker.position)))
+    return join((choice_prefix(speaker.choice, speaker.position), inline(speaker.position)))
 
 
 def _figure(label: str, value: str, note: str) -> Html:
@@ -384,13 +385,15 @@ def _decision(view: ReportView) -> Iterator[Html]:
     yield tag("p", view.rule or "No decision rule was applied.", dir="auto")
     if view.options:
         yield tag("ul", *map(_option, view.options), class_="options")
+        if view.counted:
+            yield tag("p", f"The number and the bar of each option show {view.counted}.", class_="soft small")
     if view.pairs is not None:
         yield from _pairs(view.pairs)
 
 
 def _pairs(table: PairTable) -> Iterator[Html]:
     numbers = range(1, len(table.names) + 1)
-    headers = (tag("th", "Motion", scope="col"), *(_number_head(f"{number}") for number in numbers))
+    headers = (tag("th", "Option", scope="col"), *(_number_head(f"{number}") for number in numbers))
     rows = (
         tag(
             "tr",
@@ -406,8 +409,9 @@ def _pairs(table: PairTable) -> Iterator[Html]:
 def _option(option: OptionView) -> Html:
     name = tag("span", option.name, class_="chosen" if option.won else None, dir="auto")
     backers = tag("div", ", ".join(option.backers), class_="soft small") if option.backers else None
-    score = tag("span", option.score, class_="score")
-    return tag("li", tag("div", name, score, class_="line"), bar(option.share, won=option.won), backers)
+    score = tag("span", option.score, class_="score") if option.score else None
+    drawn = bar(option.share, won=option.won) if option.score else None
+    return tag("li", tag("div", name, score, class_="line"), drawn, backers)
 
 
 def _trajectory(view: ReportView) -> Iterator[Html]:

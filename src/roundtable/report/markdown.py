@@ -66,6 +66,7 @@ def markdown_parts(view: ReportView) -> Iterator[str]:
     """Render as Markdown, part by part; a long debate is never in memory as a whole."""
     lines = [f"# {_escape_text(view.title)}", ""]
     lines += [f"> **Missing** {_escape_text(line)}" for line in view.missing]
+    lines += [f"> **Failed turns** {_escape_text(line)}" for line in view.failed]
     lines += ["", f"**Answer:** {_escape_text(answer_line(view))}", ""]
     lines += [f"- **{_escape_text(label)}:** {_escape_text(value)}" for label, value in view.facts]
     yield "\n".join(lines) + "\n"

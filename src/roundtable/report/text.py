@@ -87,7 +87,7 @@ def to_text(view: ReportView, *, rounds: bool = True) -> str:
         rounds: Whether to include the rounds, and not only the outcome.
     """
     lines = [*_wrapped(view.title), ""]
-    lines += [line for missing in view.missing for line in _wrapped(f"! {missing}", hang=2)]
+    lines += [line for failure in (*view.missing, *view.failed) for line in _wrapped(f"! {failure}", hang=2)]
     for round_view in view.rounds if rounds else ():
         lines.append(heading(round_view))
         for speaker in round_view.speakers:

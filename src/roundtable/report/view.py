@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -17,6 +18,7 @@ __all__ = [
     "SourceView",
     "SpeakerView",
     "answer_line",
+    "choice_prefix",
     "heading",
     "initials",
     "percent",
@@ -92,7 +94,7 @@ class OptionView:
     name: str
     """The option."""
     score: str
-    """Its score, as shown."""
+    """Its score, as shown; empty if the rule counts nothing for an option."""
     share: float
     """Its score as a share of the largest, in [0, 1]."""
     won: bool
@@ -156,9 +158,11 @@ class ReportView:
     answer_reason: str | None
     """Why there is none."""
     missing: tuple[str, ...]
-    """Who failed, and why; shown before anything else."""
+    """Who gave no answer in the end, and why; shown before anything else."""
     rounds: tuple[RoundView, ...]
     """The rounds."""
+    failed: tuple[str, ...] = ()
+    """Who failed at times but answered in the end, and why; shown after `missing`."""
     state: str = ""
     """State of the debate in a word or two; empty if it was held to its end."""
     about: str = ""
@@ -173,8 +177,10 @@ class ReportView:
     """Decision rule and its outcome, in words."""
     options: tuple[OptionView, ...] = ()
     """What each option got, best first."""
+    counted: str = ""
+    """What the scores of the options are, in words."""
     pairs: PairTable | None = None
-    """Motions against each other, if there was a vote on motions by rankings."""
+    """Options against each other, if there was a vote on motions by rankings, or the rule compares pairs."""
     synthesis: Parts = ()
     """Heading and paragraphs of each part of the synthesis."""
     goal: Parts = ()
@@ -201,6 +207,18 @@ def percent(share: float | None) -> str:
 def answer_line(view: ReportView) -> str:
     """Return the answer, or why there is none."""
     return view.answer if view.answer is not None else f"none: {view.answer_reason}"
+
+
+def choice_prefix(choice: str | None, position: str) -> str:
+    """Return the option to show before a position; empty if the position begins with it.
+
+    Example:
+        >>> choice_prefix("Tabs", "They line up"), choice_prefix("Tabs", "tabs, always")
+        ('Tabs: ', '')
+    """
+    if not choice or re.match(rf"\W*{re.escape(plain(choice))}(?!\w)", plain(position), re.IGNORECASE):
+        return ""
+    return f"{choice}: "
 
 
 def heading(held: RoundView) -> str:

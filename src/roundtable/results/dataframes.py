@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
     from pandas import DataFrame
@@ -40,7 +41,7 @@ def draw_rounds(
     independent_at_most: float | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw agreement and each agent's confidence, round by round.
+    """Draw agreement and each agent's confidence, round by round; a line has a gap where a turn failed.
 
     Args:
         rounds: The rounds; only complete ones are drawn.
@@ -58,8 +59,10 @@ def draw_rounds(
             from matplotlib import pyplot as plt
         except ImportError as error:
             raise _missing("plot() needs matplotlib", "plot", error) from error
-        _, ax = plt.subplots()
+        height = _PLOT_HEIGHT + _LEGEND_LINE_HEIGHT * (len(agents) + _LEGEND_LINES)
+        _, ax = plt.subplots(figsize=(_PLOT_WIDTH, height), layout="constrained")
     complete = [round_record for round_record in rounds if round_record.complete]
+    numbers = [round_record.number for round_record in complete]
     for agent in agents:
         confidences = {
             round_record.number: response.confidence
@@ -68,7 +71,36 @@ def draw_rounds(
             if response.agent_id == agent.id
         }
         label = f"confidence of {_label(agent.name)}"
-        ax.plot([*confidences], [*confidences.values()], marker="o", linewidth=1, alpha=0.7, label=label)
+        ax.plot(numbers, _with_gaps(confidences, numbers), marker="o", linewidth=1, alpha=0.7, label=label)
+    _draw_agreement(ax, complete)
+    if independent_agreement is not None:
+        before = "agreement before debate"
+        if independent_at_most is None or independent_at_most <= independent_agreement:
+            ax.axhline(independent_agreement, linestyle=":", color="black", label=before)
+        else:
+            ax.axhspan(independent_agreement, independent_at_most, color="black", alpha=0.05, label=before)
+    ax.set(xlabel="round", ylim=(-0.05, 1.05), xticks=numbers)
+    ax.set_title(_label(title))
+    # Below the axes, since lines can be anywhere within them.
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=_LEGEND_DISTANCE, fontsize="small")
+    return ax
+
+
+_PLOT_WIDTH: Final = 6.4
+"""Width of a new figure, in inches."""
+_PLOT_HEIGHT: Final = 4.0
+"""Height of a new figure without its legend, in inches."""
+_LEGEND_LINE_HEIGHT: Final = 0.2
+"""Height of a line of the legend, in inches."""
+_LEGEND_DISTANCE: Final = 5.0
+"""Distance of the legend from the axes, in its font size: room for the numbers of the rounds and their label."""
+_LEGEND_LINES: Final = 3
+"""Most lines of the legend that are not about an agent."""
+
+
+def _draw_agreement(ax: Axes, complete: Sequence[RoundRecord]) -> None:
+    """Draw agreement as a line, and as upright bars where it lies between two figures."""
+    numbers = [round_record.number for round_record in complete]
     levels = {
         round_record.number: round_record.consensus.agreement_level
         for round_record in complete
@@ -79,7 +111,7 @@ def draw_rounds(
         for round_record in complete
         if round_record.consensus is not None and round_record.consensus.answers != 1
     }
-    ax.plot([*levels], [*levels.values()], marker="s", linewidth=3, color="black", label="agreement")
+    ax.plot(numbers, _with_gaps(levels, numbers), marker="s", linewidth=3, color="black", label="agreement")
     open_rounds = [number for number, level in levels.items() if most[number] > level]
     if open_rounds:
         # Bars, not an area: a round between two measured ones is seen, and so is a single round.
@@ -92,16 +124,11 @@ def draw_rounds(
             linewidth=8,
             label="agreement if the rest is equal",
         )
-    if independent_agreement is not None:
-        before = "agreement before debate"
-        if independent_at_most is None or independent_at_most <= independent_agreement:
-            ax.axhline(independent_agreement, linestyle=":", color="black", label=before)
-        else:
-            ax.axhspan(independent_agreement, independent_at_most, color="black", alpha=0.05, label=before)
-    ax.set(xlabel="round", ylim=(-0.05, 1.05), xticks=[round_record.number for round_record in complete])
-    ax.set_title(_label(title))
-    ax.legend()
-    return ax
+
+
+def _with_gaps(values: Mapping[int, float], numbers: Sequence[int]) -> list[float]:
+    """Return the value of each round; NaN where there is none, which interrupts the line."""
+    return [values.get(number, math.nan) for number in numbers]
 
 
 def _label(text: str) -> str:

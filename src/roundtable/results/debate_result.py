@@ -335,8 +335,11 @@ class DebateResult(Value):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw agreement and each agent's confidence, round by round, with matplotlib (extra `plot`).
 
+        A line has a gap where a turn failed. The legend is below the axes.
+
         Args:
-            ax: Where to draw; a new figure if omitted.
+            ax: Where to draw; a new figure if omitted. In a figure of your own, `layout="constrained"` makes room for
+                the legend.
 
         Raises:
             ConfigurationError: matplotlib is not installed.

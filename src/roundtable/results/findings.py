@@ -11,7 +11,7 @@ from roundtable.scoring import Approval, first_places
 from roundtable.scoring.motions import MOST_MOTIONS, vote_in
 from roundtable.scoring.numbers import exact
 from roundtable.scoring.words import amount, counted
-from roundtable.types.debate import last_complete
+from roundtable.types.debate import last_complete, status_in_words
 from roundtable.types.plan import JUDGED, VOTE_STAGE
 
 if TYPE_CHECKING:
@@ -20,7 +20,37 @@ if TYPE_CHECKING:
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import AgentResponse
 
-__all__ = ["answer_note", "finding_lines", "head_to_head", "synthesis_parts"]
+__all__ = [
+    "COUNTED",
+    "answer_note",
+    "finding_lines",
+    "head_to_head",
+    "interim_mark",
+    "is_stopped",
+    "missing_agents",
+    "synthesis_parts",
+]
+
+
+COUNTED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("plurality", "majority", "supermajority", "unanimity", "hybrid", "random-dictator"), "its votes"),
+    **dict.fromkeys(("confidence-weighted", "reconcile"), "its votes, weighed by confidence"),
+    "log-odds": "its log-odds, from the accuracy of its voters",
+    **dict.fromkeys(("linear-pool", "log-pool", "soft-vote"), "its pooled probability"),
+    "surprisingly-popular": "its share of votes less the share predicted for it",
+    "free-mad": "its trajectory score for each supporter",
+    **dict.fromkeys(("judge", "judge-panel"), "votes of judges for it"),
+    "approval": "its approvals",
+    "score": "the mean or the sum of its grades",
+    "median": "its lower median grade",
+    "star": "the sum of its grades, which decides who meets head to head",
+    **dict.fromkeys(("cumulative", "borda", "dowdall"), "its points"),
+    "copeland": "its wins less its losses head to head",
+    **dict.fromkeys(("irv", "coombs"), "its votes in the last count in which it stood"),
+    "kemeny-young": "the pairwise preferences that the best ranking with it on top shares",
+    **dict.fromkeys(("condorcet", "schulze", "ranked-pairs"), ""),
+}
+"""What the score of an option is under each rule; empty if the rule compares pairs and counts nothing for an option."""
 
 
 _SOURCES: Final = {
@@ -29,6 +59,28 @@ _SOURCES: Final = {
     "judge": "the votes of judges",
     "vote": "the votes of the debaters on motions",
 }
+
+
+def is_stopped(result: DebateResult) -> bool:
+    """Check whether somebody ended the debate early, for good."""
+    reason = None if result.exit is None else result.exit.reason
+    return status_in_words(result.session_status, reason) == "stopped"
+
+
+def interim_mark(result: DebateResult) -> str:
+    """Return what to write before a decision while rounds are to come that may change it; empty after the last one."""
+    complete = sum(held.complete for held in result.rounds)
+    has_ended = result.session_status == "completed" or (result.session_status == "active" and result.exit is not None)
+    if has_ended or not 0 < complete < result.total_rounds:
+        return ""
+    return f"Interim, after round {complete} of {result.total_rounds}: "
+
+
+def missing_agents(result: DebateResult) -> frozenset[str]:
+    """Return the ids of the agents that failed and gave no answer at all, or none in the last round."""
+    last = result.rounds[-1].missing if result.rounds else ()
+    silent = (entry.agent_id for entry in result.roster.agents if entry.failed and not entry.answered)
+    return frozenset({*silent, *(turn.agent_id for turn in last)})
 
 
 def answer_note(result: DebateResult) -> str:
@@ -83,9 +135,8 @@ def _dissents(result: DebateResult) -> Iterator[tuple[str, str]]:
         return
     minority = result.minority_report
     if minority is not None and minority.dissents:
-        label = "No largest camp" if minority.majority is None else "Outside the largest camp"
         dissents = (f"{dissent.agent_name}: {dissent.choice or dissent.position}" for dissent in minority.dissents)
-        yield label, "; ".join(dissents)
+        yield "Outside the largest camp", "; ".join(dissents)
 
 
 def _votes(result: DebateResult) -> str:
@@ -136,14 +187,20 @@ def _missing_votes(result: DebateResult) -> dict[str, _NoVote]:
 
 
 def head_to_head(result: DebateResult) -> PairTable | None:
-    """Return how the motions of a vote do against each other; `None` without a vote that compares them."""
+    """Return how options do against each other, in a vote on motions or by a rule on pairs; `None` for others."""
     decision = result.decision
-    if decision is None or decision.vote is None or len(decision.pairwise) < 2:
+    if decision is None or len(decision.pairwise) < 2:
+        return None
+    if decision.vote is None and COUNTED.get(decision.rule) != "":
         return None
     pairs = decision.pairwise
     ranked = sorted(pairs, key=lambda name: -decision.scores.get(name, 0))
     names = ranked[:MOST_MOTIONS]
-    more = f"; {len(names)} of {len(ranked)} motions" if len(ranked) > len(names) else ""
+    more = (
+        f"; {len(names)} of {len(ranked)} {'options' if decision.vote is None else 'motions'}"
+        if len(ranked) > len(names)
+        else ""
+    )
     return PairTable(
         caption=f"Head to head: ballots that put the row above the column{more}",
         names=tuple(names),
@@ -161,6 +218,8 @@ def _health(result: DebateResult) -> Iterator[tuple[str, str]]:
     unclear = f"{counted(health.unclear_moves, 'answer')} could not be compared with the one before"
     if health.flip_rate is not None:
         changed = f"{health.flip_rate:.0%} of answers changed from round to round, compared by {health.compared_by}"
+        if health.compared_by == "vote":
+            changed = f"{health.flip_rate:.0%} of votes changed between the first vote and the last"
         yield "Movement", f"{changed}; {unclear}" if health.unclear_moves else changed
     elif health.unclear_moves:
         yield "Movement", unclear

@@ -16,7 +16,16 @@ from roundtable.report import (
     cost_in_words,
     in_words,
 )
-from roundtable.results.findings import answer_note, finding_lines, head_to_head, synthesis_parts
+from roundtable.results.findings import (
+    COUNTED,
+    answer_note,
+    finding_lines,
+    head_to_head,
+    interim_mark,
+    is_stopped,
+    missing_agents,
+    synthesis_parts,
+)
 from roundtable.scoring.words import counted
 from roundtable.types.debate import last_complete
 from roundtable.types.plan import JUDGE_STAGE, VOTE_STAGE
@@ -50,20 +59,25 @@ def view_of(result: DebateResult) -> ReportView:
     """Return the report view of a result; a pure function."""
     seats = {agent.id: number for number, agent in enumerate(result.agents)}
     rounds = tuple(_round_view(round_record, seats, result.config.seed) for round_record in result.rounds)
+    missing, note = missing_agents(result), _answer_note(result)
     return ReportView(
         title=result.topic,
         facts=_facts(result),
         answer=result.answer,
         answer_reason=result.answer_reason,
-        missing=tuple(_missing(entry) for entry in result.roster.agents if entry.failed),
+        missing=tuple(_failures(entry) for entry in result.roster.agents if entry.agent_id in missing),
+        failed=tuple(
+            _failures(entry) for entry in result.roster.agents if entry.failed and entry.agent_id not in missing
+        ),
         rounds=rounds,
         state=_state(result),
         about=_about(result),
         is_decided=result.decision is not None and result.decision.winner is not None,
-        answer_note=_answer_note(result),
+        answer_note=f"{interim_mark(result)}{note}" if note else "",
         seats=tuple(agent.name for agent in result.agents),
         rule=_decision_line(result),
         options=_options(result),
+        counted=_counted(result),
         pairs=head_to_head(result),
         synthesis=synthesis_parts(result),
         goal=_goal(result),
@@ -76,7 +90,7 @@ def view_of(result: DebateResult) -> ReportView:
     )
 
 
-def _missing(entry: RosterEntry) -> str:
+def _failures(entry: RosterEntry) -> str:
     turns = entry.failed + entry.answered
     return f"{entry.agent_name}: {entry.failed} of {counted(turns, 'turn')} failed ({entry.errors[-1].message})"
 
@@ -84,6 +98,8 @@ def _missing(entry: RosterEntry) -> str:
 def _state(result: DebateResult) -> str:
     if result.status == "completed":
         return ""
+    if is_stopped(result):
+        return "stopped"
     reason = f" ({result.exit.reason})" if result.exit is not None and result.status == "partial" else ""
     return _STATES[result.status] + reason
 
@@ -114,20 +130,27 @@ def _answer_note(result: DebateResult) -> str:
 
 
 def _decision_line(result: DebateResult) -> str:
-    return "" if result.decision is None else f"{result.decision.rule}: {result.decision.why}"
+    decision = result.decision
+    return "" if decision is None else f"{interim_mark(result)}{decision.rule}: {decision.why}"
+
+
+def _counted(result: DebateResult) -> str:
+    """Return what the scores of the options are; empty if they are not to be shown."""
+    return "" if result.decision is None else COUNTED.get(result.decision.rule, "its score by this rule")
 
 
 def _options(result: DebateResult) -> tuple[OptionView, ...]:
     decision = result.decision
     if decision is None:
         return ()
+    counted = _counted(result)
     leading = {*decision.winners, *decision.tied}
     highest = max((score for score in decision.scores.values() if score > 0), default=0.0)
     ranked = sorted(decision.scores.items(), key=lambda entry: (-entry[1], entry[0]))
     return tuple(
         OptionView(
             name=name,
-            score=f"{score:g}",
+            score=f"{score:g}" if counted else "",
             share=score / highest if highest else 0.0,
             won=name in leading,
             backers=tuple(cast.agent_name for cast in _votes(result) if cast.vote == name),
@@ -231,7 +254,7 @@ def _facts(result: DebateResult) -> tuple[tuple[str, str], ...]:
 
 
 def _facts_of(result: DebateResult) -> Iterator[tuple[str, str]]:
-    yield "Status", result.status
+    yield "Status", "stopped" if is_stopped(result) else result.status
     yield "Mode", result.mode
     yield "Rounds", f"{len(result.rounds)} of {result.total_rounds}"
     if result.consensus is not None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from roundtable.scoring.numbers import LARGEST, Figure
 
-__all__ = ["amount", "counted", "is_list", "listing", "percent", "quoted"]
+__all__ = ["amount", "counted", "is_list", "listing", "percent", "quoted", "share_text"]
 
 _LONGEST = 80
 
@@ -67,6 +67,22 @@ def percent(value: Fraction) -> str:
     if value > 0 and rounded == 0:
         rounded = 1
     return f"{rounded / 10:.15g} %"
+
+
+def share_text(value: Fraction) -> str:
+    """Write a share in [0, 1], such as agreement, with two to four decimals; 1.00 and 0.00 only where they are exact.
+
+    Example:
+        >>> share_text(Fraction(2, 3)), share_text(Fraction(1, 2)), share_text(Fraction(99999, 100000))
+        ('0.6667', '0.50', '0.9999')
+    """
+    parts = round(value * 10_000)
+    if value < 1:
+        parts = min(parts, 9_999)
+    if value > 0:
+        parts = max(parts, 1)
+    text = f"{parts / 10_000:.4f}".rstrip("0")
+    return text.ljust(len("0.00"), "0")
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

@@ -21,6 +21,7 @@ from roundtable.types import (
     Timestamp,
 )
 from roundtable.types.base import Value
+from roundtable.types.debate import ExitReason
 from roundtable.types.teams import ErrorAction
 
 __all__ = [
@@ -125,6 +126,8 @@ class SessionEntry(Value):
     """When it last changed."""
     metadata: dict[str, JsonValue]
     """The caller's own metadata."""
+    exit_reason: ExitReason | None = None
+    """Why its last run ended, such as `max_rounds` or `stopped`; omitted before that."""
     error: str | None = None
     """Why it cannot be read, if its entry is damaged."""
 

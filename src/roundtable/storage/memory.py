@@ -81,7 +81,10 @@ def updated_summary(summary: SessionSummary, stored: Sequence[Numbered]) -> Sess
         return summary
     events = [entry.event for entry in stored]
     progress = Progress(summary.status, summary.current_round, summary.total_rounds, summary.response_count)
-    changes = {"last_seq": summary.last_seq + len(stored), "updated_at": events[-1].timestamp}
+    changes: dict[str, object] = {"last_seq": summary.last_seq + len(stored), "updated_at": events[-1].timestamp}
+    reasons = [event.exit.reason for event in events if event.type == "exit"]
+    if reasons:
+        changes["exit_reason"] = reasons[-1]
     return summary.model_copy(update=changes | follow(summary.id, progress, events)._asdict())
 
 

@@ -215,7 +215,10 @@ def _select_sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> l
     return connection.execute(
         """
         SELECT id, topic, mode, agent_ids, status, current_round, total_rounds, response_count, created_us, updated_us,
-               last_seq, metadata
+               last_seq, metadata,
+               (SELECT CASE WHEN json_valid(body) THEN json_extract(body, '$.exit.reason') END FROM events
+                WHERE events.tenant = sessions.tenant AND session_id = sessions.id AND type = 'exit'
+                ORDER BY seq DESC LIMIT 1)
         FROM sessions
         WHERE tenant = :tenant
           AND (:topic IS NULL OR instr(topic_searched, :topic) > 0)
@@ -267,6 +270,7 @@ def to_summary(row: tuple[Any, ...]) -> SessionSummary:
             updated_at=from_micros(row[9]),
             last_seq=row[10],
             metadata=json.loads(row[11]),
+            exit_reason=row[12],
         )
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         _log.warning("session %r cannot be read whole in a list: %s", row[0], type(error).__name__)

@@ -22,7 +22,16 @@ from roundtable.testing.storage_samples import (
     round_start,
 )
 from roundtable.testing.suite import Suite
-from roundtable.types import AgentToolResult, DebateComplete, JsonValue, SearchQuery, SessionFilter, SessionSummary
+from roundtable.types import (
+    AgentToolResult,
+    DebateComplete,
+    DebateExit,
+    ExitResult,
+    JsonValue,
+    SearchQuery,
+    SessionFilter,
+    SessionSummary,
+)
 
 __all__ = ["ODD_TEXTS", "LeaseLaws", "ListLaws", "SearchLaws", "StorageSuite"]
 
@@ -209,6 +218,21 @@ class ListLaws:
                 last_seq=5,
             ),
         )
+
+    async def test_a_list_shows_why_the_last_run_of_a_session_ended(self, storage: Storage) -> None:
+        """`exit_reason` is the reason of the last exit, however many events follow it."""
+        session = record(rounds=2)
+        token = await started(storage, session)
+        reasons = (None, "paused", "stopped")
+        for number, reason in enumerate(reasons):
+            if reason is not None:
+                ended = ExitResult(should_exit=True, reason=reason, details="")
+                await storage.append(
+                    session.id, None, token, [DebateExit(session_id=session.id, timestamp=NOON, exit=ended)]
+                )
+                await storage.append(session.id, None, token, [round_start(session.id, number)])
+            (summary,) = await storage.list(SessionFilter())
+            assert summary.exit_reason == reason
 
     async def test_lists_begin_with_the_newest_and_end_at_the_limit(self, storage: Storage) -> None:
         """Sessions are listed newest first, in a fixed order if their times are equal."""

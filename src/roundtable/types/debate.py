@@ -44,6 +44,7 @@ __all__ = [
     "Turn",
     "TurnResult",
     "last_complete",
+    "status_in_words",
 ]
 
 
@@ -406,6 +407,20 @@ def last_complete(rounds: Sequence[RoundRecord]) -> RoundRecord | None:
         1
     """
     return next((record for record in reversed(rounds) if record.complete), None)
+
+
+def status_in_words(status: SessionStatus, exit_reason: ExitReason | None) -> str:
+    """Return the state of a session for display: `stopped` if somebody ended it early, else its status.
+
+    Args:
+        status: State of the session.
+        exit_reason: Why its last run ended.
+
+    Example:
+        >>> status_in_words("completed", "stopped"), status_in_words("completed", "max_rounds")
+        ('stopped', 'completed')
+    """
+    return "stopped" if status == "completed" and exit_reason == "stopped" else status
 
 
 class RosterEntry(Value):

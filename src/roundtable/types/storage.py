@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 from pydantic import AfterValidator, Field
 
 from roundtable.types.base import JsonValue, Timestamp, Value
-from roundtable.types.debate import DebateMode, SessionStatus
+from roundtable.types.debate import DebateMode, ExitReason, SessionStatus, status_in_words
 
 __all__ = ["Cursor", "Lease", "Owner", "SearchHit", "SearchQuery", "SessionFilter", "SessionSummary"]
 
@@ -119,8 +119,15 @@ class SessionSummary(Value):
     """Number of the last stored event."""
     metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
     """The caller's own metadata."""
+    exit_reason: ExitReason | None = None
+    """Why its last run ended, such as `max_rounds` or `stopped`; `None` before that."""
     error: str | None = None
     """Why the entry cannot be read, if it is damaged; the other fields hold what could be read, or nothing."""
+
+    @property
+    def status_in_words(self) -> str:
+        """The state for display: `stopped` if somebody ended the debate early, else `status`."""
+        return status_in_words(self.status, self.exit_reason)
 
     @property
     def cursor(self) -> str:

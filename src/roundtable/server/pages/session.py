@@ -9,6 +9,7 @@ from pydantic_core import to_json
 
 from roundtable.report import Html, section_parts
 from roundtable.results.debate_result import DebateResult
+from roundtable.results.findings import is_stopped
 from roundtable.results.view import view_of
 from roundtable.server.rendering import page
 from roundtable.server.state import Reader
@@ -62,7 +63,7 @@ def _news(event: Event) -> str:
         case "control":
             return _CONTROL_NEWS.get(event.action, "")
         case "exit":
-            return f"It ends: {event.exit.details}."
+            return f"It {'is stopped' if event.exit.reason == 'stopped' else 'ends'}: {event.exit.details}."
         case "debate_complete":
             return "The debate is paused." if event.status == "paused" else "The debate is over."
         case "error":
@@ -193,6 +194,8 @@ def _sections_to_hide(result: DebateResult, *, running: bool) -> frozenset[str]:
 def _state(result: DebateResult, *, running: bool) -> str:
     if running:
         return "running"
+    if is_stopped(result):
+        return "stopped"
     if result.session_status != "active":
         return _STATES[result.session_status]
     return "between rounds" if result.rounds and result.rounds[-1].complete else "interrupted"

@@ -10,15 +10,16 @@ from pydantic import ValidationError
 
 from roundtable.api.offered import offered_agents, offered_modes
 from roundtable.errors import ConfigurationError, RoundtableError
-from roundtable.server.errors import invalid_field, status_of
+from roundtable.scoring import casefold
+from roundtable.scoring.words import counted
+from roundtable.server.errors import status_of
 from roundtable.server.pages.csrf import fields_of
 from roundtable.server.rendering import page, see
 from roundtable.server.request_bodies import DebateBody
-from roundtable.server.request_limits import check_affordable, check_most_rounds
+from roundtable.server.request_limits import check_affordable
 from roundtable.server.routes.debates import options_of
 from roundtable.server.runs import begun, until_begun
 from roundtable.server.state import Writer
-from roundtable.types.base import first_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,16 +62,69 @@ async def start(request: Request, caller: Writer) -> Response:
 
 
 async def _start_debate(caller: Caller, fields: Mapping[str, Sequence[str]]) -> str:
+    most = caller.tenant_session.table.wiring.settings.max_rounds
     try:
         body = DebateBody.model_validate(_body(fields, everybody=[agent.value for agent in _default_agents(caller)]))
     except ValidationError as error:
-        raise invalid_field(*first_error(error)) from error
-    check_most_rounds(caller, body.rounds)
+        raise RoundtableError(_field_problem(error, most), code="VALIDATION_ERROR") from error
+    _check_form(body, most)
     options = options_of(caller, body)
     check_affordable(caller, body.topic, options)
     begin = partial(caller.tenant_session.table.start, body.topic, step=body.step, **options)
     handle, _ = await begun(caller, until_begun(begin), rounds=body.rounds)
     return handle.session_id
+
+
+_LABELS: Final = {
+    "topic": "Question",
+    "mode": "Mode",
+    "rounds": "Rounds",
+    "agents": "Who debates",
+    "options": "Options to choose from",
+}
+"""The fields by their labels on the form."""
+
+
+def _field_problem(error: ValidationError, most_rounds: int) -> str:
+    """Return what is wrong with the form, in the words of the form."""
+    first = error.errors(include_url=False)[0]
+    field, *place = first["loc"]
+    label, given, limits = _LABELS.get(str(field), str(field)), first["input"], first.get("ctx", {})
+    if field == "rounds":
+        return f"Rounds: write a whole number from 1 to {most_rounds}"
+    match first["type"]:
+        case "missing":
+            return f"{label}: this field is empty"
+        case "too_short":
+            least, found = limits["min_length"], _this_many(limits["actual_length"])
+            return f"{label}: write at least {least}, one on each line, or none. {found}"
+        case "too_long":
+            return f"{label}: write at most {limits['max_length']}. {_this_many(limits['actual_length'])}"
+        case "string_too_short":
+            return f"{label}: write at least {counted(limits['min_length'], 'character')}, not {len(given.strip())}"
+        case "string_too_long" if place:
+            line = f"line {int(place[0]) + 1} has {len(given):,} characters"
+            return f"{label}: {line}; write at most {limits['max_length']:,}"
+        case "string_too_long":
+            return f"{label}: write at most {limits['max_length']:,} characters, not {len(given):,}"
+        case _:
+            return f"{label}: {first['msg'].removeprefix('Value error, ')}"
+
+
+def _this_many(number: int) -> str:
+    """Return how many there are, as a sentence."""
+    return f"This is {number}" if number == 1 else f"These are {number}"
+
+
+def _check_form(body: DebateBody, most_rounds: int) -> None:
+    """Check in the words of the form what the facade would refuse in those of the library."""
+    problem = ""
+    if body.rounds > most_rounds:
+        problem = f"Rounds: write a whole number from 1 to {most_rounds}"
+    elif body.options is not None and len({casefold(option) for option in body.options}) < len(body.options):
+        problem = "Options to choose from: two lines are the same option. Write each one once"
+    if problem:
+        raise RoundtableError(problem, code="VALIDATION_ERROR")
 
 
 def _body(fields: Mapping[str, Sequence[str]], *, everybody: Sequence[str]) -> dict[str, object]:
@@ -122,4 +176,4 @@ def _default_agents(caller: Caller) -> tuple[_Choice, ...]:
 
 
 def _error_text(error: RoundtableError) -> str:
-    return f"{error.message}. {error.hint or ''}"
+    return f"{error.message}. {error.hint or ''}".strip()

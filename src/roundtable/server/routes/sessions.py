@@ -157,6 +157,7 @@ def _entry(summary: SessionSummary) -> SessionEntry:
         created_at=summary.created_at,
         updated_at=summary.updated_at,
         metadata=dict(summary.metadata),
+        exit_reason=summary.exit_reason,
         error=summary.error,
     )
 
