@@ -143,7 +143,9 @@ _READ: Final = """
 """
 _LIST: Final = """
     SELECT id, topic, mode, agent_ids, status, current_round, total_rounds, response_count, created_us, updated_us,
-           last_seq, metadata
+           last_seq, metadata,
+           (SELECT body::json -> 'exit' ->> 'reason' FROM {schema}.events AS e
+            WHERE e.key = sessions.key AND e.type = 'exit' ORDER BY e.seq DESC LIMIT 1)
     FROM {schema}.sessions
     WHERE tenant_key = %(tenant)s
       AND (%(topic)s::text IS NULL OR strpos(topic_searched, %(topic)s) > 0)
