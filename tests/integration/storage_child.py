@@ -82,6 +82,16 @@ async def count(path: str, key: str) -> None:
     await storage.aclose()
 
 
+async def lease(path: str, session: str) -> None:
+    """Take and give up a lease, and count, for ever."""
+    storage, owner = opened(path), current_owner()
+    tell("leased", (await storage.lease(session, owner, 0)).token)
+    while True:
+        await storage.lease(session, owner, 15)
+        await storage.lease(session, owner, 0)
+        await storage.kv.update("mine", lambda old: (old if isinstance(old, int) else 0) + 1)
+
+
 async def hold(path: str, session: str) -> None:
     """Take a short lease, wait to be told, then try to append with its token."""
     storage = opened(path)
@@ -110,6 +120,7 @@ ROLES: dict[str, Callable[[str, str], Awaitable[None]]] = {
     "race": race,
     "count": count,
     "hold": hold,
+    "lease": lease,
     "lock": lock,
 }
 

@@ -111,6 +111,62 @@ class TestProcesses:
         assert anyio.run(storage.kv.get, "n") == 100
         storage.close()
 
+    async def test_a_suspended_process_holds_up_nobody(self, postgres_url: str):
+        """It is stopped again and again while it changes values and leases, in whatever statement it is."""
+        storage, owner = PostgresStorage(postgres_url), current_owner()
+        for session in ("a", "b"):
+            await storage.create(record(session))
+        with child("lease", postgres_url, "a") as process:
+            heard(process)
+            try:
+                for _ in range(10):
+                    process.send_signal(signal.SIGSTOP)
+                    with anyio.fail_after(5):
+                        await storage.lease("b", owner, 15)
+                        await storage.kv.update("n", lambda old: (old if isinstance(old, int) else 0) + 1)
+                    process.send_signal(signal.SIGCONT)
+                    await anyio.sleep(0.01)
+            finally:
+                process.kill()
+        await storage.aclose()
+
+    async def test_a_stale_token_is_refused_whatever_isolation_is_the_default(
+        self, postgres_url: str, postgres_server: Server
+    ):
+        url = postgres_url + "&options=-c%20default_transaction_isolation%3Dserializable"
+        storage = PostgresStorage(url)
+        await storage.create(record("s"))
+        token = (await storage.lease("s", owner_elsewhere("first"), 0.001)).token
+        await anyio.sleep(0.01)
+        with psycopg.connect(postgres_server.url(), autocommit=False) as lock:
+            schema = parse_address(postgres_url).schema
+            lock.execute(f"SELECT FROM {schema}.sessions FOR UPDATE")
+            async with anyio.create_task_group() as group:
+                group.start_soon(storage.lease, "s", owner_elsewhere("second"), 15)
+                await anyio.sleep(0.1)
+                lock.rollback()
+        with pytest.raises(LeaseLost):
+            await storage.append("s", None, token, [answered("s")])
+        await storage.aclose()
+
+    async def test_a_put_during_an_update_is_not_lost(self, storage: PostgresStorage, postgres_url: str):
+        other = PostgresStorage(postgres_url)
+        await storage.kv.put("k", "a")
+        puts = 0
+
+        def change(old: object) -> str:
+            nonlocal puts
+            if not puts:  # another process, while the function runs
+                puts += 1
+                putter = threading.Thread(target=anyio.run, args=(other.kv.put, "k", "b"))
+                putter.start()
+                putter.join()
+            return f"{old}+c"
+
+        assert await storage.kv.update("k", change) == "b+c"
+        assert await storage.kv.get("k") == "b+c"
+        await other.aclose()
+
     async def test_a_lease_runs_by_the_clock_of_the_database(self, postgres_url: str, monkeypatch):
         storage = PostgresStorage(postgres_url)
         await storage.create(record("s"))
@@ -187,6 +243,54 @@ class TestBrokenConnections:
         assert result.status == "completed"
         assert len(result.session.responses) == 9
 
+    async def test_a_server_that_is_away_for_some_seconds_costs_no_call(self, own_server: Server):
+        storage = PostgresStorage(own_server.url(), reconnect_s=30)
+        for session in ("a", "b"):
+            await storage.create(record(session))
+        await anyio.to_thread.run_sync(own_server.stop)
+        async with anyio.create_task_group() as group:
+            group.start_soon(storage.append, "a", 0, None, [control("a")])
+            group.start_soon(storage.delete, "b")
+            await anyio.sleep(1.5)
+            await anyio.to_thread.run_sync(own_server.start)
+        assert (await storage.read("a"))[1][0].seq == 1
+        assert [summary.id for summary in await storage.list(SessionFilter())] == ["a"]
+        await storage.aclose()
+
+    async def test_what_was_idle_when_connections_broke_is_done_once(
+        self, storage: PostgresStorage, postgres_server: Server
+    ):
+        await storage.create(record("s"))
+        for change in (
+            lambda: storage.kv.update("k", lambda old: [old]),
+            lambda: storage.kv.delete("k"),
+            lambda: storage.lease("s", owner_elsewhere(), 15),
+            lambda: storage.delete("s"),
+        ):
+            postgres_server.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'roundtable'"
+            )
+            await change()
+        assert await storage.list(SessionFilter()) == ()
+
+    async def test_appends_of_one_session_that_come_together_are_each_stored_once(
+        self, storage: PostgresStorage, postgres_server: Server
+    ):
+        await storage.create(record("s"))
+        ends: list[int] = []
+
+        async def write() -> None:
+            ends.append(await storage.append("s", None, None, [control("s")]))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(30):
+                group.start_soon(write)
+            postgres_server.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'roundtable'"
+            )
+        assert sorted(ends) == list(range(1, 31))
+        assert [event.seq for event in (await storage.read("s"))[1]] == sorted(ends)
+
     async def test_a_server_that_is_gone_for_longer_is_an_error_that_may_be_tried_again(self, own_server: Server):
         storage = PostgresStorage(own_server.url(), reconnect_s=0.2)
         await storage.create(record("s"))
@@ -261,6 +365,21 @@ class TestRefusals:
             open_postgres(url)
         assert error.value.hint
         assert PASSWORD not in "".join(traceback.format_exception(error.value))
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "postgresql://?service=debates",
+            "postgresql:///app",
+            "postgresql:///app?host=/var/run/postgresql&schema=debates",
+            "postgres://me@one.example.org,two.example.org:5433/app?target_session_attrs=read-write",
+        ],
+    )
+    def test_every_url_of_libpq_is_taken(self, url: str):
+        open_postgres(url).close()
+
+    def test_a_password_is_not_spelt_anew(self):
+        assert "password=a+b%2F" in parse_address("postgresql://me@h/db?password=a+b%2F&schema=x").libpq_url
 
     @pytest.mark.parametrize(
         ("name", "value"), [("connections", 0), ("reconnect_s", -1), ("reconnect_s", float("nan"))]
@@ -368,8 +487,15 @@ class TestRefusals:
         assert outcomes == {"s0": 1, "s1": 1, "s2": 1, "s3": LeaseLost, "s4": StaleSequence, "s5": 1}
 
 
+async def test_a_notice_that_cannot_be_sent_fails_no_append(storage: PostgresStorage, monkeypatch):
+    await storage.create(record("s"))
+    monkeypatch.setattr(storage, "_channel", "x" * 100)  # too long for PostgreSQL
+    assert await storage.append("s", 0, None, [control("s")]) == 1
+
+
 async def test_more_hits_than_a_page_are_found(storage: PostgresStorage, monkeypatch):
     monkeypatch.setattr("roundtable.storage.postgres._PAGE", 3)
+    monkeypatch.setattr("roundtable.storage.postgres._HITS_PAGE", 3)
     for number in range(8):
         session = f"s{number}"
         await storage.create(record(session, metadata={"even": number % 2 == 0}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio  # noqa: TID251  (psycopg supports only asyncio)
 import hashlib
 import json
+import logging
 import secrets
 import weakref
 from collections import OrderedDict
@@ -15,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import psycopg
+from anyio import to_thread
 
 from roundtable._core.text import well_formed
 from roundtable.errors import ConfigurationError, LeaseLost, SessionError, StorageError
@@ -68,10 +70,13 @@ if TYPE_CHECKING:
 __all__ = ["PostgresStorage"]
 
 T = TypeVar("T")
+
+_log: logging.Logger = logging.getLogger(__name__)
 _Rows: TypeAlias = "list[tuple[Any, ...]]"
 
 _EXIT_WAIT_S: Final = 2.0
 _PAGE: Final = 500
+_HITS_PAGE: Final = 50
 _LARGEST_BATCH: Final = 128
 _KNOWN_STATES: Final = 4_096
 _EARLIEST_US: Final = to_micros(datetime.min.replace(tzinfo=UTC))
@@ -118,11 +123,11 @@ def _key(tenant: str, session_id: str) -> _Key:
 _CREATE: Final = """
     INSERT INTO {schema}.sessions (key, tenant_key, tenant, id, record, topic, topic_searched, mode, agent_ids,
                                    metadata, status, current_round, total_rounds, response_count, last_seq, created_us,
-                                   updated_us, last_append)
-    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 0, %s, %s, %s)
+                                   updated_us, append_ids, append_ends)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 0, %s, %s, ARRAY[%s::bytea], ARRAY[0])
     ON CONFLICT (key) DO NOTHING
 """
-_WAS_CREATED: Final = "SELECT FROM {schema}.sessions WHERE key = %s AND last_append = %s AND last_seq = 0"
+_WAS_CREATED: Final = "SELECT FROM {schema}.sessions WHERE key = %s AND %s = ANY (append_ids)"
 _APPEND: Final = """
     SELECT verdict, last, status, numbers, stored_seqs, stored_bodies
     FROM {schema}.append(
@@ -159,20 +164,16 @@ _LIST: Final = """
     ORDER BY created_us DESC, id DESC
     LIMIT %(limit)s
 """
-_LOCK: Final = "SELECT FROM {schema}.sessions WHERE key = %s FOR UPDATE"
 _LEASE: Final = """
     SELECT l.token, l.owner, l.expires_us, {now}
     FROM {schema}.sessions AS s LEFT JOIN {schema}.leases AS l USING (key)
     WHERE s.key = %s
 """
-_ISSUE: Final = """
-    INSERT INTO {schema}.tokens AS t (tenant_key, last) VALUES (%s, 1)
-    ON CONFLICT (tenant_key) DO UPDATE SET last = t.last + 1
-    RETURNING last
-"""
-_STORE_LEASE: Final = """
-    INSERT INTO {schema}.leases (key, token, owner, expires_us) VALUES (%s, %s, %s, %s)
-    ON CONFLICT (key) DO UPDATE SET token = excluded.token, owner = excluded.owner, expires_us = excluded.expires_us
+_TAKE_LEASE: Final = """
+    SELECT verdict, granted
+    FROM {schema}.take_lease(
+        %s::bytea, %s::bytea, %s::bigint, %s::text, %s::bigint, %s::boolean, %s::text, %s::bigint
+    )
 """
 _DELETE: Final = "DELETE FROM {schema}.sessions WHERE key = %s"
 _SEARCH: Final = """
@@ -191,6 +192,9 @@ _NOW: Final = "SELECT {now}"
 _PUT: Final = """
     INSERT INTO {schema}.key_values (tenant_key, name_key, name, value, expires_us) VALUES (%s, %s, %s, %s, %s)
     ON CONFLICT (tenant_key, name_key) DO UPDATE SET value = excluded.value, expires_us = excluded.expires_us
+"""
+_SWAP: Final = """
+    SELECT {schema}.swap(%s::bytea, %s::bytea, %s::text, %s::bigint, %s::text, %s::text, %s::bigint)
 """
 _EXPIRE: Final = """
     DELETE FROM {schema}.key_values WHERE (tenant_key, name_key) IN (
@@ -288,6 +292,7 @@ class PostgresStorage(WholeSessionMethods):
         self._kv = PostgresKeyValue(self._background, self._pool, self._sql, clock)
         self._tokenizer = Tokenizer()
         self._waiting: list[_Append] = []
+        self._sending: set[bytes] = set()
         self._writers = 0
         self._most_writers = max(1, connections // 4)  # few, so that more appends share a transaction
         self._states: OrderedDict[bytes, _State] = OrderedDict()
@@ -407,36 +412,54 @@ class PostgresStorage(WholeSessionMethods):
 
     async def _write_waiting(self) -> None:
         try:
-            while self._waiting:
-                batch, self._waiting = self._waiting[:_LARGEST_BATCH], self._waiting[_LARGEST_BATCH:]
-                await self._send_batch(batch)
+            while batch := self._next_batch():
+                await self._send_batch(list(batch.values()))
+                self._sending -= batch.keys()
         finally:
             self._writers -= 1
+
+    def _next_batch(self) -> dict[bytes, _Append]:
+        """Take the appends that are sent next: one for each session, and none while another of it is being sent."""
+        batch: dict[bytes, _Append] = {}
+        left: list[_Append] = []
+        for waiting in self._waiting:
+            key = waiting.key.key
+            if key in batch or key in self._sending or len(batch) == _LARGEST_BATCH:
+                left.append(waiting)
+            else:
+                batch[key] = waiting
+        self._waiting = left
+        self._sending |= batch.keys()
+        return batch
 
     async def _send_batch(self, batch: list[_Append]) -> None:
         # Sessions are locked in the same order by everybody.
         batch.sort(key=lambda waiting: waiting.key.key)
         try:
             rows = await self._pool.use(lambda connection: self._write(connection, batch), repeatable=True)
+            answers = list(zip(batch, rows, strict=True))
         except Exception as error:  # noqa: BLE001  (raised to those who wait)
-            if len(batch) > 1 and isinstance(error, StorageError) and not error.retryable:
+            if len(batch) > 1 and not (isinstance(error, StorageError) and error.retryable):
                 for waiting in batch:  # one of them may be at fault
                     await self._send_batch([waiting])
                 return
             for waiting in batch:
                 waiting.done.set_exception(error)
             return
-        for waiting, row in zip(batch, rows, strict=True):
+        for waiting, row in answers:
             waiting.done.set_result(row)
 
     async def _write(self, connection: psycopg.AsyncConnection, batch: list[_Append]) -> _Rows:
         """Call the function for each, in one transaction; announce in another, which holds no lock of the server."""
-        async with connection.pipeline() as pipeline:
+        async with connection.pipeline():
             cursors = [await connection.execute(self._sql[_APPEND], waiting.arguments) for waiting in batch]
-            await pipeline.sync()
-            payloads = [f"{waiting.key.key.hex()} {self._sender}" for waiting in batch if waiting.stores]
+        rows = [row for cursor in cursors for row in await cursor.fetchall()]
+        payloads = [f"{waiting.key.key.hex()} {self._sender}" for waiting in batch if waiting.stores]
+        try:
             await connection.execute(_ANNOUNCE.encode(), (self._channel, payloads))
-        return [row for cursor in cursors for row in await cursor.fetchall()]
+        except psycopg.Error as error:  # the events are stored; those who follow read the log anyway
+            _log.info("followers were not notified: %s", type(error).__name__)
+        return rows
 
     async def read(
         self, session_id: str, after: int = 0, *, tenant: str = "default"
@@ -497,7 +520,7 @@ class PostgresStorage(WholeSessionMethods):
             "words": words,
             "tenant": _hash(well_formed(query.tenant)),
             "session": None if query.session_id is None else _key(query.tenant, query.session_id).key,
-            "limit": max(_PAGE, query.limit),
+            "limit": _HITS_PAGE,
         }
         hits: list[SearchHit] = []
         offset = 0
@@ -508,14 +531,8 @@ class PostgresStorage(WholeSessionMethods):
                 return await (await connection.execute(self._sql[_SEARCH], page)).fetchall()
 
             rows = await self._call(select)
-            found: dict[bytes, tuple[SessionRecord, list[DurableEvent]]] = {}
-            for session, record, body in rows:
-                if session not in found:
-                    found[session] = (read_record(record), [])
-                found[session][1].append(durable_event(body))
-            # The index knows words; phrases, and the text around a hit, come from the index that all storages share.
-            hits += search_in(found.values(), query)
-            if len(rows) < max(_PAGE, query.limit) or len(hits) >= query.limit:
+            hits += await to_thread.run_sync(_hits, rows, query)
+            if len(rows) < _HITS_PAGE or len(hits) >= query.limit:
                 return tuple(hits[: query.limit])
             offset += len(rows)
 
@@ -524,21 +541,19 @@ class PostgresStorage(WholeSessionMethods):
         key = _key(tenant, session_id)
 
         async def take(connection: psycopg.AsyncConnection) -> LeaseState:
-            async with connection.transaction():
-                # A statement of its own: one that waits for a lock reads the state before it.
-                await connection.execute(self._sql[_LOCK], (key.key,))
+            while True:
                 held, now = await self._held(connection, key)
-                token = await self._next_token(connection, key) if _needs_token(held, owner) else 0
-                granted = grant(session_id, held, owner, ttl_s, now=now, next_token=lambda: token)
-                values = (key.key, granted.token, granted.owner, to_micros(granted.expires_at))
-                await connection.execute(self._sql[_STORE_LEASE], values)
-            return granted
+                needs_token = held is None or held.owner is None or held.owner != value_text(owner)
+                granted = grant(session_id, held, owner, ttl_s, now=now, next_token=lambda: 0)
+                seen = (None, None, None) if held is None else (held.token, held.owner, to_micros(held.expires_at))
+                values = (key.key, key.tenant_key, *seen, needs_token, granted.owner, to_micros(granted.expires_at))
+                ((verdict, token),) = await (await connection.execute(self._sql[_TAKE_LEASE], values)).fetchall()
+                if verdict == "missing":
+                    raise session_not_found(session_id)
+                if verdict == "granted":
+                    return granted._replace(token=token)
 
         return (await self._call(take)).to_lease(owner)
-
-    async def _next_token(self, connection: psycopg.AsyncConnection, key: _Key) -> int:
-        ((token,),) = await (await connection.execute(self._sql[_ISSUE], (key.tenant_key,))).fetchall()
-        return int(token)
 
     async def _held(self, connection: psycopg.AsyncConnection, key: _Key) -> tuple[LeaseState | None, datetime]:
         """Return the lease of a session and the time."""
@@ -586,6 +601,16 @@ class PostgresStorage(WholeSessionMethods):
         self._finalizer.detach()
         self._background.end(partial(_close, self._pool, self._listener, self._tokenizer))
         self._background.join()
+
+
+def _hits(rows: _Rows, query: SearchQuery) -> tuple[SearchHit, ...]:
+    """Search the positions of a page with the index that all storages share: PostgreSQL's knows no phrases."""
+    found: dict[bytes, tuple[SessionRecord, list[DurableEvent]]] = {}
+    for session, record, body in rows:
+        if session not in found:
+            found[session] = (read_record(record), [])
+        found[session][1].append(durable_event(body))
+    return search_in(found.values(), query)
 
 
 async def _close(pool: PostgresPool, listener: Listener, tokenizer: Tokenizer) -> None:
@@ -652,10 +677,6 @@ def _arguments(
     )
 
 
-def _needs_token(held: LeaseState | None, owner: Owner) -> bool:
-    return held is None or held.owner is None or held.owner != value_text(owner)
-
-
 class PostgresKeyValue:
     """Small values in the database of a `PostgresStorage`.
 
@@ -678,10 +699,11 @@ class PostgresKeyValue:
         """Return a value; `None` if there is none or it has expired."""
         name = _Name(tenant, key)
 
-        async def select(connection: psycopg.AsyncConnection) -> JsonValue:
-            return await self._get(connection, name)
+        async def select(connection: psycopg.AsyncConnection) -> str | None:
+            return await self._select(connection, name, self._now_us())
 
-        return await self._call(select)
+        text = await self._call(select)
+        return None if text is None else self._parse(key, text)
 
     async def put(self, key: str, value: JsonValue, *, ttl_s: float | None = None, tenant: str = "default") -> None:
         """Store a value, replacing any value of that key. See `KeyValue.put`.
@@ -728,40 +750,48 @@ class PostgresKeyValue:
         ttl_s: float | None = None,
         tenant: str = "default",
     ) -> JsonValue:
-        """Replace a value by a function of the current one, in one transaction. See `KeyValue.update`.
+        """Replace a value by a function of the current one. See `KeyValue.update`.
 
-        If `fn` raises, its error is raised here and nothing changes. `fn` runs on the storage's own thread, more than
-        once if the transaction is tried again: it must be quick, have no side effects and not use the storage.
+        If `fn` raises, its error is raised here and nothing changes. `fn` runs on the storage's own thread, and once
+        more if the value changes meanwhile: it must be quick, have no side effects and not use the storage.
         """
         name = _Name(tenant, key)
         _check_span(ttl_s)
 
         async def change(connection: psycopg.AsyncConnection) -> str:
-            async with connection.transaction():
-                # A lock on the name: there may be no row yet that could be locked.
-                await connection.execute("SELECT pg_advisory_xact_lock(%s)", (name.lock,))
-                text = json_text(fn(await self._get(connection, name)))
-                await self._put(connection, name, text, ttl_s)
-            return text
+            while True:
+                now_us = await self._now(connection)
+                seen = await self._select(connection, name, now_us)
+                text = json_text(fn(None if seen is None else self._parse(name.text, seen)))
+                expires_us = None if ttl_s is None else to_micros(span_end(from_micros(now_us), ttl_s))
+                values = (name.tenant_key, name.name_key, name.stored, now_us, seen, text, expires_us)
+                ((is_done,),) = await (await connection.execute(self._sql[_SWAP], values)).fetchall()
+                if is_done:
+                    return text
 
         value: JsonValue = json.loads(await self._call(change, repeatable=False))
         return value
 
-    async def _get(self, connection: psycopg.AsyncConnection, name: _Name) -> JsonValue:
-        values = (name.tenant_key, name.name_key, self._now_us())
+    async def _select(self, connection: psycopg.AsyncConnection, name: _Name, now_us: int | None) -> str | None:
+        values = (name.tenant_key, name.name_key, now_us)
         row = await (await connection.execute(self._sql[_GET], values)).fetchone()
-        return None if row is None else self._parse(name.text, row[0])
+        return None if row is None else str(row[0])
 
     async def _put(self, connection: psycopg.AsyncConnection, name: _Name, text: str, ttl_s: float | None) -> None:
         expires_us = None
         if ttl_s is not None:
-            now_us = self._now_us()
-            if now_us is None:
-                ((now_us,),) = await (await connection.execute(self._sql[_NOW])).fetchall()
+            now_us = await self._now(connection)
             await connection.execute(self._sql[_EXPIRE], (name.tenant_key, now_us))
             expires_us = to_micros(span_end(from_micros(now_us), ttl_s))
         values = (name.tenant_key, name.name_key, name.stored, text, expires_us)
         await connection.execute(self._sql[_PUT], values)
+
+    async def _now(self, connection: psycopg.AsyncConnection) -> int:
+        """Return the time in microseconds since 1970."""
+        now_us = self._now_us()
+        if now_us is None:
+            ((now_us,),) = await (await connection.execute(self._sql[_NOW])).fetchall()
+        return int(now_us)
 
     def _now_us(self) -> int | None:
         """Return the time in microseconds since 1970; None for the clock of the database."""
@@ -788,7 +818,6 @@ class _Name:
         self.stored = _stored(name)
         self.tenant_key = _hash(tenant)
         self.name_key = _hash(self.text)
-        self.lock = int.from_bytes(_hash(tenant, self.text)[:8], "big", signed=True)
 
 
 def _check_span(ttl_s: float | None) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from threading import Lock, RLock, Thread, current_thread
 from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeVar
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import unquote
 
 import psycopg
 from anyio import Event, to_thread
@@ -33,6 +33,8 @@ __all__ = ["Address", "Background", "Listener", "PostgresPool", "parse_address",
 T = TypeVar("T")
 
 _log: logging.Logger = logging.getLogger(__name__)
+# Broken connections are its everyday business; without this, a program that sets up no logging would print them.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 class Address:
@@ -40,12 +42,14 @@ class Address:
 
     Args:
         conninfo: What libpq connects to; holds the password.
+        libpq_url: The same as the user wrote it, without the schema.
         name: The address without secrets, for messages.
         schema: The schema.
     """
 
-    def __init__(self, conninfo: str, name: str, schema: str) -> None:
+    def __init__(self, conninfo: str, libpq_url: str, name: str, schema: str) -> None:
         self.conninfo = conninfo
+        self.libpq_url = libpq_url
         self.name = name
         """The address without secrets."""
         self.schema = schema
@@ -58,6 +62,7 @@ _DEFAULTS: Final[dict[str, str | int]] = {
     "connect_timeout": 5,
     "application_name": "roundtable",
     "keepalives_idle": 30,
+    "tcp_user_timeout": 30_000,
 }
 """What is set for a connection unless the URL says otherwise."""
 
@@ -77,29 +82,28 @@ def parse_address(url: str) -> Address:
         ('postgresql://db.example.org/app', 'debates')
     """
     hint = "Write 'postgresql://USER:PASSWORD@HOST:5432/DATABASE?sslmode=require'; quote special characters as %XX."
-    try:
-        parts = urlsplit(url)
-        query = parse_qsl(parts.query, keep_blank_values=True)
-    except ValueError:
-        raise ConfigurationError("the storage URL is not the URL of a PostgreSQL database", hint=hint) from None
-    schemas = [value for name, value in query if name == "schema"] or [_DEFAULT_SCHEMA]
-    rest = urlencode([(name, value) for name, value in query if name != "schema"], quote_via=quote)
-    conninfo = urlunsplit(parts._replace(query=rest))
+    # Cut out as text: what belongs to libpq must not be spelt anew.
+    base, _, query = url.partition("?")
+    parameters = query.split("&") if query else []
+    schemas = [unquote(one.removeprefix("schema=")) for one in parameters if one.startswith("schema=")]
+    rest = "&".join(one for one in parameters if not one.startswith("schema="))
+    libpq_url = f"{base}?{rest}" if rest else base
     name = masked_url(url)
-    if parts.scheme not in {"postgresql", "postgres"} or not url.startswith(f"{parts.scheme}://"):
+    if not url.startswith(("postgresql://", "postgres://")):
         raise ConfigurationError(f"{name!r} is not the URL of a PostgreSQL database", hint=hint)
-    schema = schemas[-1]
+    schema = schemas[-1] if schemas else _DEFAULT_SCHEMA
     if not schema or len(schema.encode()) > _LONGEST_NAME or "\0" in schema or schema.startswith("pg_"):
         msg = f"{schema!r} is not a name for a PostgreSQL schema"
         raise ConfigurationError(msg, hint="Use up to 63 letters, digits and underscores, not beginning with 'pg_'.")
     try:
-        given = conninfo_to_dict(conninfo)
+        given = conninfo_to_dict(libpq_url)
         for port in str(given.get("port", "")).split(","):
             int(port or "0")
-        conninfo = make_conninfo(conninfo, **{name: value for name, value in _DEFAULTS.items() if name not in given})
+        conninfo = make_conninfo(libpq_url, **{name: value for name, value in _DEFAULTS.items() if name not in given})
+        conninfo = make_conninfo(conninfo, client_encoding="UTF8")
     except (psycopg.Error, ValueError):  # the message may quote the password
         raise ConfigurationError(f"{name!r} is not a URL that PostgreSQL understands", hint=hint) from None
-    return Address(conninfo, name, schema)
+    return Address(conninfo, libpq_url, name, schema)
 
 
 class Background:
@@ -237,6 +241,7 @@ class PostgresPool:
         self._connections = connections
         self._reconnect_s = reconnect_s
         self._pool: AsyncConnectionPool[psycopg.AsyncConnection] | None = None
+        self._was_open = False
         self._opening = asyncio.Lock()
 
     async def use(self, work: Callable[[psycopg.AsyncConnection], Awaitable[T]], *, repeatable: bool) -> T:
@@ -254,17 +259,31 @@ class PostgresPool:
         pause_s = 0.02
         while True:
             began = False
+            pool = None
             try:
                 pool = await self._open_pool()
                 async with pool.connection(timeout=max(deadline - monotonic(), 1.0)) as connection:
+                    if not repeatable:
+                        await connection.execute("SELECT 1")  # it may have broken while nobody used it
                     began = True
                     return await work(connection)
             except psycopg.Error as error:
+                await self._drop_broken(pool, error)
                 may_repeat = _was_rolled_back(error) or (_is_disconnect(error) and (repeatable or not began))
-                if not may_repeat or monotonic() >= deadline or self._pool is None:
+                if not may_repeat or monotonic() >= deadline or not self._was_open:
                     raise await self._to_error(error) from None
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, 0.5)
+
+    async def _drop_broken(
+        self, pool: AsyncConnectionPool[psycopg.AsyncConnection] | None, error: psycopg.Error
+    ) -> None:
+        """Begin with a new pool after the server went away: the old one would try again at ever longer intervals."""
+        if pool is None or pool is not self._pool or not _is_disconnect(error):
+            return
+        if not isinstance(error, PoolTimeout) or not pool.get_stats().get("pool_size"):
+            self._pool = None
+            await pool.close(timeout=0)
 
     async def connect(self) -> psycopg.AsyncConnection:
         """Return a new connection in autocommit mode, outside of the pool."""
@@ -294,6 +313,7 @@ class PostgresPool:
                 )
                 await pool.open()
                 self._pool = pool
+                self._was_open = True
         return self._pool
 
     async def _to_error(self, error: psycopg.Error) -> StorageError:
@@ -302,12 +322,20 @@ class PostgresPool:
                 await (await self.connect()).close()
             except psycopg.Error as reason:
                 error = reason
+            else:
+                return StorageError(
+                    f"all connections of this storage to {self.address.name!r} are in use",
+                    hint="Allow it more connections: PostgresStorage(url, connections=16).",
+                    retryable=True,
+                    cause=error,
+                    details={"path": self.address.name, "reason": "busy"},
+                )
         return storage_error(error, self.address.name)
 
 
 async def _configure(connection: psycopg.AsyncConnection) -> None:
     # Locks are taken first, and what they protect is read then.
-    await connection.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
+    await connection.execute("SET default_transaction_isolation TO 'read committed'")
 
 
 def _was_rolled_back(error: psycopg.Error) -> bool:
@@ -318,7 +346,7 @@ def _is_disconnect(error: psycopg.Error) -> bool:
     """Check whether the server went away, restarts, or cannot take another connection now."""
     if error.sqlstate is None:
         return isinstance(error, psycopg.OperationalError)
-    return error.sqlstate[:2] == "08" or error.sqlstate in {"57P01", "57P02", "57P03", "53300"}
+    return error.sqlstate[:2] == "08" or error.sqlstate[:3] == "57P" or error.sqlstate == "53300"
 
 
 _FORBIDDEN: Final = (
@@ -331,6 +359,7 @@ _UNREACHABLE: Final = (
     "the database {address!r} cannot be reached",
     "Check that the server runs, and that its address, port and TLS settings are right.",
 )
+_DAMAGED: Final = ("corrupt", "{address!r} is damaged", "Check the log of the server, and restore a backup.")
 _KINDS: Final[dict[str, tuple[str, str, str]]] = {
     "08": _UNREACHABLE,
     "28": _FORBIDDEN,
@@ -356,7 +385,8 @@ _KINDS: Final[dict[str, tuple[str, str, str]]] = {
     "40": ("locked", "{address!r} is busy with the same session", "Try again."),
     "55P03": ("locked", "{address!r} is busy with the same session", "Try again."),
     "54": ("too-big", "a value is too large for {address!r}", "Store less than a gigabyte in one event or value."),
-    "XX00": ("corrupt", "{address!r} is damaged", "Check the log of the server, and restore a backup."),
+    "XX001": _DAMAGED,
+    "XX002": _DAMAGED,
 }
 _OTHER: Final = ("other", "the database {address!r} failed", "Check the log of the server.")
 _RETRYABLE: Final = frozenset({"unreachable", "busy", "full", "locked"})

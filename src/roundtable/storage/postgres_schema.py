@@ -45,7 +45,8 @@ _SCHEMA_1: Final[tuple[LiteralString, ...]] = (
         last_seq BIGINT NOT NULL,
         created_us BIGINT NOT NULL,
         updated_us BIGINT NOT NULL,
-        last_append BYTEA
+        append_ids BYTEA[] NOT NULL,
+        append_ends BIGINT[] NOT NULL
     )
     """,
     "CREATE INDEX sessions_by_age ON {schema}.sessions (tenant_key, created_us)",
@@ -130,11 +131,12 @@ _SCHEMA_1: Final[tuple[LiteralString, ...]] = (
             verdict := 'missing';
             RETURN;
         END IF;
-        last := session.last_seq;
-        IF session.last_append = append_id THEN  -- sent again, after the connection broke
+        IF append_id = ANY (session.append_ids) THEN  -- sent again, after the connection broke
             verdict := 'stored';
+            last := session.append_ends[array_position(session.append_ids, append_id)];
             RETURN;
         END IF;
+        last := session.last_seq;
         IF lease_token IS NOT NULL AND NOT EXISTS (
             SELECT FROM {schema}.leases AS l WHERE l.key = session_key AND l.token = lease_token AND l.owner IS NOT NULL
         ) THEN
@@ -173,9 +175,63 @@ _SCHEMA_1: Final[tuple[LiteralString, ...]] = (
         last := old_seq + added;
         UPDATE {schema}.sessions AS s
         SET status = new_status, current_round = new_numbers[1], total_rounds = new_numbers[2],
-            response_count = new_numbers[3], last_seq = append.last, updated_us = new_us, last_append = append_id
+            response_count = new_numbers[3], last_seq = append.last, updated_us = new_us,
+            append_ids = (append_id || s.append_ids)[1:8], append_ends = (append.last || s.append_ends)[1:8]
         WHERE s.key = session_key;
         verdict := 'stored';
+    END
+    $$
+    """,
+    # Leases and values are changed if they still are what the caller has read. No transaction waits for a caller, which
+    # may be suspended meanwhile.
+    """
+    CREATE FUNCTION {schema}.take_lease(
+        session_key BYTEA, tenant BYTEA, seen_token BIGINT, seen_owner TEXT, seen_us BIGINT,
+        new_token BOOLEAN, new_owner TEXT, new_us BIGINT,
+        OUT verdict TEXT, OUT granted BIGINT
+    ) LANGUAGE plpgsql AS $$
+    DECLARE
+        held {schema}.leases%ROWTYPE;
+    BEGIN
+        PERFORM FROM {schema}.sessions AS s WHERE s.key = session_key FOR UPDATE;
+        IF NOT FOUND THEN
+            verdict := 'missing';
+            RETURN;
+        END IF;
+        SELECT * INTO held FROM {schema}.leases AS l WHERE l.key = session_key;
+        IF (held.token, held.owner, held.expires_us) IS DISTINCT FROM (seen_token, seen_owner, seen_us) THEN
+            verdict := 'changed';
+            RETURN;
+        END IF;
+        granted := seen_token;
+        IF new_token THEN
+            INSERT INTO {schema}.tokens AS t (tenant_key, last) VALUES (tenant, 1)
+            ON CONFLICT (tenant_key) DO UPDATE SET last = t.last + 1
+            RETURNING t.last INTO granted;
+        END IF;
+        INSERT INTO {schema}.leases (key, token, owner, expires_us) VALUES (session_key, granted, new_owner, new_us)
+        ON CONFLICT (key)
+        DO UPDATE SET token = excluded.token, owner = excluded.owner, expires_us = excluded.expires_us;
+        verdict := 'granted';
+    END
+    $$
+    """,
+    """
+    CREATE FUNCTION {schema}.swap(
+        tenant BYTEA, hash BYTEA, stored_name TEXT, now_us BIGINT, seen TEXT, new_value TEXT, new_us BIGINT
+    ) RETURNS BOOLEAN LANGUAGE plpgsql AS $$
+    BEGIN
+        IF seen IS NULL THEN
+            INSERT INTO {schema}.key_values AS v (tenant_key, name_key, name, value, expires_us)
+            VALUES (tenant, hash, stored_name, new_value, new_us)
+            ON CONFLICT (tenant_key, name_key)
+            DO UPDATE SET value = excluded.value, expires_us = excluded.expires_us WHERE v.expires_us <= now_us;
+        ELSE
+            UPDATE {schema}.key_values AS v SET value = new_value, expires_us = new_us
+            WHERE v.tenant_key = tenant AND v.name_key = hash AND v.value = seen
+              AND (v.expires_us IS NULL OR v.expires_us > now_us);
+        END IF;
+        RETURN FOUND;
     END
     $$
     """,
