@@ -155,9 +155,10 @@ def test_every_statement_asks_for_the_tenant() -> None:
 
 
 def test_every_statement_for_postgresql_asks_for_the_tenant() -> None:
-    tree = ast.parse(Path(roundtable.storage.postgres.__file__).read_text("utf-8"))
+    modules = roundtable.storage.postgres, roundtable.storage.postgres_keyvalue
+    trees = [ast.parse(Path(module.__file__).read_text("utf-8")) for module in modules]
     found = 0
-    for node in ast.walk(tree):
+    for node in (node for tree in trees for node in ast.walk(tree)):
         match node:
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant(value=str(text))) if "{schema}" in text:
                 # A `key` is the hash of tenant and id.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio  # noqa: TID251  (psycopg supports only asyncio)
-import hashlib
 import json
 import logging
 import secrets
@@ -25,7 +24,8 @@ from roundtable.storage.database import unreadable
 from roundtable.storage.fulltext import Tokenizer, search_in
 from roundtable.storage.memory import Numbered, numbered
 from roundtable.storage.postgres_connection import Background, Listener, PostgresPool, parse_address
-from roundtable.storage.postgres_schema import in_schema
+from roundtable.storage.postgres_keyvalue import PostgresKeyValue
+from roundtable.storage.postgres_schema import Statements, from_stored, key_hash, to_stored
 from roundtable.storage.rules import (
     MAX_NUMBER,
     LeaseState,
@@ -42,7 +42,6 @@ from roundtable.storage.rules import (
     session_exists,
     session_key,
     session_not_found,
-    span_end,
     to_micros,
     value_text,
 )
@@ -53,12 +52,10 @@ from roundtable.types import SessionRecord, durable_event
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
     from contextlib import AbstractContextManager
-    from typing import LiteralString
 
     from roundtable.protocols import Clock, KeyValue
     from roundtable.types import (
         DurableEvent,
-        JsonValue,
         Lease,
         Owner,
         SearchHit,
@@ -82,30 +79,6 @@ _KNOWN_STATES: Final = 4_096
 _EARLIEST_US: Final = to_micros(datetime.min.replace(tzinfo=UTC))
 
 
-# ---------------------------------------------------------------- texts and keys
-# PostgreSQL refuses the character NUL in texts. It is stored as two other characters.
-
-_ESCAPE: Final = "\uf8ff"
-_TO_STORED: Final = str.maketrans({_ESCAPE: f"{_ESCAPE}1", "\0": f"{_ESCAPE}0"})
-
-
-def _stored(text: str) -> str:
-    return well_formed(text).translate(_TO_STORED)
-
-
-def _unstored(text: str) -> str:
-    return text.replace(f"{_ESCAPE}0", "\0").replace(f"{_ESCAPE}1", _ESCAPE) if _ESCAPE in text else text
-
-
-def _hash(*parts: str) -> bytes:
-    """Return 32 bytes that stand for these texts."""
-    digest = hashlib.sha256()
-    for part in parts:
-        encoded = part.encode()
-        digest.update(len(encoded).to_bytes(8, "big") + encoded)
-    return digest.digest()
-
-
 class _Key(NamedTuple):
     session_id: str
     tenant: str
@@ -115,7 +88,7 @@ class _Key(NamedTuple):
 
 def _key(tenant: str, session_id: str) -> _Key:
     tenant, session_id = session_key(tenant, session_id)
-    return _Key(session_id, tenant, _hash(tenant, session_id), _hash(tenant))
+    return _Key(session_id, tenant, key_hash(tenant, session_id), key_hash(tenant))
 
 
 # ---------------------------------------------------------------- statements
@@ -183,34 +156,6 @@ _SEARCH: Final = """
       AND (%(session)s::bytea IS NULL OR s.key = %(session)s)
     ORDER BY s.created_us DESC, s.id DESC, p.seq
     LIMIT %(limit)s OFFSET %(offset)s
-"""
-_GET: Final = """
-    SELECT value FROM {schema}.key_values
-    WHERE tenant_key = %s AND name_key = %s AND (expires_us IS NULL OR expires_us > coalesce(%s::bigint, {now}))
-"""
-_NOW: Final = "SELECT {now}"
-_PUT: Final = """
-    INSERT INTO {schema}.key_values (tenant_key, name_key, name, value, expires_us) VALUES (%s, %s, %s, %s, %s)
-    ON CONFLICT (tenant_key, name_key) DO UPDATE SET value = excluded.value, expires_us = excluded.expires_us
-"""
-_SWAP: Final = """
-    SELECT {schema}.swap(%s::bytea, %s::bytea, %s::text, %s::bigint, %s::text, %s::text, %s::bigint)
-"""
-_EXPIRE: Final = """
-    DELETE FROM {schema}.key_values WHERE (tenant_key, name_key) IN (
-        SELECT tenant_key, name_key FROM {schema}.key_values
-        WHERE tenant_key = %s AND expires_us <= %s
-        LIMIT 100 FOR UPDATE SKIP LOCKED
-    )
-"""
-_DROP: Final = """
-    DELETE FROM {schema}.key_values WHERE tenant_key = %s AND name_key = %s
-    RETURNING expires_us IS NULL OR expires_us > coalesce(%s::bigint, {now})
-"""
-_SCAN: Final = """
-    SELECT name, value FROM {schema}.key_values
-    WHERE tenant_key = %s AND left(name, 100) >= left(%s, 100) AND starts_with(name, %s)
-      AND (expires_us IS NULL OR expires_us > coalesce(%s::bigint, {now}))
 """
 
 
@@ -283,11 +228,11 @@ class PostgresStorage(WholeSessionMethods):
         if clock is not None:
             self._clock = clock
         self._own_clock = clock
-        self._sql = _Statements(address.schema)
+        self._sql = Statements(address.schema)
         self._background = Background("roundtable-postgres", address.name)
         self._pool = PostgresPool(address, connections, reconnect_s)
         self._sender = secrets.token_hex(4)
-        self._channel = f"roundtable_{_hash(address.schema).hex()[:16]}"
+        self._channel = f"roundtable_{key_hash(address.schema).hex()[:16]}"
         self._listener = Listener(self._background, self._pool, self._channel, self._sender)
         self._kv = PostgresKeyValue(self._background, self._pool, self._sql, clock)
         self._tokenizer = Tokenizer()
@@ -315,12 +260,12 @@ class PostgresStorage(WholeSessionMethods):
         values = (
             key.key,
             key.tenant_key,
-            _stored(stored.tenant),
-            _stored(stored.id),
+            to_stored(stored.tenant),
+            to_stored(stored.id),
             text,
-            _stored(config.topic),
-            _stored(searchable(config.topic)),
-            _stored(config.mode),
+            to_stored(config.topic),
+            to_stored(searchable(config.topic)),
+            to_stored(config.mode),
             json.dumps([agent.id for agent in stored.agents]),
             json_text(dict(config.metadata)),
             *start_progress(stored),
@@ -483,15 +428,15 @@ class PostgresStorage(WholeSessionMethods):
         """List sessions, newest first. See `Storage.list`."""
         after_at, after_id = filter.place or (None, None)
         values: dict[str, object] = {
-            "tenant": _hash(well_formed(filter.tenant)),
-            "topic": None if filter.topic is None else _stored(searchable(filter.topic)),
-            "mode": None if filter.mode is None else _stored(filter.mode),
+            "tenant": key_hash(well_formed(filter.tenant)),
+            "topic": None if filter.topic is None else to_stored(searchable(filter.topic)),
+            "mode": None if filter.mode is None else to_stored(filter.mode),
             "status": filter.status,
             "since": None if filter.created_from is None else to_micros(filter.created_from),
             "until": None if filter.created_to is None else to_micros(filter.created_to),
             "untouched_since": None if filter.updated_before is None else to_micros(filter.updated_before),
             "after_us": None if after_at is None else to_micros(after_at),
-            "after_id": None if after_id is None else _stored(after_id),
+            "after_id": None if after_id is None else to_stored(after_id),
             "first_us": _EARLIEST_US,
         }
         wanted = json_text(dict(filter.metadata)) if filter.metadata else None
@@ -500,7 +445,7 @@ class PostgresStorage(WholeSessionMethods):
             page = await self._list_page(values, filter.limit if wanted is None else _PAGE)
             rows += page if wanted is None else [row for row in page if has_metadata(row[11], wanted)]
             if wanted is None or len(page) < _PAGE or len(rows) >= filter.limit:
-                return tuple(to_summary((*map(_unstored, row[:3]), *row[3:])) for row in rows[: filter.limit])
+                return tuple(to_summary((*map(from_stored, row[:3]), *row[3:])) for row in rows[: filter.limit])
             values |= {"after_us": page[-1][8], "after_id": page[-1][0]}
 
     async def _list_page(self, values: dict[str, object], limit: int) -> _Rows:
@@ -518,7 +463,7 @@ class PostgresStorage(WholeSessionMethods):
             return ()
         values: dict[str, object] = {
             "words": words,
-            "tenant": _hash(well_formed(query.tenant)),
+            "tenant": key_hash(well_formed(query.tenant)),
             "session": None if query.session_id is None else _key(query.tenant, query.session_id).key,
             "limit": _HITS_PAGE,
         }
@@ -625,23 +570,6 @@ def _end(background: Background, pool: PostgresPool, listener: Listener, tokeniz
     background.join(_EXIT_WAIT_S)
 
 
-class _Statements:
-    """The statements for one schema.
-
-    Args:
-        schema: Name of the PostgreSQL schema.
-    """
-
-    def __init__(self, schema: str) -> None:
-        self._schema = schema
-        self._prepared: dict[str, bytes] = {}
-
-    def __getitem__(self, statement: LiteralString) -> bytes:
-        if statement not in self._prepared:
-            self._prepared[statement] = in_schema(self._schema, statement)
-        return self._prepared[statement]
-
-
 _NO_ARGUMENTS: Final[tuple[object, ...]] = (None,) * 4 + (None,) * 12
 """Arguments of the function `append` that only ask for the state."""
 
@@ -669,157 +597,9 @@ def _arguments(
         [entry.text for entry in entries],
         [seq for seq, _ in turns],
         [turn.round for _, turn in turns],
-        [_hash(turn.stage) for _, turn in turns],
+        [key_hash(turn.stage) for _, turn in turns],
         [turn.slot for _, turn in turns],
         [turn.attempt for _, turn in turns],
         [seq for seq, _ in texts],
         [" ".join(found) for _, found in texts],
     )
-
-
-class PostgresKeyValue:
-    """Small values in the database of a `PostgresStorage`.
-
-    Args:
-        background: Where the connections are used.
-        pool: The connections.
-        statements: The statements for the schema.
-        clock: Decides when values expire; the clock of the database if None.
-    """
-
-    def __init__(
-        self, background: Background, pool: PostgresPool, statements: _Statements, clock: Clock | None
-    ) -> None:
-        self._background = background
-        self._pool = pool
-        self._sql = statements
-        self._clock = clock
-
-    async def get(self, key: str, *, tenant: str = "default") -> JsonValue:
-        """Return a value; `None` if there is none or it has expired."""
-        name = _Name(tenant, key)
-
-        async def select(connection: psycopg.AsyncConnection) -> str | None:
-            return await self._select(connection, name, self._now_us())
-
-        text = await self._call(select)
-        return None if text is None else self._parse(key, text)
-
-    async def put(self, key: str, value: JsonValue, *, ttl_s: float | None = None, tenant: str = "default") -> None:
-        """Store a value, replacing any value of that key. See `KeyValue.put`.
-
-        Raises:
-            ValueError: The value or `ttl_s` cannot be stored.
-            TypeError: The value is not a JSON value.
-        """
-        name, text = _Name(tenant, key), json_text(value)
-        _check_span(ttl_s)
-
-        async def store(connection: psycopg.AsyncConnection) -> None:
-            await self._put(connection, name, text, ttl_s)
-
-        await self._call(store)
-
-    async def delete(self, key: str, *, tenant: str = "default") -> bool:
-        """Delete a value; return whether there was one."""
-        name = _Name(tenant, key)
-
-        async def drop(connection: psycopg.AsyncConnection) -> bool:
-            values = (name.tenant_key, name.name_key, self._now_us())
-            rows = await (await connection.execute(self._sql[_DROP], values)).fetchall()
-            return any(was_live for (was_live,) in rows)
-
-        return await self._call(drop, repeatable=False)
-
-    async def scan(self, prefix: str = "", *, tenant: str = "default") -> tuple[tuple[str, JsonValue], ...]:
-        """Return the keys with this prefix and their values, in key order."""
-        name = _Name(tenant, prefix)
-
-        async def select(connection: psycopg.AsyncConnection) -> list[tuple[str, str]]:
-            values = (name.tenant_key, name.stored, name.stored, self._now_us())
-            return await (await connection.execute(self._sql[_SCAN], values)).fetchall()
-
-        rows = [(_unstored(key), text) for key, text in await self._call(select)]
-        return tuple((key, self._parse(key, text)) for key, text in sorted(rows))
-
-    async def update(
-        self,
-        key: str,
-        fn: Callable[[JsonValue], JsonValue],
-        *,
-        ttl_s: float | None = None,
-        tenant: str = "default",
-    ) -> JsonValue:
-        """Replace a value by a function of the current one. See `KeyValue.update`.
-
-        If `fn` raises, its error is raised here and nothing changes. `fn` runs on the storage's own thread, and once
-        more if the value changes meanwhile: it must be quick, have no side effects and not use the storage.
-        """
-        name = _Name(tenant, key)
-        _check_span(ttl_s)
-
-        async def change(connection: psycopg.AsyncConnection) -> str:
-            while True:
-                now_us = await self._now(connection)
-                seen = await self._select(connection, name, now_us)
-                text = json_text(fn(None if seen is None else self._parse(name.text, seen)))
-                expires_us = None if ttl_s is None else to_micros(span_end(from_micros(now_us), ttl_s))
-                values = (name.tenant_key, name.name_key, name.stored, now_us, seen, text, expires_us)
-                ((is_done,),) = await (await connection.execute(self._sql[_SWAP], values)).fetchall()
-                if is_done:
-                    return text
-
-        value: JsonValue = json.loads(await self._call(change, repeatable=False))
-        return value
-
-    async def _select(self, connection: psycopg.AsyncConnection, name: _Name, now_us: int | None) -> str | None:
-        values = (name.tenant_key, name.name_key, now_us)
-        row = await (await connection.execute(self._sql[_GET], values)).fetchone()
-        return None if row is None else str(row[0])
-
-    async def _put(self, connection: psycopg.AsyncConnection, name: _Name, text: str, ttl_s: float | None) -> None:
-        expires_us = None
-        if ttl_s is not None:
-            now_us = await self._now(connection)
-            await connection.execute(self._sql[_EXPIRE], (name.tenant_key, now_us))
-            expires_us = to_micros(span_end(from_micros(now_us), ttl_s))
-        values = (name.tenant_key, name.name_key, name.stored, text, expires_us)
-        await connection.execute(self._sql[_PUT], values)
-
-    async def _now(self, connection: psycopg.AsyncConnection) -> int:
-        """Return the time in microseconds since 1970."""
-        now_us = self._now_us()
-        if now_us is None:
-            ((now_us,),) = await (await connection.execute(self._sql[_NOW])).fetchall()
-        return int(now_us)
-
-    def _now_us(self) -> int | None:
-        """Return the time in microseconds since 1970; None for the clock of the database."""
-        return None if self._clock is None else to_micros(self._clock.now())
-
-    def _parse(self, key: str, text: str) -> JsonValue:
-        try:
-            value: JsonValue = json.loads(text)
-        except ValueError as error:
-            raise unreadable(self._pool.address.name, f"the value {key!r}", error) from error
-        return value
-
-    async def _call(
-        self, work: Callable[[psycopg.AsyncConnection], Coroutine[None, None, T]], *, repeatable: bool = True
-    ) -> T:
-        return await self._background.call(lambda: self._pool.use(work, repeatable=repeatable))
-
-
-class _Name:
-    """The name of a value, and what stands for it in the database."""
-
-    def __init__(self, tenant: str, name: str) -> None:
-        tenant, self.text = well_formed(tenant), well_formed(name)
-        self.stored = _stored(name)
-        self.tenant_key = _hash(tenant)
-        self.name_key = _hash(self.text)
-
-
-def _check_span(ttl_s: float | None) -> None:
-    if ttl_s is not None:
-        span_end(datetime.now(UTC), ttl_s)

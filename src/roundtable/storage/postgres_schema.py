@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Final
 
 import psycopg
 from psycopg import sql
 
+from roundtable._core.text import well_formed
 from roundtable.errors import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import LiteralString
 
-__all__ = ["MIGRATIONS", "OLDEST_SERVER", "in_schema", "migrate"]
+__all__ = [
+    "MIGRATIONS",
+    "OLDEST_SERVER",
+    "Statements",
+    "from_stored",
+    "in_schema",
+    "key_hash",
+    "migrate",
+    "to_stored",
+]
 
 OLDEST_SERVER: Final = 15
 """Oldest major version of PostgreSQL that the storage accepts."""
@@ -241,6 +252,31 @@ MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (_SCHEMA_1,)
 """The statements that upgrade the schema from version n to n + 1, starting with none."""
 
 
+# PostgreSQL refuses the character NUL in texts. It is stored as two other characters.
+
+_ESCAPE: Final = "\uf8ff"
+_TO_STORED: Final = str.maketrans({_ESCAPE: f"{_ESCAPE}1", "\0": f"{_ESCAPE}0"})
+
+
+def to_stored(text: str) -> str:
+    """Return a text as it is stored: without NUL and lone surrogates."""
+    return well_formed(text).translate(_TO_STORED)
+
+
+def from_stored(text: str) -> str:
+    """Return the text of a result of `to_stored`."""
+    return text.replace(f"{_ESCAPE}0", "\0").replace(f"{_ESCAPE}1", _ESCAPE) if _ESCAPE in text else text
+
+
+def key_hash(*parts: str) -> bytes:
+    """Return 32 bytes that stand for these texts."""
+    digest = hashlib.sha256()
+    for part in parts:
+        encoded = part.encode()
+        digest.update(len(encoded).to_bytes(8, "big") + encoded)
+    return digest.digest()
+
+
 def in_schema(schema: str, statement: LiteralString) -> bytes:
     """Return a statement with `{schema}` replaced by the quoted name of a schema.
 
@@ -251,6 +287,24 @@ def in_schema(schema: str, statement: LiteralString) -> bytes:
         b'SELECT count(*) FROM "debates".sessions'
     """
     return sql.SQL(statement).format(schema=sql.Identifier(schema), now=_NOW_US).as_bytes()
+
+
+class Statements:
+    """The statements for one schema.
+
+    Args:
+        schema: Name of the PostgreSQL schema.
+    """
+
+    def __init__(self, schema: str) -> None:
+        self._schema = schema
+        self._prepared: dict[str, bytes] = {}
+
+    def __getitem__(self, statement: LiteralString) -> bytes:
+        """Return the statement for the schema; see `in_schema`."""
+        if statement not in self._prepared:
+            self._prepared[statement] = in_schema(self._schema, statement)
+        return self._prepared[statement]
 
 
 async def migrate(
