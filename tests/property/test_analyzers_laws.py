@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from roundtable.analysis import LexicalScorer, PlainAnalyzer, SemanticAnalyzer, StanceAnalyzer
@@ -79,9 +79,10 @@ def test_spelling_changes_nothing(text: str) -> None:
 
 
 @given(positions=st.lists(st.text(max_size=40), max_size=6))
+@example(positions=["NO LO SÉ", "tea"])
 def test_any_text_is_measured(positions: list[str]) -> None:
     found = SemanticAnalyzer().analyze(hold(positions))
-    held = [agent for cluster in found.clusters for agent in cluster.agent_ids]
+    held = [*found.abstained, *(agent for cluster in found.clusters for agent in cluster.agent_ids)]
     assert sorted(held) == sorted(str(place) for place in range(len(positions)))
     assert (found.agreement_level == 0.0) or positions
 
