@@ -260,6 +260,10 @@ class Roundtable:
             )
         )
 
+    def debate_once(self, session_id: str, topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
+        """Run a debate under an id of yours, at most once: the same call again continues it or returns its result."""
+        return self._portal.call(lambda: self._table.debate_once(session_id, topic, **options))
+
     def debate_many(
         self,
         topics: Sequence[str],

@@ -19,11 +19,21 @@ from anyio.lowlevel import current_token
 from roundtable._core.text import error_text
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from anyio.abc import TaskStatus
 
-__all__ = ["Loop", "PerLoop", "call_soon", "ends_at_once", "hearing", "import_on_thread", "on_thread", "running_loop"]
+__all__ = [
+    "Loop",
+    "PerLoop",
+    "call_soon",
+    "ends_at_once",
+    "hearing",
+    "import_on_thread",
+    "on_thread",
+    "running_loop",
+    "until_one_ends",
+]
 
 
 T = TypeVar("T")
@@ -102,6 +112,28 @@ async def hearing(take: Callable[[signal.Signals], object]) -> AsyncGenerator[No
         except Exception as error:  # noqa: BLE001  (raised below)
             errors.append(error)
         group.cancel_scope.cancel()
+    if errors:
+        raise errors[0]
+
+
+async def until_one_ends(*functions: Callable[[], Awaitable[object]]) -> None:
+    """Run functions at the same time until one returns or fails; the others are cancelled.
+
+    Raises:
+        Exception: The error of the first that failed, not in an exception group.
+    """
+    errors: list[Exception] = []
+
+    async def run(function: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await function()
+        except Exception as error:  # noqa: BLE001  (raised below, as itself)
+            errors.append(error)
+        group.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        for function in functions:
+            group.start_soon(run, function)
     if errors:
         raise errors[0]
 

@@ -31,7 +31,14 @@ from roundtable.api.seats import seat_agents
 from roundtable.api.teams import restored, table_models_by_id
 from roundtable.engine import Extension, RunLimits
 from roundtable.engine.synthesis import stored_synthesis
-from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict, SessionError
+from roundtable.errors import (
+    ConfigurationError,
+    RoundtableError,
+    SessionBusy,
+    SessionConflict,
+    SessionError,
+    SessionNotFound,
+)
 from roundtable.modes import check_config, check_mode
 from roundtable.record import Fold, shared_past
 from roundtable.results.debate_result import DebateResult
@@ -139,6 +146,7 @@ class _RunObjects:
 
 
 _MOST_SESSIONS = 1000
+_LONGEST_ID = 200
 
 
 class Debates:
@@ -168,6 +176,7 @@ class Debates:
         step: bool = False,
         given: CallerObjects | None = None,
         own: frozenset[str] | None = None,
+        session_id: str | None = None,
     ) -> Prepared:
         """Store an empty session for a debate.
 
@@ -177,6 +186,7 @@ class Debates:
             step: Whether to run one round only.
             given: Caller objects of the forked session; those of `asked` when left out.
             own: Ids of the agents that callers made; those of `asked` when left out.
+            session_id: Id of the session; a random one when left out.
         """
         wiring, (ask, seats, config, own_mode, auxiliary) = self._wiring, asked
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None} | {**auxiliary}
@@ -190,7 +200,12 @@ class Debates:
             tools = wiring.tools.completed(given.tools).names
             objects = objects.model_copy(update={"agents": agent_ids, "tools": tools})
         session = await wiring.engine.start_debate(
-            config, configs, mode=own_mode, forked_from=forked_from, caller_objects=objects
+            config,
+            configs,
+            mode=own_mode,
+            forked_from=forked_from,
+            caller_objects=objects,
+            session_id=session_id,
         )
         if ask.agents is not None or own_mode is not None:
             if own is None:
@@ -302,6 +317,35 @@ class Debates:
     async def debate(self, topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
         """Run a debate from its first to its last event."""
         return await finish(await self.prepare(topic, **options))
+
+    async def debate_once(self, session_id: str, topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
+        """Run the debate of a session, or what is missing of it; see `Roundtable.debate_once`."""
+        check_name("session_id", session_id)
+        if len(session_id) > _LONGEST_ID:
+            msg = f"session_id has {len(session_id)} characters; at most {_LONGEST_ID} are allowed"
+            raise ConfigurationError(msg)
+        sessions = self._wiring.sessions
+        try:
+            fold = await sessions.load(session_id)
+        except SessionNotFound:
+            try:
+                prepared = await self.begun(self._resolve(topic, **options), session_id=session_id)
+            except SessionConflict:  # another process was faster
+                fold = await sessions.load(session_id)
+            else:
+                return await finish(prepared)
+        if fold.record.config.topic != topic:
+            msg = f"session {session_id!r} is about another question: {fold.record.config.topic[:80]!r}"
+            raise SessionConflict(msg, hint="Use another id, or ask the same question.")
+        if fold.progress.status == "completed":
+            return self._to_result(fold)
+        try:
+            return await finish(await self.continued(session_id, budget=options.get("budget")))
+        except SessionConflict:
+            fold = await sessions.load(session_id)
+            if fold.progress.status != "completed":
+                raise
+            return self._to_result(fold)  # another process completed it meanwhile
 
     async def forked(
         self,

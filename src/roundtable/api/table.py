@@ -265,6 +265,37 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             metadata=metadata,
         )
 
+    async def debate_once(self, session_id: str, topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
+        """Run a debate under an id of yours, at most once: the same call again continues it or returns its result.
+
+        For programs that may be stopped at any time, and for queues that may deliver a job twice. No stored answer is
+        asked for again.
+
+        Args:
+            session_id: Id of the session, 1 to 200 characters, such as the id of a job of yours.
+            topic: The question.
+            options: Options, as for `debate`. They count when the session begins; later calls take them from the
+                session, except `budget`.
+
+        Raises:
+            ConfigurationError: As for `debate`, or the id is too long.
+            SessionBusy: Another process runs the session. If that process is dead, this call first waits for its lease.
+            SessionConflict: The session is about another question, or waits for information.
+
+        Example:
+            >>> import anyio
+            >>> from roundtable.testing import scripted_agents
+            >>> table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
+            >>> async def main():
+            ...     first = await table.debate_once("job-17", "Tea or coffee?", rounds=1)
+            ...     again = await table.debate_once("job-17", "Tea or coffee?", rounds=1)
+            ...     return first.session_id, again.usage == first.usage
+            >>> anyio.run(main)
+            ('job-17', True)
+        """
+        await self._load(options.get("agents"))
+        return await self._debates.debate_once(session_id, topic, **options)
+
     async def debate_many(
         self,
         topics: Sequence[str],

@@ -253,6 +253,7 @@ class DebateEngine:
         mode: DebateModeStrategy | None = None,
         forked_from: ForkOrigin | None = None,
         caller_objects: CallerObjects | None = None,
+        session_id: str | None = None,
     ) -> Session:
         """Create a session; no agent is called yet.
 
@@ -262,6 +263,7 @@ class DebateEngine:
             mode: The mode itself, where it is not in the registry.
             forked_from: Origin of a fork; `SessionManager.store_past` stores the shared past.
             caller_objects: Objects that the caller must pass again to resume the session; none when left out.
+            session_id: Id of the session; a random one when left out.
 
         Raises:
             ConfigurationError: The mode, the rule, the exit or an agent is unknown, a parameter of the rule is out of
@@ -285,7 +287,11 @@ class DebateEngine:
             msg = f"unknown agents: {', '.join(missing)}. Known: {known}"
             raise ConfigurationError(msg, hint="Create them in the agent registry first.")
         return await self.sessions.create_session(
-            config, tuple(configs.values()), forked_from=forked_from, caller_objects=caller_objects
+            config,
+            tuple(configs.values()),
+            forked_from=forked_from,
+            caller_objects=caller_objects,
+            session_id=session_id,
         )
 
     def _with_exit(self, config: DebateConfig) -> DebateConfig:

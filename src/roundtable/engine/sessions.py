@@ -120,6 +120,7 @@ class SessionManager:
         *,
         forked_from: ForkOrigin | None = None,
         caller_objects: CallerObjects | None = None,
+        session_id: str | None = None,
     ) -> Session:
         """Create an empty session.
 
@@ -129,9 +130,11 @@ class SessionManager:
                 library, and `add_response` adds its answers.
             forked_from: Origin of a fork; `store_past` stores the shared past.
             caller_objects: Objects that the caller must pass again to resume the session; none when left out.
+            session_id: Id of the session; a random one when left out.
 
         Raises:
             ConfigurationError: There are no agents, an agent appears twice, or a configuration belongs to none of them.
+            SessionConflict: There is a session of this id.
         """
         configs = {agent.id: agent for agent in agents}
         if not config.agents or len(set(config.agents)) != len(config.agents):
@@ -142,7 +145,7 @@ class SessionManager:
             msg = f"configurations of agents that are not in the debate: {sorted(outsiders)!r}"
             raise ConfigurationError(msg)
         record = SessionRecord(
-            id=secrets.token_hex(16),
+            id=session_id or secrets.token_hex(16),
             tenant=self.tenant,
             config=config,
             agents=tuple(

@@ -23,7 +23,7 @@ from roundtable.record import Progress, follow, read_record, start_progress
 from roundtable.storage.database import unreadable
 from roundtable.storage.fulltext import Tokenizer, search_in
 from roundtable.storage.memory import Numbered, numbered
-from roundtable.storage.postgres_connection import Background, Listener, PostgresPool, parse_address
+from roundtable.storage.postgres_connection import Address, Background, Listener, PostgresPool, parse_address
 from roundtable.storage.postgres_keyvalue import PostgresKeyValue
 from roundtable.storage.postgres_schema import Statements, from_stored, key_hash, to_stored
 from roundtable.storage.rules import (
@@ -221,6 +221,8 @@ class PostgresStorage(WholeSessionMethods):
         address = parse_address(url)
         self.address: str = address.name
         """The address without user, password and parameters."""
+        self.location: Address = address
+        """Where the database is; holds the password."""
         self.backup_hint: str = (
             f"Back up the database with PostgreSQL's own tools, such as: pg_dump --schema={address.schema} DATABASE"
         )

@@ -1,0 +1,11 @@
+"""Fleets: thousands of debates through a queue that survives crashes, held by any number of workers.
+
+Needs the extra `fleet`.
+"""
+
+from __future__ import annotations
+
+from roundtable.fleet.fleet import Fleet
+from roundtable.fleet.jobs import JobStatus, read_jsonl
+
+__all__ = ["Fleet", "JobStatus", "read_jsonl"]

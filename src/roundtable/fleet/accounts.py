@@ -1,0 +1,149 @@
+"""What a job has spent, and what is set aside for its running debates; shared by all workers of a fleet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from pydantic import Field
+
+from roundtable.errors import BudgetExceeded
+from roundtable.types import Budget, Usage, Value
+
+if TYPE_CHECKING:
+    from roundtable.protocols import KeyValue
+    from roundtable.types import Estimate, JsonValue
+
+__all__ = ["JobAccount"]
+
+_WAIT_S: Final = 0.5
+_ROUNDING_USD: Final = 1e-9
+
+
+class _Reserve(Value):
+    """What is set aside for one debate."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost_usd: float | None = 0.0
+    before: Usage = Usage()
+    """What its session had consumed when it was set aside."""
+
+
+class _Account(Value):
+    """The account of a job as it is stored."""
+
+    spent: Usage = Usage(cost_usd=0.0)
+    reserves: dict[str, _Reserve] = Field(default_factory=dict)
+
+    def covers(self, wanted: _Reserve, budget: Budget) -> bool:
+        """Check whether a budget covers one more debate, at its worst and with the worst of those that run."""
+        reserves = [*self.reserves.values(), wanted]
+        calls = self.spent.calls + sum(reserve.calls for reserve in reserves)
+        tokens = self.spent.total_tokens + sum(reserve.tokens for reserve in reserves)
+        cost = self.spent.known_cost_usd + sum(reserve.cost_usd or 0.0 for reserve in reserves)
+        return (
+            (budget.max_calls is None or calls <= budget.max_calls)
+            and (budget.max_tokens is None or tokens <= budget.max_tokens)
+            and (budget.max_cost_usd is None or cost <= budget.max_cost_usd + _ROUNDING_USD)
+        )
+
+
+class JobAccount:
+    """The account of one job.
+
+    Args:
+        values: Where it is stored.
+        key: Its key.
+        budget: Limits for all debates of the job together.
+        tenant: Tenant that owns it.
+    """
+
+    def __init__(self, values: KeyValue, key: str, budget: Budget | None, tenant: str) -> None:
+        self._values = values
+        self._key = key
+        self._budget = budget
+        self._tenant = tenant
+
+    async def spent(self) -> Usage:
+        """Return what ended debates have consumed."""
+        return _read(await self._values.get(self._key, tenant=self._tenant)).spent
+
+    async def reserve(self, session_id: str, worst: Estimate | None, before: Usage) -> None:
+        """Set aside the worst case of a debate; wait while other running debates may still return what they need not.
+
+        Args:
+            session_id: Session of the debate.
+            worst: Its worst case; `None` without a budget.
+            before: What the session has consumed so far.
+
+        Raises:
+            BudgetExceeded: The budget does not cover it, and no other debate runs that could return anything.
+        """
+        wanted = _Reserve(before=before)
+        if worst is not None:
+            wanted = _Reserve(
+                calls=worst.calls, tokens=worst.total_tokens, cost_usd=worst.cost_usd or 0.0, before=before
+            )
+        while True:
+            account = _read(
+                await self._values.update(
+                    self._key, lambda old: self._with(old, session_id, wanted), tenant=self._tenant
+                )
+            )
+            if session_id in account.reserves:
+                return
+            if not account.reserves:
+                msg = f"the budget of the job is used up: this debate may need {_words(wanted)}"
+                hint = (
+                    "Submit what is left as a new job with a budget of its own, or retry this one with a larger budget."
+                )
+                raise BudgetExceeded(msg, hint=hint)
+            await anyio.sleep(_WAIT_S)
+
+    def _with(self, old: JsonValue, session_id: str, wanted: _Reserve) -> JsonValue:
+        account = _read(old)
+        others = {name: reserve for name, reserve in account.reserves.items() if name != session_id}
+        account = account.model_copy(update={"reserves": others})
+        if self._budget is None or account.covers(wanted, self._budget):
+            account = account.model_copy(update={"reserves": {**others, session_id: wanted}})
+        return account.model_dump(mode="json", exclude_defaults=True)
+
+    async def settle(self, session_id: str, now: Usage) -> None:
+        """Book what a debate has consumed since its reserve was made, and return the rest; once for each reserve.
+
+        Args:
+            session_id: Session of the debate.
+            now: What the session has consumed in all.
+        """
+
+        def settled(old: JsonValue) -> JsonValue:
+            account = _read(old)
+            reserve = account.reserves.get(session_id)
+            if reserve is not None:
+                others = {name: kept for name, kept in account.reserves.items() if name != session_id}
+                spent = account.spent + _difference(now, reserve.before)
+                account = account.model_copy(update={"spent": spent, "reserves": others})
+            return account.model_dump(mode="json", exclude_defaults=True)
+
+        await self._values.update(self._key, settled, tenant=self._tenant)
+
+
+def _read(value: JsonValue) -> _Account:
+    return _Account() if value is None else _Account.model_validate(value)
+
+
+def _difference(now: Usage, before: Usage) -> Usage:
+    """Return what was consumed between two states of the same session."""
+    counts = {
+        name: max(0, getattr(now, name) - getattr(before, name)) for name in Usage.model_fields if "cost" not in name
+    }
+    known = max(0.0, now.known_cost_usd - before.known_cost_usd)
+    if now.cost_usd is None:
+        return Usage(**counts, partial_cost_usd=known or None)
+    return Usage(**counts, cost_usd=known)
+
+
+def _words(wanted: _Reserve) -> str:
+    cost = f" and {wanted.cost_usd:.4f} USD" if wanted.cost_usd else ""
+    return f"{wanted.calls} calls, {wanted.tokens:,} tokens{cost}"

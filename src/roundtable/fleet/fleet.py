@@ -1,0 +1,370 @@
+"""`Fleet`: thousands of debates through a queue, held by any number of workers."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Final, Self, Unpack
+
+import anyio
+import sniffio
+
+from roundtable._core.eventloop import import_on_thread, until_one_ends
+from roundtable.errors import ConfigurationError
+from roundtable.fleet.jobs import (
+    Job,
+    JobStatus,
+    check_kinds,
+    check_name,
+    digest_of,
+    requests_of,
+    stored_result,
+    workflow_id,
+)
+from roundtable.results.many import FailedDebate, Results
+from roundtable.types import Budget
+from roundtable.types.debate import ErrorInfo
+from roundtable.types.request import DebateRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import TracebackType
+
+    from roundtable.api import Roundtable
+    from roundtable.api.options import DebateOptions
+    from roundtable.fleet.queue import JobQueue, QueuedDebate
+    from roundtable.fleet.records import FleetRecords
+    from roundtable.protocols import Storage
+    from roundtable.results.debate_result import DebateResult
+    from roundtable.types import JsonValue
+
+__all__ = ["Fleet"]
+
+_MOST_AT_ONCE: Final = 1000
+_LOWEST_PRIORITY: Final = 1_000_000
+_PROGRESS_S: Final = 0.5
+
+
+class Fleet:
+    """Many debates through a queue that survives crashes; any number of workers hold them. Needs the extra `fleet`.
+
+    A job is a named list of debates. `submit` queues it, `work` holds queued debates, in as many processes as you
+    like; all of them find each other through the storage. A debate whose worker dies is continued by another worker,
+    and no stored answer is asked for again. With SQLite the workers share one machine; with PostgreSQL they can be on
+    several.
+
+    Args:
+        table: Holds the debates, and has their agents unless a job names some; a table on `storage` when left out.
+        storage: Address of the storage, instead of a table: `"sqlite:///path"` or `"postgresql://..."`.
+        name: Name of the fleet. Fleets of different names share nothing but the sessions.
+
+    Raises:
+        ConfigurationError: Both a table and a storage are given, or the storage cannot hold a queue.
+
+    Example:
+        >>> import anyio, tempfile
+        >>> from roundtable import Roundtable
+        >>> from roundtable.fleet import Fleet
+        >>> from roundtable.testing import scripted_agents
+        >>> async def main():
+        ...     with tempfile.TemporaryDirectory() as folder:
+        ...         agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
+        ...         async with (
+        ...             Roundtable(agents, storage=f"sqlite:///{folder}/debates.db") as table,
+        ...             Fleet(table) as fleet,
+        ...         ):
+        ...             await fleet.submit("drinks", ["Tea or coffee?", "Tea or water?"], rounds=1)
+        ...             await fleet.work(until_done="drinks")
+        ...             return [result.answer for result in await fleet.results("drinks")]
+        >>> anyio.run(main)
+        ['Tea', 'Tea']
+    """
+
+    def __init__(
+        self, table: Roundtable | None = None, *, storage: str | Storage | None = None, name: str = "default"
+    ) -> None:
+        if table is not None and storage is not None:
+            raise ConfigurationError("give either a table or a storage; a table has its own storage")
+        self.name: str = check_name(name)
+        """Name of the fleet."""
+        self._owns_table = table is None
+        if table is None:
+            # Late on purpose: `from roundtable.fleet import Fleet` must not load the engine.
+            from roundtable.api import Roundtable
+
+            table = Roundtable(storage=storage)
+        self.table: Roundtable = table
+        """Holds the debates."""
+        self._parts: tuple[JobQueue, FleetRecords] | None = None
+        self._opening = anyio.Lock()
+
+    def __repr__(self) -> str:
+        return f"Fleet({self.name!r})"
+
+    async def __aenter__(self) -> Self:
+        """Return the fleet."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the connections to the queue, and a table that the fleet made."""
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections to the queue, and a table that the fleet made."""
+        parts, self._parts = self._parts, None
+        with anyio.CancelScope(shield=True):
+            if parts is not None:
+                await parts[0].aclose()
+            if self._owns_table:
+                await self.table.aclose()
+
+    async def _open(self) -> tuple[JobQueue, FleetRecords]:
+        async with self._opening:
+            if self._parts is None:
+                try:
+                    await import_on_thread("roundtable.fleet.queue", "roundtable.fleet.records")
+                    from roundtable.fleet.queue import JobQueue, database_of
+                    from roundtable.fleet.records import FleetRecords
+                except ImportError as error:
+                    if (error.name or "").partition(".")[0] not in {"dbos", "sqlalchemy"}:
+                        raise
+                    msg = "a fleet needs DBOS, which is not installed"
+                    raise ConfigurationError(msg, cause=error, hint="pip install 'roundtable-sdk[fleet]'") from error
+                storage = self.table.wiring.storage
+                queue = JobQueue(database_of(storage), self.name)
+                tenant = self.table.wiring.options.tenant
+                await queue.open()
+                self._parts = queue, FleetRecords(storage.kv, self.name, tenant)  # type: ignore[attr-defined]  # both storages have one
+            return self._parts
+
+    async def submit(
+        self,
+        job: str,
+        questions: Sequence[str | DebateRequest | Mapping[str, JsonValue]],
+        *,
+        priority: int = 1_000,
+        job_budget: Budget | None = None,
+        **options: Unpack[DebateOptions],
+    ) -> JobStatus:
+        """Queue a job. The same job submitted again changes nothing, so a submit that broke can be repeated.
+
+        Args:
+            job: Name of the job: 1 to 100 letters, digits, hyphens and underscores.
+            questions: What to debate: texts, `DebateRequest`s, or mappings with the fields of one.
+            priority: Debates of jobs with a lower number are held first, 1 to 1,000,000.
+            job_budget: Limits for all debates of the job together: calls, tokens and dollars. Before a debate begins,
+                its worst case is set aside; a debate that the rest does not cover fails with `BudgetExceeded`.
+            options: Options of all debates, as for `Roundtable.debate`; a question's own options win. They must be
+                plain data, such as agents by name, since other processes read them. Without `agents`, each worker's
+                table provides them.
+
+        Raises:
+            ConfigurationError: A question or an option cannot be used, and nothing is queued; or the name belongs to
+                a job with other questions or options.
+            StorageError: The database cannot be used.
+        """
+        check_name(job)
+        if type(priority) is not int or not 1 <= priority <= _LOWEST_PRIORITY:
+            raise ConfigurationError(
+                f"priority must be a whole number from 1 to {_LOWEST_PRIORITY:,}, not {priority!r}"
+            )
+        _check_budget(job_budget)
+        requests = requests_of(questions, options)
+        check_kinds(requests, self.table.wiring)
+        queue, records = await self._open()
+        new = Job(
+            name=job,
+            debates=len(requests),
+            digest=digest_of(requests),
+            nonce=secrets.token_hex(16),
+            budget=job_budget,
+            submitted_at=datetime.now(UTC),
+        )
+        stored = await records.add_job(new)
+        if (stored.digest, stored.debates) != (new.digest, new.debates):
+            raise ConfigurationError(
+                f"there is a job {job!r} of {stored.debates} debates with other questions or options",
+                hint="Choose another name for this job.",
+                details={"submitted": stored.submitted_at.isoformat(), "debates": stored.debates},
+            )
+        await queue.add([stored.debate(number, request) for number, request in enumerate(requests, 1)], priority)
+        return await self.status(job)
+
+    async def work(
+        self,
+        *,
+        concurrency: int = 8,
+        until_done: str | None = None,
+        on_progress: Callable[[JobStatus], None] | None = None,
+    ) -> None:
+        """Hold queued debates until cancelled, or until a job is done. Needs asyncio, and one worker per process.
+
+        When it is cancelled, running debates end as with `Ctrl-C` and go back to the queue.
+
+        Args:
+            concurrency: Most debates at the same time, 1 to 1000. It is a setting of the fleet: the latest worker's
+                number holds for each of its workers.
+            until_done: Name of a job: return when none of its debates is queued or running, whoever held them.
+            on_progress: Called with the state of that job about twice a second, when it has changed.
+
+        Raises:
+            ConfigurationError: The event loop is not that of asyncio, or this process has a worker already.
+            StorageError: The database cannot be used.
+        """
+        if type(concurrency) is not int or not 1 <= concurrency <= _MOST_AT_ONCE:
+            msg = f"concurrency must be 1 to {_MOST_AT_ONCE} debates at a time, not {concurrency!r}"
+            raise ConfigurationError(msg)
+        if sniffio.current_async_library() != "asyncio":
+            raise ConfigurationError("a worker needs asyncio, since DBOS does", hint="Run it with asyncio.run().")
+        queue, records = await self._open()
+        if until_done is not None:
+            await records.job(until_done)
+        from roundtable.fleet.worker import Worker
+
+        worker = Worker(self.table, queue, records, concurrency)
+        if until_done is None:
+            await worker.run()
+            return
+        await until_one_ends(worker.run, partial(self.wait, until_done, on_progress=on_progress))
+
+    async def wait(self, job: str, *, on_progress: Callable[[JobStatus], None] | None = None) -> JobStatus:
+        """Wait until no debate of a job is queued or running, and return its state.
+
+        Args:
+            job: Name of the job.
+            on_progress: Called with the state of the job about twice a second, when it has changed.
+
+        Raises:
+            ConfigurationError: There is no such job.
+            StorageError: The database cannot be used.
+        """
+        last: JobStatus | None = None
+        while True:
+            status = await self.status(job)
+            if on_progress is not None and status != last:
+                on_progress(status)
+            if status.is_done:
+                return status
+            last = status
+            await anyio.sleep(_PROGRESS_S)
+
+    async def jobs(self) -> tuple[JobStatus, ...]:
+        """Return the state of every job, oldest first."""
+        _, records = await self._open()
+        return tuple([await self.status(job.name) for job in await records.jobs()])
+
+    async def status(self, job: str) -> JobStatus:
+        """Return how far a job is.
+
+        Raises:
+            ConfigurationError: There is no such job.
+            StorageError: The database cannot be used.
+        """
+        queue, records = await self._open()
+        stored = await records.job(job)
+        rows = await queue.debates(_ids(stored))
+        failed = [row.workflow_id for row in rows if row.state == "failed"]
+        errors: dict[str, int] = {}
+        for row in await queue.debates(failed, loads=True):
+            code = _info_of(row).code
+            errors[code] = errors.get(code, 0) + 1
+        counts = {
+            state: sum(row.state == state for row in rows) for state in ("running", "completed", "failed", "cancelled")
+        }
+        return JobStatus(
+            job=job,
+            debates=stored.debates,
+            queued=stored.debates - sum(counts.values()),
+            **counts,
+            errors=errors,
+            usage=await records.account(stored).spent(),
+            budget=stored.budget,
+            submitted_at=stored.submitted_at,
+        )
+
+    async def cancel(self, job: str) -> JobStatus:
+        """Cancel what is queued or running of a job; answers that are stored stay stored.
+
+        A running debate ends when its worker hears of it, within about a second, and its session is stopped.
+
+        Raises:
+            ConfigurationError: There is no such job.
+            StorageError: The database cannot be used.
+        """
+        queue, records = await self._open()
+        rows = await queue.debates(_ids(await records.job(job)))
+        await queue.cancel([row.workflow_id for row in rows if row.state in {"queued", "running"}])
+        return await self.status(job)
+
+    async def retry(self, job: str, *, job_budget: Budget | None = None) -> JobStatus:
+        """Queue the debates of a job again that failed or were cancelled; each goes on where it ended.
+
+        Args:
+            job: Name of the job.
+            job_budget: Limits for all debates of the job from its start, instead of those it was submitted with.
+
+        Raises:
+            ConfigurationError: There is no such job.
+            StorageError: The database cannot be used.
+        """
+        _check_budget(job_budget)
+        queue, records = await self._open()
+        stored = await records.job(job)
+        if job_budget is not None:
+            await records.change_job(stored.model_copy(update={"budget": job_budget}))
+        rows = await queue.debates(_ids(stored))
+        await queue.queue_again([row.workflow_id for row in rows if row.state in {"failed", "cancelled"}])
+        return await self.status(job)
+
+    async def results(self, job: str) -> Results:
+        """Return the results of the debates that have ended, in the order of the questions.
+
+        Failed debates are among the `failures`; those still queued or running are left out, as are cancelled ones
+        without any answer.
+
+        Raises:
+            ConfigurationError: There is no such job.
+            StorageError: The database cannot be used.
+        """
+        queue, records = await self._open()
+        rows = await queue.debates(_ids(await records.job(job)), loads=True)
+        held = [await self._outcome(row) for row in rows if row.state not in {"queued", "running"}]
+        return Results([one for one in held if one is not None], rules=self.table.wiring.catalog.rules)
+
+    async def _outcome(self, row: QueuedDebate) -> DebateResult | FailedDebate | None:
+        stored = await stored_result(self.table, row.session_id)
+        if row.state == "completed" or (row.state == "cancelled" and stored is not None):
+            return stored
+        if row.state == "cancelled":
+            return None
+        request = DebateRequest.model_validate_json(row.request)
+        return FailedDebate(
+            topic=request.topic,
+            mode=request.mode,
+            error=_info_of(row),
+            session_id=None if stored is None else row.session_id,
+            partial=stored,
+        )
+
+
+def _ids(job: Job) -> list[str]:
+    return [workflow_id(job.name, number) for number in range(1, job.debates + 1)]
+
+
+def _info_of(row: QueuedDebate) -> ErrorInfo:
+    return ErrorInfo.model_validate(
+        row.error or {"name": "AgentError", "message": "unknown error", "code": "AGENT_ERROR"}
+    )
+
+
+def _check_budget(budget: Budget | None) -> None:
+    if budget is None:
+        return
+    if not isinstance(budget, Budget):
+        raise ConfigurationError(f"job_budget must be a Budget, not {type(budget).__name__}")
+    if budget.max_seconds is not None or budget.synthesis_share:
+        msg = "the budget of a job limits calls, tokens and dollars; max_seconds and synthesis_share are for one debate"
+        raise ConfigurationError(msg, hint="Pass budget=Budget(max_seconds=...) for the limit of each debate.")

@@ -1,0 +1,290 @@
+"""Jobs of a fleet: the debates that a job holds, files of questions, and how far a job is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, cast
+
+from pydantic import Field, ValidationError
+
+from roundtable.api.checks import check_rounds
+from roundtable.errors import ConfigurationError, SessionNotFound
+from roundtable.exits import exit_from_spec
+from roundtable.types import Budget, Timestamp, Usage, Value
+from roundtable.types.base import first_error
+from roundtable.types.request import DebateRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from os import PathLike
+
+    from roundtable.api import Roundtable
+    from roundtable.api.assembly import TableParts
+    from roundtable.api.options import DebateOptions
+    from roundtable.results.debate_result import DebateResult
+
+__all__ = [
+    "Job",
+    "JobDebate",
+    "JobStatus",
+    "check_kinds",
+    "check_name",
+    "digest_of",
+    "options_of",
+    "read_jsonl",
+    "requests_of",
+    "stored_result",
+    "workflow_id",
+]
+
+_MOST_ERRORS: Final = 10
+_MOST_DEBATES: Final = 10_000_000
+_NAME_LENGTH: Final = 100
+_NAME_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+
+
+class JobDebate(NamedTuple):
+    """One debate of a job."""
+
+    workflow_id: str
+    """Its id in the queue: the job's name and its number."""
+    session_id: str
+    """Id of its session."""
+    request: str
+    """What to debate, and how: a `DebateRequest` as JSON."""
+
+
+class Job(Value):
+    """A job as it was submitted."""
+
+    name: str
+    """Name of the job."""
+    debates: int
+    """How many debates it holds."""
+    digest: str
+    """SHA-256 of the requests, to recognize the same job."""
+    nonce: str
+    """Random text from which the ids of the sessions are made."""
+    budget: Budget | None = None
+    """Limits for all debates of the job together."""
+    submitted_at: Timestamp
+    """When it was submitted."""
+
+    def debate(self, number: int, request: DebateRequest) -> JobDebate:
+        """Return one debate of the job, with the ids of its workflow and its session.
+
+        Args:
+            number: Its number within the job, from 1.
+            request: What to debate.
+        """
+        session_id = hashlib.sha256(f"{self.nonce}/{self.name}/{number}".encode()).hexdigest()[:32]
+        return JobDebate(workflow_id(self.name, number), session_id, request.model_dump_json(exclude_unset=True))
+
+
+class JobStatus(Value):
+    """How far a job is.
+
+    Example:
+        >>> from datetime import UTC, datetime
+        >>> status = JobStatus(job="nightly", debates=3, completed=2, running=1, submitted_at=datetime.now(UTC))
+        >>> status.is_done, status.ended
+        (False, 2)
+    """
+
+    job: str
+    """Name of the job."""
+    debates: int
+    """How many debates it holds."""
+    queued: int = 0
+    """Debates that wait for a worker."""
+    running: int = 0
+    """Debates that a worker runs."""
+    completed: int = 0
+    """Debates with a result."""
+    failed: int = 0
+    """Debates that failed, tries included; `Fleet.retry` queues them again."""
+    cancelled: int = 0
+    """Debates that were cancelled."""
+    errors: Annotated[Mapping[str, int], Field(default_factory=dict)]
+    """How many debates failed, by code of the error."""
+    usage: Usage = Usage()
+    """What ended debates consumed."""
+    budget: Budget | None = None
+    """Limits for all debates of the job together."""
+    submitted_at: Timestamp
+    """When the job was submitted."""
+
+    @property
+    def ended(self) -> int:
+        """Debates that are no longer queued or running."""
+        return self.completed + self.failed + self.cancelled
+
+    @property
+    def is_done(self) -> bool:
+        """Whether no debate is queued or running."""
+        return self.ended >= self.debates
+
+
+def workflow_id(job: str, number: int) -> str:
+    """Return the id of a debate in the queue."""
+    return f"{job}.{number:08d}"
+
+
+def check_name(name: object) -> str:
+    """Return the name of a job.
+
+    Raises:
+        ConfigurationError: It is not 1 to 100 letters, digits, hyphens and underscores.
+    """
+    if not isinstance(name, str) or not 1 <= len(name) <= _NAME_LENGTH or not _NAME_CHARACTERS.issuperset(name):
+        msg = f"{name!r} is not a name for a job or a fleet"
+        hint = f"Use 1 to {_NAME_LENGTH} letters (a-z), digits, hyphens and underscores, such as 'nightly-2026'."
+        raise ConfigurationError(msg, hint=hint)
+    return name
+
+
+def digest_of(requests: Iterable[DebateRequest]) -> str:
+    """Return the SHA-256 of requests, in their order."""
+    digest = hashlib.sha256()
+    for request in requests:
+        digest.update(request.model_dump_json(exclude_unset=True).encode())
+        digest.update(b"\n")
+    return digest.hexdigest()
+
+
+def requests_of(questions: Iterable[object], options: Mapping[str, object]) -> list[DebateRequest]:
+    """Return one checked request for each question.
+
+    Args:
+        questions: Texts, requests, or mappings with the fields of a request; `question` is another name for `topic`.
+            Other fields that a request does not know are refused.
+        options: Options of all debates, as for `Roundtable.debate`; a question's own options win.
+
+    Raises:
+        ConfigurationError: A question or an option cannot be used; `details["errors"]` lists the first ten. Options
+            must be plain data: workers in other processes read them.
+    """
+    requests: list[DebateRequest] = []
+    errors: list[str] = []
+    for number, question in enumerate(questions, 1):
+        try:
+            requests.append(_request_of(question, options))
+        except ValueError as error:
+            errors.append(f"question {number}: {_reason(error)}")
+    if errors:
+        raise _unusable("", errors, "Correct the questions or options named, and submit again.")
+    if not requests:
+        raise ConfigurationError("a job needs at least one question", hint="Give a list of questions.")
+    if len(requests) > _MOST_DEBATES:
+        raise ConfigurationError(f"a job holds at most {_MOST_DEBATES:,} debates, not {len(requests):,}")
+    return requests
+
+
+def _request_of(question: object, options: Mapping[str, object]) -> DebateRequest:
+    if isinstance(question, DebateRequest):
+        given: dict[str, Any] = {"topic": question.topic, **question.given_options()}
+    elif isinstance(question, str):
+        given = {"topic": question}
+    elif isinstance(question, Mapping):
+        given = {str(name): value for name, value in question.items()}
+        if "question" in given:
+            if "topic" in given:
+                raise ValueError("give either `question` or `topic`, not both")
+            given["topic"] = given.pop("question")
+    else:
+        msg = f"a question is a text or an object, not {type(question).__name__}"
+        raise ValueError(msg)  # noqa: TRY004  (callers collect what is wrong with each question)
+    return DebateRequest.model_validate({**options, **given})
+
+
+def options_of(request: DebateRequest, wiring: TableParts) -> DebateOptions:
+    """Return the options of a request, as `Roundtable.debate` takes them.
+
+    Raises:
+        ConfigurationError: `exit_when` is of a kind that this table does not know.
+    """
+    options = request.given_options()
+    if isinstance(request.exit_when, Mapping):
+        options["exit_when"] = exit_from_spec(request.exit_when, wiring.catalog.exits)
+    # A request names every option as a table does; a test compares the two.
+    return cast("DebateOptions", options)
+
+
+def check_kinds(requests: Iterable[DebateRequest], wiring: TableParts) -> None:
+    """Check modes, rules, exits and rounds of requests; agents are checked where the debates are held.
+
+    Raises:
+        ConfigurationError: A debate of these options would be refused; the message names the first.
+    """
+    seen: set[str] = set()
+    for number, request in enumerate(requests, 1):
+        kind = request.model_dump_json(exclude_unset=True, exclude={"topic", "metadata", "options"})
+        if kind not in seen:
+            seen.add(kind)
+            try:
+                check_rounds(request.rounds, wiring.settings.max_rounds)
+                wiring.engine.modes.get_mode(request.mode)
+                exit_when = options_of(request, wiring).get("exit_when")
+                if exit_when is not None:
+                    wiring.exit_spec(exit_when)
+                if request.decide is not None:
+                    wiring.rule_name(request.decide, vote=bool(request.vote) or request.options is None)
+            except ConfigurationError as error:
+                raise _unusable("", [f"question {number}: {error.message}"], error.hint or "") from error
+
+
+async def stored_result(table: Roundtable, session_id: str) -> DebateResult | None:
+    """Return the current result of a session, or `None` if there is no such session."""
+    try:
+        return await table.session(session_id)
+    except SessionNotFound:
+        return None
+
+
+def read_jsonl(path: str | PathLike[str]) -> list[DebateRequest]:
+    """Read a file of questions: one JSON text or object in each line; empty lines are left out.
+
+    Args:
+        path: A file in UTF-8. An object has the fields of a `DebateRequest`, at least `topic` or `question`.
+
+    Raises:
+        ConfigurationError: The file cannot be read, or lines cannot be used; `details["errors"]` lists the first ten.
+    """
+    try:
+        lines = Path(path).read_text("utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        msg = f"{str(path)!r} cannot be read as text: {error}"
+        raise ConfigurationError(msg, hint="Name a file in UTF-8 with one question in each line.") from error
+    requests: list[DebateRequest] = []
+    errors: list[str] = []
+    for number, text in enumerate(lines, 1):
+        if text.strip():
+            try:
+                requests.append(_request_of(json.loads(text), {}))
+            except (ValueError, RecursionError) as error:
+                errors.append(f"line {number}: {_reason(error)}")
+    if errors:
+        raise _unusable(
+            f"{str(path)!r}, ",
+            errors,
+            'Write one question in each line: "Tea or coffee?", or {"topic": "Tea or coffee?", "rounds": 2}.',
+        )
+    return requests
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        return ": ".join(filter(None, first_error(error)))
+    return str(error) or type(error).__name__
+
+
+def _unusable(where: str, errors: list[str], hint: str) -> ConfigurationError:
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return ConfigurationError(
+        f"{where}{errors[0]}{more}; nothing was submitted",
+        hint=hint,
+        details={"errors": list(errors[:_MOST_ERRORS])},
+    )

@@ -1,0 +1,293 @@
+"""The queue of a fleet: workflows of DBOS, one for each debate, in SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+import sqlalchemy
+from anyio import to_thread
+from dbos import DBOS, DBOSClient, PortableWorkflowError, WorkflowSerializationFormat
+
+from roundtable.errors import ConfigurationError, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dbos import EnqueueOptions, WorkflowStatus
+
+    from roundtable.fleet.jobs import JobDebate
+    from roundtable.protocols import Storage
+
+__all__ = ["FORMAT", "HOLD", "Database", "JobQueue", "QueuedDebate", "database_of", "quiet_logs"]
+
+T = TypeVar("T")
+
+FORMAT: Final = "1"
+"""Version of what is queued. Workers take only debates of their version: raise it when older ones cannot read it."""
+HOLD: Final = "roundtable.hold_debate"
+"""Name of the workflow that holds a debate."""
+_BATCH: Final = 500
+_PAGE: Final = 2_000
+_POLL_S: Final = 0.2
+_ENDED_TRYING: Final = "MAX_RECOVERY_ATTEMPTS_EXCEEDED"
+
+
+class Database(NamedTuple):
+    """Where the queue is stored."""
+
+    url: str
+    """Address for SQLAlchemy; may hold a password."""
+    schema: str | None
+    """PostgreSQL schema of the tables; `None` in SQLite."""
+    name: str
+    """The address without secrets, for messages."""
+
+
+def database_of(storage: Storage) -> Database:
+    """Return the database for the queue that belongs to a storage of sessions.
+
+    Beside the file of a SQLite storage lies a second one, `NAME.fleet.db`; in PostgreSQL the queue has a schema of its
+    own, `SCHEMA_fleet`, in the same database.
+
+    Raises:
+        ConfigurationError: The storage is neither; sessions in memory end with their process.
+    """
+    from roundtable.storage.sqlite import SQLiteStorage
+
+    if isinstance(storage, SQLiteStorage):
+        path = Path(storage.db_path).absolute()
+        path = path.with_name(f"{path.stem}.fleet.db")
+        return Database(f"sqlite:///{path}", None, str(path))
+    location = getattr(storage, "location", None)
+    if location is not None:
+        # DBOS is given the user's own URL; only the driver differs.
+        return Database(location.libpq_url, f"{location.schema}_fleet", location.name)
+    msg = f"a fleet cannot keep its queue beside {type(storage).__name__}"
+    raise ConfigurationError(msg, hint="Use sqlite:///... or postgresql://... as the storage.")
+
+
+class QueuedDebate(NamedTuple):
+    """A debate in the queue."""
+
+    workflow_id: str
+    """Its id in the queue."""
+    state: str
+    """`queued`, `running`, `completed`, `failed` or `cancelled`."""
+    worker: str | None
+    """Id of the worker that runs it, or ran it last."""
+    session_id: str = ""
+    """Id of its session; empty where it was not asked for."""
+    request: str = ""
+    """What to debate; empty where it was not asked for."""
+    error: Any = None
+    """The error as JSON, or `None`."""
+
+
+_STATES: Final = {
+    "ENQUEUED": "queued",
+    "DELAYED": "queued",
+    "PENDING": "running",
+    "SUCCESS": "completed",
+    "ERROR": "failed",
+    _ENDED_TRYING: "failed",
+    "CANCELLED": "cancelled",
+}
+
+
+class JobQueue:
+    """The queue of one fleet; its methods wait on threads, so any event loop may call them.
+
+    Args:
+        database: Where it is stored.
+        fleet: Name of the fleet.
+    """
+
+    def __init__(self, database: Database, fleet: str) -> None:
+        self.database = database
+        self.name: str = f"debates-{fleet}"
+        """Name of the queue in DBOS."""
+        self.app: str = f"roundtable-{fleet}"
+        """Name of the application in DBOS."""
+        self._client: DBOSClient | None = None
+
+    async def open(self) -> None:
+        """Create or upgrade the tables and connect; only the first call does something.
+
+        Raises:
+            StorageError: The database cannot be reached, or its tables cannot be created.
+        """
+        if self._client is None:
+            self._client = await self._call(self._connect)
+
+    def _connect(self) -> DBOSClient:
+        quiet_logs()
+        path, schema = self.database.name, self.database.schema
+        if schema is None:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            DBOS.migrate(self.database.url)
+        else:
+            DBOS.migrate(self.database.url, schema=schema)
+        return DBOSClient(
+            system_database_url=self.database.url,
+            dbos_system_schema=schema or "dbos",
+            application_name=self.app,
+            retry_connection_errors=False,
+        )
+
+    async def set_concurrency(self, concurrency: int) -> None:
+        """Create the queue, or change how many debates each of its workers runs at the same time."""
+        await self._call(
+            partial(
+                self._connected.register_queue,
+                self.name,
+                worker_concurrency=concurrency,
+                polling_interval_sec=_POLL_S,
+                on_conflict="always_update",
+            )
+        )
+
+    async def add(self, debates: Sequence[JobDebate], priority: int) -> None:
+        """Queue debates; those that are queued already, or have ended, stay as they are."""
+        for start in range(0, len(debates), _BATCH):
+            await self._call(partial(self._add, debates[start : start + _BATCH], priority))
+
+    def _add(self, debates: Sequence[JobDebate], priority: int) -> None:
+        client = self._connected
+        with self._engine.begin() as connection:
+            for debate in debates:
+                options: EnqueueOptions = {
+                    "workflow_name": HOLD,
+                    "queue_name": self.name,
+                    "workflow_id": debate.workflow_id,
+                    "app_version": FORMAT,
+                    "priority": priority,
+                    # Plain JSON: what is read from a shared database must not be able to run code, as a pickle can.
+                    "serialization_type": WorkflowSerializationFormat.PORTABLE,
+                }
+                client.enqueue_in_transaction(connection, options, debate.session_id, debate.request)
+
+    async def debates(self, ids: Sequence[str], *, loads: bool = False) -> list[QueuedDebate]:
+        """Return debates in the order of their ids; those that are not in the queue are left out.
+
+        Args:
+            ids: Their ids.
+            loads: Whether to read sessions, requests and errors too.
+        """
+        found: list[QueuedDebate] = []
+        for start in range(0, len(ids), _PAGE):
+            rows = await self._call(
+                partial(
+                    self._connected.list_workflows,
+                    workflow_ids=list(ids[start : start + _PAGE]),
+                    load_input=loads,
+                    load_output=loads,
+                )
+            )
+            found += sorted(map(_queued, rows))
+        return found
+
+    async def running(self) -> dict[str, list[str]]:
+        """Return the debates that are being run, of all jobs, by the worker that runs them."""
+        rows = await self._call(
+            partial(
+                self._connected.list_workflows,
+                queue_name=self.name,
+                status="PENDING",
+                load_input=False,
+                load_output=False,
+            )
+        )
+        by_worker: dict[str, list[str]] = {}
+        for row in rows:
+            by_worker.setdefault(row.executor_id or "", []).append(row.workflow_id)
+        return by_worker
+
+    async def cancel(self, ids: Sequence[str]) -> None:
+        """Cancel debates that are queued or running; a running one ends where its worker hears of it."""
+        for start in range(0, len(ids), _BATCH):
+            await self._call(partial(self._connected.cancel_workflows, list(ids[start : start + _BATCH])))
+
+    async def queue_again(self, ids: Sequence[str]) -> None:
+        """Queue debates again that failed or were cancelled."""
+        for debate_id in ids:
+            await self._call(partial(self._connected.rewind_workflow, debate_id, queue_name=self.name))
+
+    async def give_back(self, ids: Sequence[str]) -> None:
+        """Return debates to the queue that their worker will not finish; this counts as no try."""
+        for start in range(0, len(ids), _BATCH):
+            batch = list(ids[start : start + _BATCH])
+            await self._call(partial(self._connected.resume_workflows, batch, queue_name=self.name))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await to_thread.run_sync(client.destroy)
+
+    @property
+    def _connected(self) -> DBOSClient:
+        if self._client is None:
+            raise RuntimeError("the queue is not open")
+        return self._client
+
+    @property
+    def _engine(self) -> sqlalchemy.Engine:
+        return self._connected._sys_db.engine  # noqa: SLF001  (the transaction for many debates has to be its own)
+
+    async def _call(self, function: Callable[[], T]) -> T:
+        with self._errors():
+            return await to_thread.run_sync(function)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Raise what the database reports as a `StorageError`, without what the message may quote of the address."""
+        try:
+            yield
+        except (sqlalchemy.exc.SQLAlchemyError, OSError) as error:
+            kind = type(getattr(error, "orig", None) or error).__name__
+            raise StorageError(
+                f"the queue in {self.database.name} cannot be used: {kind}",
+                hint="Check that the database runs, and that this user may create tables in it.",
+            ) from None
+
+
+def _queued(row: WorkflowStatus) -> QueuedDebate:
+    arguments = (row.input or {}).get("args") or ("", "")
+    error = row.error
+    if isinstance(error, PortableWorkflowError):
+        error = {"name": error.name, "message": error.message, "code": error.code, **(error.data or {})}  # type: ignore[dict-item]
+    elif row.status == _ENDED_TRYING:
+        message = f"the worker died each of the {row.recovery_attempts} times that it held this debate"
+        error = {"name": "AgentError", "message": message, "code": "WORKER_DIED"}
+    elif error is not None:
+        error = {"name": type(error).__name__, "message": str(error), "code": "INTERNAL"}
+    return QueuedDebate(
+        row.workflow_id, _STATES[row.status], row.executor_id, str(arguments[0]), str(arguments[1]), error
+    )
+
+
+class _OnlyProblems(logging.Filter):
+    """Drops the remarks of DBOS, and the errors of debates, which the fleet reports itself."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        ours = text.startswith(("Exception encountered in asynchronous workflow", "Asyncio task cancelled for"))
+        return record.levelno >= logging.WARNING and not ours
+
+
+def quiet_logs() -> None:
+    """Send the log of DBOS where this program's logs go, and only its warnings; it prints them by itself otherwise."""
+    log = logging.getLogger("dbos")
+    for handler in list(log.handlers):
+        if handler.name == "__dbos_console_log_handler__":
+            log.removeHandler(handler)
+    if not any(isinstance(one, _OnlyProblems) for one in log.filters):
+        log.addFilter(_OnlyProblems())
+        log.addHandler(logging.NullHandler())
+        log.propagate = True

@@ -1,0 +1,83 @@
+"""What a fleet knows about its jobs and workers, in the key-value store of the storage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable.errors import ConfigurationError
+from roundtable.fleet.accounts import JobAccount
+from roundtable.fleet.jobs import Job
+from roundtable.types import Owner
+
+if TYPE_CHECKING:
+    from roundtable.protocols import KeyValue
+
+__all__ = ["FleetRecords"]
+
+
+class FleetRecords:
+    """Jobs, accounts and workers of one fleet.
+
+    Args:
+        values: Where they are stored.
+        fleet: Name of the fleet.
+        tenant: Tenant that owns them.
+    """
+
+    def __init__(self, values: KeyValue, fleet: str, tenant: str) -> None:
+        self._values = values
+        self._prefix = f"fleet/{fleet}"
+        self._tenant = tenant
+
+    async def find_job(self, name: str) -> Job | None:
+        """Return a job, or `None` if there is none of this name."""
+        value = await self._values.get(f"{self._prefix}/jobs/{name}", tenant=self._tenant)
+        return None if value is None else Job.model_validate(value)
+
+    async def job(self, name: str) -> Job:
+        """Return a job.
+
+        Raises:
+            ConfigurationError: There is none of this name.
+        """
+        job = await self.find_job(name)
+        if job is None:
+            known = ", ".join(one.name for one in await self.jobs()) or "none"
+            raise ConfigurationError(f"there is no job {name!r}; known jobs: {known}", hint="Submit it first.")
+        return job
+
+    async def jobs(self) -> list[Job]:
+        """Return all jobs, oldest first."""
+        found = await self._values.scan(f"{self._prefix}/jobs/", tenant=self._tenant)
+        return sorted((Job.model_validate(value) for _, value in found), key=lambda job: job.submitted_at)
+
+    async def add_job(self, job: Job) -> Job:
+        """Store a job unless there is one of its name; return the one that is stored."""
+        stored = await self._values.update(
+            f"{self._prefix}/jobs/{job.name}",
+            lambda old: job.model_dump(mode="json") if old is None else old,
+            tenant=self._tenant,
+        )
+        return Job.model_validate(stored)
+
+    async def change_job(self, job: Job) -> None:
+        """Replace a stored job."""
+        await self._values.put(f"{self._prefix}/jobs/{job.name}", job.model_dump(mode="json"), tenant=self._tenant)
+
+    def account(self, job: Job) -> JobAccount:
+        """Return the account of a job."""
+        return JobAccount(self._values, f"{self._prefix}/accounts/{job.name}", job.budget, self._tenant)
+
+    async def add_worker(self, owner: Owner, alive_s: float) -> None:
+        """Store a sign of life of a worker, which holds for some seconds by the storage's clock."""
+        key = f"{self._prefix}/workers/{owner.name}"
+        await self._values.put(key, owner.model_dump(mode="json"), ttl_s=alive_s, tenant=self._tenant)
+
+    async def remove_worker(self, worker: str) -> None:
+        """Remove the sign of life of a worker that ended."""
+        await self._values.delete(f"{self._prefix}/workers/{worker}", tenant=self._tenant)
+
+    async def workers(self) -> list[Owner]:
+        """Return the workers that gave a sign of life lately."""
+        found = await self._values.scan(f"{self._prefix}/workers/", tenant=self._tenant)
+        return [Owner.model_validate(value) for _, value in found]

@@ -1,0 +1,268 @@
+"""A worker of a fleet: takes debates from the queue and holds them with its table."""
+
+from __future__ import annotations
+
+import asyncio  # noqa: TID251  (DBOS supports only asyncio)
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from anyio import CancelScope, to_thread
+from dbos import DBOS, PortableWorkflowError, WorkflowSerializationFormat
+
+from roundtable._core.eventloop import until_one_ends
+from roundtable._core.owner import current_owner, is_provably_dead
+from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict, StorageError
+from roundtable.fleet.jobs import options_of, stored_result
+from roundtable.fleet.queue import FORMAT, HOLD, quiet_logs
+from roundtable.stages import error_info
+from roundtable.types import Usage
+from roundtable.types.request import DebateRequest
+
+if TYPE_CHECKING:
+    from roundtable.api import Roundtable
+    from roundtable.api.options import DebateOptions
+    from roundtable.fleet.accounts import JobAccount
+    from roundtable.fleet.jobs import Job
+    from roundtable.fleet.queue import JobQueue
+    from roundtable.fleet.records import FleetRecords
+    from roundtable.results.debate_result import DebateResult
+
+__all__ = ["Worker"]
+
+logger: logging.Logger = logging.getLogger("roundtable.fleet")
+
+_MOST_DEATHS: Final = 5
+"""How many workers may die with a debate before it counts as failed."""
+_TRIES: Final = 3
+_FIRST_PAUSE_S: Final = 2.0
+_BUSY_PAUSE_S: Final = 2.0
+_BEAT_S: Final = 4.0
+_ALIVE_S: Final = 15.0
+"""How long a worker counts as alive after its last sign of life, as long as the lease of a session."""
+_CANCEL_CHECK_S: Final = 1.0
+_FINISH_S: Final = 5
+
+_worker: Worker | None = None
+"""The worker of this process: DBOS keeps one application per process, and calls a function, not a method."""
+
+
+@DBOS.workflow(name=HOLD, max_recovery_attempts=_MOST_DEATHS, serialization_type=WorkflowSerializationFormat.PORTABLE)
+async def _hold_debate(session_id: str, request: str) -> str:
+    """Hold one debate; DBOS calls this in the event loop of the worker."""
+    workflow_id = DBOS.workflow_id
+    if _worker is None or workflow_id is None:
+        raise asyncio.CancelledError  # the worker has ended: the debate stays in the queue for others
+    return await _worker.hold(workflow_id, session_id, request)
+
+
+class _Run:
+    """A debate that this worker runs."""
+
+    def __init__(self) -> None:
+        self.scope = CancelScope()
+        self.is_cancelled = False
+        """Whether it was cancelled in the queue, rather than interrupted with its worker."""
+
+
+class Worker:
+    """Holds debates of a fleet until it is cancelled.
+
+    The session's own log says which answers are stored, so DBOS only has to know which debates have ended. A debate
+    whose worker died is queued again by any other worker that misses its sign of life.
+
+    Args:
+        table: Holds the debates.
+        queue: The fleet's queue, open.
+        records: The fleet's jobs and workers.
+        concurrency: Most debates at the same time.
+    """
+
+    def __init__(self, table: Roundtable, queue: JobQueue, records: FleetRecords, concurrency: int) -> None:
+        self.id: str = current_owner().name
+        """Id of the worker."""
+        self._table = table
+        self._queue = queue
+        self._records = records
+        self._concurrency = concurrency
+        self._runs: dict[str, _Run] = {}
+        self._jobs: dict[str, tuple[Job, JobAccount]] = {}
+        self._stopping = False
+        self._idle = anyio.Event()
+
+    async def run(self) -> None:
+        """Hold debates until cancelled; then end running debates, and return them to the queue.
+
+        Raises:
+            ConfigurationError: Another worker runs in this process, or the event loop is not that of asyncio.
+            StorageError: The database cannot be used.
+        """
+        global _worker  # noqa: PLW0603  (see `_worker`)
+        if _worker is not None:
+            raise ConfigurationError("this process already runs a worker", hint="Start other workers as processes.")
+        _worker = self
+        try:
+            await self._queue.set_concurrency(self._concurrency)
+            # Before it takes the first debate, or other workers would take that for one of a dead worker.
+            await self._records.add_worker(current_owner(self.id), _ALIVE_S)
+            self._launch()
+            try:
+                await until_one_ends(self._beat, self._hear_cancellations)
+            finally:
+                with CancelScope(shield=True):
+                    await self._end()
+        finally:
+            _worker = None
+
+    def _launch(self) -> None:
+        """Start DBOS in this event loop; the tables exist already, so this takes a few milliseconds."""
+        quiet_logs()
+        database = self._queue.database
+        DBOS(
+            config={
+                "name": self._queue.app,
+                "system_database_url": database.url,
+                "dbos_system_schema": database.schema or "dbos",
+                "application_version": FORMAT,
+                "executor_id": self.id,
+                "enable_otlp": False,
+                "run_migrations": False,
+                "log_level": "WARNING",
+            }
+        )
+        quiet_logs()
+        DBOS.listen_queues([self._queue.name])
+        DBOS.launch()
+
+    async def _end(self) -> None:
+        """End running debates, stop taking others, and return to the queue what has not ended."""
+        self._stopping = True
+        for run in self._runs.values():
+            run.scope.cancel()
+        while self._runs:
+            self._idle = anyio.Event()
+            await self._idle.wait()
+        await to_thread.run_sync(partial(DBOS.destroy, workflow_completion_timeout_sec=_FINISH_S))
+        try:
+            await self._queue.give_back((await self._queue.running()).get(self.id, []))
+            await self._records.remove_worker(self.id)
+        except StorageError as error:
+            logger.warning("other workers will take over after %s s: %s", _ALIVE_S, error.message)
+
+    async def hold(self, workflow_id: str, session_id: str, request: str) -> str:
+        """Hold a debate, or what is missing of it, and return the status of its session.
+
+        Raises:
+            CancelledError: The worker ends; DBOS leaves the debate as it is.
+            PortableWorkflowError: The debate failed; it holds the error as JSON.
+        """
+        if self._stopping:
+            raise asyncio.CancelledError
+        run = self._runs[workflow_id] = _Run()
+        try:
+            with run.scope:
+                return await self._try(workflow_id, session_id, DebateRequest.model_validate_json(request))
+        except RoundtableError as error:
+            info = error_info(error).model_dump(mode="json", exclude_defaults=True)
+            raise PortableWorkflowError(error.message, type(error).__name__, error.code, info) from error
+        finally:
+            self._runs.pop(workflow_id, None)
+            self._idle.set()
+        if run.is_cancelled:
+            await self._stop(session_id)
+        raise asyncio.CancelledError
+
+    async def _try(self, workflow_id: str, session_id: str, request: DebateRequest) -> str:
+        """Hold a debate; try again what may succeed later."""
+        for number in range(1, _TRIES + 1):
+            try:
+                return await self._hold_once(workflow_id, session_id, request)
+            except SessionBusy:
+                raise
+            except RoundtableError as error:
+                if not error.retryable or number == _TRIES:
+                    raise
+                logger.info(
+                    "%s failed and is tried again: %s", workflow_id, error.message, extra={"session": session_id}
+                )
+                await anyio.sleep(_FIRST_PAUSE_S * 2 ** (number - 1))
+        raise AssertionError("unreachable")
+
+    async def _hold_once(self, workflow_id: str, session_id: str, request: DebateRequest) -> str:
+        job, account = await self._job(workflow_id.rpartition(".")[0])
+        stored = await stored_result(self._table, session_id)
+        usage = Usage() if stored is None else stored.usage
+        if stored is None or stored.status != "completed":
+            options = options_of(request, self._table.wiring)
+            worst = None if job.budget is None else self._table.estimate(request.topic, **options)
+            await account.reserve(session_id, worst, usage)
+            try:
+                stored = await self._when_free(session_id, request.topic, options)
+            finally:
+                with CancelScope(shield=True):
+                    stored = await stored_result(self._table, session_id) or stored
+                    await account.settle(session_id, usage if stored is None else stored.usage)
+        else:
+            await account.settle(session_id, usage)  # a worker that died may have left the reserve
+        if stored.status != "completed":
+            reason = "" if stored.exit is None else f": {stored.exit.reason}"
+            msg = f"the debate is {stored.status}{reason}"
+            raise SessionConflict(msg, hint="`fleet retry` continues it.", session_id=session_id)
+        return stored.status
+
+    async def _when_free(self, session_id: str, topic: str, options: DebateOptions) -> DebateResult:
+        """Hold a debate as soon as no other process runs its session."""
+        while True:
+            try:
+                return await self._table.debate_once(session_id, topic, **options)
+            except SessionBusy:
+                await anyio.sleep(_BUSY_PAUSE_S)
+
+    async def _stop(self, session_id: str) -> None:
+        """Stop the session of a cancelled debate, so that it says why it ended."""
+        try:
+            await self._table.stop(session_id)
+        except RoundtableError as error:
+            logger.info("the session of a cancelled debate could not be stopped: %s", error.message)
+
+    async def _job(self, name: str) -> tuple[Job, JobAccount]:
+        if name not in self._jobs:
+            job = await self._records.job(name)
+            self._jobs[name] = job, self._records.account(job)
+        return self._jobs[name]
+
+    async def _beat(self) -> None:
+        """Give a sign of life, and take over the debates of workers that give none."""
+        while True:
+            try:
+                await self._records.add_worker(current_owner(self.id), _ALIVE_S)
+                await self._take_over()
+                self._jobs.clear()  # a budget may have been raised
+            except StorageError as error:
+                logger.warning("the worker cannot reach the database: %s", error.message)
+            await anyio.sleep(_BEAT_S)
+
+    async def _take_over(self) -> None:
+        alive = {owner.name for owner in await self._records.workers() if not is_provably_dead(owner)}
+        dead = [worker for worker in await self._queue.running() if worker not in alive and worker != self.id]
+        if dead:
+            logger.warning("taking over the debates of %s dead workers", len(dead))
+            # Keeps the count of tries, unlike the public `resume_workflows`, and does nothing where another worker was
+            # faster.
+            await to_thread.run_sync(DBOS._recover_pending_workflows, dead)  # noqa: SLF001
+
+    async def _hear_cancellations(self) -> None:
+        """End running debates that were cancelled in the queue."""
+        while True:
+            await anyio.sleep(_CANCEL_CHECK_S)
+            running = dict(self._runs)
+            try:
+                rows = await self._queue.debates(sorted(running))
+            except StorageError:
+                continue  # `_beat` reports it
+            for row in rows:
+                if row.state == "cancelled" and row.workflow_id in self._runs:
+                    run = running[row.workflow_id]
+                    run.is_cancelled = True
+                    run.scope.cancel()
