@@ -10,6 +10,7 @@ from roundtable._version import __version__
 from roundtable.cli.bench import bench
 from roundtable.cli.context import CommandOptions, open_context, split_list
 from roundtable.cli.exit_codes import exit_codes_help
+from roundtable.cli.fleet import fleet
 from roundtable.cli.mcp import mcp
 from roundtable.cli.options import (
     Agents,
@@ -52,6 +53,7 @@ models: typer.Typer = typer.Typer(no_args_is_help=True, rich_markup_mode=None, h
 app.add_typer(models, name="models")
 app.add_typer(tokens, name="tokens")
 app.add_typer(bench, name="bench")
+app.add_typer(fleet, name="fleet")
 app.add_typer(stored_session_commands)  # without a name: its commands join those below
 app.add_typer(mcp)
 app.add_typer(serve)

@@ -28,6 +28,8 @@ class _Reserve(Value):
     cost_usd: float | None = 0.0
     before: Usage = Usage()
     """What its session had consumed when it was set aside."""
+    deaths: int = 0
+    """How many workers died while they held the debate: a reserve that is made again was left by a dead worker."""
 
 
 class _Account(Value):
@@ -69,6 +71,11 @@ class JobAccount:
         """Return what ended debates have consumed."""
         return _read(await self._values.get(self._key, tenant=self._tenant)).spent
 
+    async def deaths(self, session_id: str) -> int:
+        """Return how many workers have died while they held a debate."""
+        reserve = _read(await self._values.get(self._key, tenant=self._tenant)).reserves.get(session_id)
+        return 0 if reserve is None else reserve.deaths + 1
+
     async def reserve(self, session_id: str, worst: Estimate | None, before: Usage) -> None:
         """Set aside the worst case of a debate; wait while other running debates may still return what they need not.
 
@@ -104,6 +111,8 @@ class JobAccount:
     def _with(self, old: JsonValue, session_id: str, wanted: _Reserve) -> JsonValue:
         account = _read(old)
         others = {name: reserve for name, reserve in account.reserves.items() if name != session_id}
+        if session_id in account.reserves:
+            wanted = wanted.model_copy(update={"deaths": account.reserves[session_id].deaths + 1})
         account = account.model_copy(update={"reserves": others})
         if self._budget is None or account.covers(wanted, self._budget):
             account = account.model_copy(update={"reserves": {**others, session_id: wanted}})

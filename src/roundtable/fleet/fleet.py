@@ -20,7 +20,6 @@ from roundtable.fleet.jobs import (
     digest_of,
     requests_of,
     stored_result,
-    workflow_id,
 )
 from roundtable.results.many import FailedDebate, Results
 from roundtable.types import Budget
@@ -176,6 +175,7 @@ class Fleet:
         check_kinds(requests, self.table.wiring)
         queue, records = await self._open()
         new = Job(
+            fleet=self.name,
             name=job,
             debates=len(requests),
             digest=digest_of(requests),
@@ -265,7 +265,7 @@ class Fleet:
         """
         queue, records = await self._open()
         stored = await records.job(job)
-        rows = await queue.debates(_ids(stored))
+        rows = await queue.debates(stored.workflow_ids)
         failed = [row.workflow_id for row in rows if row.state == "failed"]
         errors: dict[str, int] = {}
         for row in await queue.debates(failed, loads=True):
@@ -295,7 +295,7 @@ class Fleet:
             StorageError: The database cannot be used.
         """
         queue, records = await self._open()
-        rows = await queue.debates(_ids(await records.job(job)))
+        rows = await queue.debates((await records.job(job)).workflow_ids)
         await queue.cancel([row.workflow_id for row in rows if row.state in {"queued", "running"}])
         return await self.status(job)
 
@@ -315,7 +315,7 @@ class Fleet:
         stored = await records.job(job)
         if job_budget is not None:
             await records.change_job(stored.model_copy(update={"budget": job_budget}))
-        rows = await queue.debates(_ids(stored))
+        rows = await queue.debates(stored.workflow_ids)
         await queue.queue_again([row.workflow_id for row in rows if row.state in {"failed", "cancelled"}])
         return await self.status(job)
 
@@ -330,7 +330,7 @@ class Fleet:
             StorageError: The database cannot be used.
         """
         queue, records = await self._open()
-        rows = await queue.debates(_ids(await records.job(job)), loads=True)
+        rows = await queue.debates((await records.job(job)).workflow_ids, loads=True)
         held = [await self._outcome(row) for row in rows if row.state not in {"queued", "running"}]
         return Results([one for one in held if one is not None], rules=self.table.wiring.catalog.rules)
 
@@ -348,10 +348,6 @@ class Fleet:
             session_id=None if stored is None else row.session_id,
             partial=stored,
         )
-
-
-def _ids(job: Job) -> list[str]:
-    return [workflow_id(job.name, number) for number in range(1, job.debates + 1)]
 
 
 def _info_of(row: QueuedDebate) -> ErrorInfo:

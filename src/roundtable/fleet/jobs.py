@@ -33,11 +33,11 @@ __all__ = [
     "check_kinds",
     "check_name",
     "digest_of",
+    "job_of",
     "options_of",
     "read_jsonl",
     "requests_of",
     "stored_result",
-    "workflow_id",
 ]
 
 _MOST_ERRORS: Final = 10
@@ -50,7 +50,7 @@ class JobDebate(NamedTuple):
     """One debate of a job."""
 
     workflow_id: str
-    """Its id in the queue: the job's name and its number."""
+    """Its id in the queue: the names of the fleet and the job, and its number."""
     session_id: str
     """Id of its session."""
     request: str
@@ -60,6 +60,8 @@ class JobDebate(NamedTuple):
 class Job(Value):
     """A job as it was submitted."""
 
+    fleet: str
+    """Name of the fleet."""
     name: str
     """Name of the job."""
     debates: int
@@ -80,8 +82,17 @@ class Job(Value):
             number: Its number within the job, from 1.
             request: What to debate.
         """
-        session_id = hashlib.sha256(f"{self.nonce}/{self.name}/{number}".encode()).hexdigest()[:32]
-        return JobDebate(workflow_id(self.name, number), session_id, request.model_dump_json(exclude_unset=True))
+        session_id = hashlib.sha256(f"{self.nonce}/{number}".encode()).hexdigest()[:32]
+        return JobDebate(self.workflow_id(number), session_id, request.model_dump_json(exclude_unset=True))
+
+    def workflow_id(self, number: int) -> str:
+        """Return the id of a debate in the queue, by its number within the job, from 1."""
+        return f"{self.fleet}.{self.name}.{number:08d}"
+
+    @property
+    def workflow_ids(self) -> list[str]:
+        """The ids of all debates in the queue, in the order of the questions."""
+        return [self.workflow_id(number) for number in range(1, self.debates + 1)]
 
 
 class JobStatus(Value):
@@ -128,9 +139,9 @@ class JobStatus(Value):
         return self.ended >= self.debates
 
 
-def workflow_id(job: str, number: int) -> str:
-    """Return the id of a debate in the queue."""
-    return f"{job}.{number:08d}"
+def job_of(workflow_id: str) -> str:
+    """Return the name of the job that a debate in the queue belongs to."""
+    return workflow_id.split(".")[1]
 
 
 def check_name(name: object) -> str:

@@ -34,7 +34,6 @@ HOLD: Final = "roundtable.hold_debate"
 _BATCH: Final = 500
 _PAGE: Final = 2_000
 _POLL_S: Final = 0.2
-_ENDED_TRYING: Final = "MAX_RECOVERY_ATTEMPTS_EXCEEDED"
 
 
 class Database(NamedTuple):
@@ -94,7 +93,6 @@ _STATES: Final = {
     "PENDING": "running",
     "SUCCESS": "completed",
     "ERROR": "failed",
-    _ENDED_TRYING: "failed",
     "CANCELLED": "cancelled",
 }
 
@@ -259,17 +257,18 @@ class JobQueue:
 
 def _queued(row: WorkflowStatus) -> QueuedDebate:
     arguments = (row.input or {}).get("args") or ("", "")
-    error = row.error
-    if isinstance(error, PortableWorkflowError):
-        error = {"name": error.name, "message": error.message, "code": error.code, **(error.data or {})}  # type: ignore[dict-item]
-    elif row.status == _ENDED_TRYING:
-        message = f"the worker died each of the {row.recovery_attempts} times that it held this debate"
-        error = {"name": "AgentError", "message": message, "code": "WORKER_DIED"}
-    elif error is not None:
-        error = {"name": type(error).__name__, "message": str(error), "code": "INTERNAL"}
+    error = None if row.error is None else _error_of(row.error)
     return QueuedDebate(
         row.workflow_id, _STATES[row.status], row.executor_id, str(arguments[0]), str(arguments[1]), error
     )
+
+
+def _error_of(error: Exception) -> dict[str, Any]:
+    """Return the stored error of a debate as JSON; one that is not the library's own has no code."""
+    if not isinstance(error, PortableWorkflowError):
+        return {"name": type(error).__name__, "message": str(error), "code": "INTERNAL"}
+    data = error.data if isinstance(error.data, dict) else {}
+    return {"name": error.name, "message": error.message, "code": error.code or "INTERNAL", **data}
 
 
 class _OnlyProblems(logging.Filter):

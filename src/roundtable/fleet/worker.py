@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio  # noqa: TID251  (DBOS supports only asyncio)
 import logging
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -13,8 +14,15 @@ from dbos import DBOS, PortableWorkflowError, WorkflowSerializationFormat
 
 from roundtable._core.eventloop import until_one_ends
 from roundtable._core.owner import current_owner, is_provably_dead
-from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy, SessionConflict, StorageError
-from roundtable.fleet.jobs import options_of, stored_result
+from roundtable.errors import (
+    AgentError,
+    ConfigurationError,
+    RoundtableError,
+    SessionBusy,
+    SessionConflict,
+    StorageError,
+)
+from roundtable.fleet.jobs import job_of, options_of, stored_result
 from roundtable.fleet.queue import FORMAT, HOLD, quiet_logs
 from roundtable.stages import error_info
 from roundtable.types import Usage
@@ -35,6 +43,8 @@ logger: logging.Logger = logging.getLogger("roundtable.fleet")
 
 _MOST_DEATHS: Final = 5
 """How many workers may die with a debate before it counts as failed."""
+_SUSPECT_DEATHS: Final = 2
+"""After so many, a worker holds a debate only after other such ones, so that the one at fault shows itself."""
 _TRIES: Final = 3
 _FIRST_PAUSE_S: Final = 2.0
 _BUSY_PAUSE_S: Final = 2.0
@@ -48,7 +58,7 @@ _worker: Worker | None = None
 """The worker of this process: DBOS keeps one application per process, and calls a function, not a method."""
 
 
-@DBOS.workflow(name=HOLD, max_recovery_attempts=_MOST_DEATHS, serialization_type=WorkflowSerializationFormat.PORTABLE)
+@DBOS.workflow(name=HOLD, max_recovery_attempts=None, serialization_type=WorkflowSerializationFormat.PORTABLE)
 async def _hold_debate(session_id: str, request: str) -> str:
     """Hold one debate; DBOS calls this in the event loop of the worker."""
     workflow_id = DBOS.workflow_id
@@ -88,6 +98,7 @@ class Worker:
         self._concurrency = concurrency
         self._runs: dict[str, _Run] = {}
         self._jobs: dict[str, tuple[Job, JobAccount]] = {}
+        self._suspects = anyio.Lock()
         self._stopping = False
         self._idle = anyio.Event()
 
@@ -138,6 +149,7 @@ class Worker:
     async def _end(self) -> None:
         """End running debates, stop taking others, and return to the queue what has not ended."""
         self._stopping = True
+        await self._end_cancelled()
         for run in self._runs.values():
             run.scope.cancel()
         while self._runs:
@@ -163,15 +175,15 @@ class Worker:
         try:
             with run.scope:
                 return await self._try(workflow_id, session_id, DebateRequest.model_validate_json(request))
+            if run.is_cancelled:
+                await self._stop(session_id)
+            raise asyncio.CancelledError
         except RoundtableError as error:
             info = error_info(error).model_dump(mode="json", exclude_defaults=True)
             raise PortableWorkflowError(error.message, type(error).__name__, error.code, info) from error
         finally:
-            self._runs.pop(workflow_id, None)
+            del self._runs[workflow_id]
             self._idle.set()
-        if run.is_cancelled:
-            await self._stop(session_id)
-        raise asyncio.CancelledError
 
     async def _try(self, workflow_id: str, session_id: str, request: DebateRequest) -> str:
         """Hold a debate; try again what may succeed later."""
@@ -190,25 +202,30 @@ class Worker:
         raise AssertionError("unreachable")
 
     async def _hold_once(self, workflow_id: str, session_id: str, request: DebateRequest) -> str:
-        job, account = await self._job(workflow_id.rpartition(".")[0])
+        job, account = await self._job(job_of(workflow_id))
         stored = await stored_result(self._table, session_id)
         usage = Usage() if stored is None else stored.usage
         if stored is None or stored.status != "completed":
             options = options_of(request, self._table.wiring)
             worst = None if job.budget is None else self._table.estimate(request.topic, **options)
-            await account.reserve(session_id, worst, usage)
-            try:
-                stored = await self._when_free(session_id, request.topic, options)
-            finally:
-                with CancelScope(shield=True):
-                    stored = await stored_result(self._table, session_id) or stored
-                    await account.settle(session_id, usage if stored is None else stored.usage)
+            deaths = await account.deaths(session_id)
+            async with self._suspects if deaths >= _SUSPECT_DEATHS else nullcontext():
+                try:
+                    if deaths >= _MOST_DEATHS:
+                        msg = f"{deaths} workers died while they held this debate"
+                        raise AgentError(msg, code="WORKER_DIED", hint="`fleet retry` tries it again.")
+                    await account.reserve(session_id, worst, usage)
+                    stored = await self._when_free(session_id, request.topic, options)
+                finally:
+                    with CancelScope(shield=True):
+                        stored = await stored_result(self._table, session_id) or stored
+                        await account.settle(session_id, usage if stored is None else stored.usage)
         else:
             await account.settle(session_id, usage)  # a worker that died may have left the reserve
         if stored.status != "completed":
             reason = "" if stored.exit is None else f": {stored.exit.reason}"
-            msg = f"the debate is {stored.status}{reason}"
-            raise SessionConflict(msg, hint="`fleet retry` continues it.", session_id=session_id)
+            msg = f"the debate ended early{reason}"
+            raise SessionConflict(msg, hint="`fleet retry` continues it.")
         return stored.status
 
     async def _when_free(self, session_id: str, topic: str, options: DebateOptions) -> DebateResult:
@@ -253,16 +270,19 @@ class Worker:
             await to_thread.run_sync(DBOS._recover_pending_workflows, dead)  # noqa: SLF001
 
     async def _hear_cancellations(self) -> None:
-        """End running debates that were cancelled in the queue."""
         while True:
             await anyio.sleep(_CANCEL_CHECK_S)
-            running = dict(self._runs)
-            try:
-                rows = await self._queue.debates(sorted(running))
-            except StorageError:
-                continue  # `_beat` reports it
-            for row in rows:
-                if row.state == "cancelled" and row.workflow_id in self._runs:
-                    run = running[row.workflow_id]
-                    run.is_cancelled = True
-                    run.scope.cancel()
+            await self._end_cancelled()
+
+    async def _end_cancelled(self) -> None:
+        """End running debates that were cancelled in the queue."""
+        running = dict(self._runs)
+        try:
+            rows = await self._queue.debates(sorted(running))
+        except StorageError as error:
+            logger.info("not known which debates were cancelled: %s", error.message)
+            return
+        for row in rows:
+            if row.state == "cancelled":
+                running[row.workflow_id].is_cancelled = True
+                running[row.workflow_id].scope.cancel()

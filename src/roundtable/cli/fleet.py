@@ -1,0 +1,328 @@
+"""The `fleet` commands: queue jobs of many debates, hold them, and see how far they are."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from roundtable._core.files import write_parts
+from roundtable.cli.context import CommandContext, CommandOptions, open_context, read_budget, read_debate_options
+from roundtable.cli.event_printer import Line, line
+from roundtable.cli.exit_codes import ExitCode
+from roundtable.cli.options import (
+    Agents,
+    Analyzer,
+    BaseUrls,
+    Database,
+    Fetch,
+    Json,
+    Mode,
+    Quiet,
+    Search,
+    Storage,
+    Timeout,
+    Tools,
+)
+from roundtable.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from roundtable.fleet import Fleet, JobStatus
+    from roundtable.types import JsonObject
+
+__all__ = ["fleet"]
+
+fleet: typer.Typer = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Hold many debates through a queue that survives crashes.",
+)
+
+_Job = Annotated[str, typer.Argument(metavar="JOB", help="Name of the job; `fleet status` lists all.")]
+_Name = Annotated[
+    str, typer.Option("--fleet", metavar="NAME", help="Name of the fleet; fleets of different names share no jobs.")
+]
+_Concurrency = Annotated[
+    int,
+    typer.Option(
+        "--concurrency",
+        metavar="N",
+        help="Most debates at the same time in each worker; the latest worker's number holds for all.",
+    ),
+]
+_JobBudget = Annotated[
+    list[str] | None,
+    typer.Option("--job-budget", metavar="LIMIT=N", help="Limit all debates of the job together: usd, tokens, calls."),
+]
+
+
+@fleet.command()
+def submit(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Questions: a JSON text or object in each line (.jsonl).")
+    ],
+    *,
+    job: Annotated[
+        str | None, typer.Option("--job", metavar="NAME", help="Name of the job.", show_default="the file's name")
+    ] = None,
+    mode: Mode = "collaborative",
+    agents: Agents = None,
+    rounds: Annotated[int, typer.Option("--rounds", "-r", help="Maximum number of rounds.")] = 3,
+    decide: Annotated[str | None, typer.Option("--decide", help="Decision rule for the last round.")] = None,
+    vote: Annotated[bool, typer.Option("--vote", help="Let the agents vote on their answers.")] = False,
+    exit_when: Annotated[
+        str | None, typer.Option("--exit-when", metavar="TEXT", help="End debates early, such as 'consensus(0.9)'.")
+    ] = None,
+    baseline: Annotated[bool, typer.Option("--baseline", help="Ask every agent alone first.")] = False,
+    budget: Annotated[
+        list[str] | None, typer.Option("--budget", metavar="LIMIT=N", help="Limit each debate, as for `debate`.")
+    ] = None,
+    job_budget: _JobBudget = None,
+    priority: Annotated[
+        int, typer.Option("--priority", metavar="N", help="Jobs with a lower number are held first.")
+    ] = 1_000,
+    work: Annotated[
+        bool | None,
+        typer.Option(
+            "--work/--no-work",
+            help="Hold the debates here until the job is done, or only queue them.",
+            show_default="--work with SQLite",
+        ),
+    ] = None,
+    concurrency: _Concurrency = 8,
+    name: _Name = "default",
+    analyzer: Analyzer = "auto",
+    timeout: Timeout = None,
+    tools: Tools = None,
+    base_url: BaseUrls = None,
+    search: Search = None,
+    fetch: Fetch = False,
+    database: Database = None,
+    storage: Storage = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Queue a debate for each question in a file.
+
+    The same command again continues: nothing is queued twice, and no stored answer is asked for again.
+    """
+    arguments = locals()
+    limits = read_budget(job_budget)
+    debate_options: dict[str, Any] = {**read_debate_options({**arguments, "file": None})}
+    if (chosen := CommandOptions.of(arguments).agents) is not None:
+        debate_options["agents"] = chosen
+
+    async def act(context: CommandContext, fleet: Fleet) -> ExitCode:
+        from roundtable.fleet import read_jsonl
+
+        job_name = Path(file).stem if job is None else job
+        status = await fleet.submit(job_name, read_jsonl(file), priority=priority, job_budget=limits, **debate_options)
+        works = context.place.path is not None if work is None else work
+        if not works:
+            _show(context, [status])
+            if not context.screen.as_json:
+                context.screen.remark(f"Start workers with: {context.place.running('fleet', 'work')}")
+            return ExitCode.OK
+        return await _work(context, fleet, concurrency, job_name)
+
+    return _run(arguments, act)
+
+
+@fleet.command(name="work")
+def hold_debates(
+    *,
+    concurrency: _Concurrency = 8,
+    until_done: Annotated[
+        str | None, typer.Option("--until-done", metavar="JOB", help="End when this job is done.", show_default="never")
+    ] = None,
+    name: _Name = "default",
+    agents: Agents = None,
+    analyzer: Analyzer = "auto",
+    timeout: Timeout = None,
+    tools: Tools = None,
+    base_url: BaseUrls = None,
+    search: Search = None,
+    fetch: Fetch = False,
+    database: Database = None,
+    storage: Storage = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Hold queued debates until a signal ends this; start it on as many machines as you like.
+
+    Running debates then go back to the queue, and other workers continue them.
+    """
+    arguments = locals()
+    return _run(arguments, lambda context, fleet: _work(context, fleet, concurrency, until_done))
+
+
+@fleet.command()
+def status(
+    job: Annotated[str | None, typer.Argument(metavar="JOB", help="Name of the job; all jobs when left out.")] = None,
+    *,
+    name: _Name = "default",
+    database: Database = None,
+    storage: Storage = None,
+    as_json: Json = False,
+) -> int:
+    """Show how far jobs are, what they consumed, and why debates failed."""
+
+    async def act(context: CommandContext, fleet: Fleet) -> ExitCode:
+        _show(context, await fleet.jobs() if job is None else [await fleet.status(job)])
+        return ExitCode.OK
+
+    return _run(locals(), act)
+
+
+@fleet.command()
+def cancel(
+    job: _Job, *, name: _Name = "default", database: Database = None, storage: Storage = None, as_json: Json = False
+) -> int:
+    """Cancel what is queued or running of a job; stored answers stay."""
+
+    async def act(context: CommandContext, fleet: Fleet) -> ExitCode:
+        _show(context, [await fleet.cancel(job)])
+        return ExitCode.OK
+
+    return _run(locals(), act)
+
+
+@fleet.command()
+def retry(
+    job: _Job,
+    *,
+    job_budget: _JobBudget = None,
+    name: _Name = "default",
+    database: Database = None,
+    storage: Storage = None,
+    as_json: Json = False,
+) -> int:
+    """Queue the failed and cancelled debates of a job again; each continues where it ended."""
+    limits = read_budget(job_budget)
+
+    async def act(context: CommandContext, fleet: Fleet) -> ExitCode:
+        _show(context, [await fleet.retry(job, job_budget=limits)])
+        if not context.screen.as_json:
+            command = context.place.running("fleet", "work", "--until-done", job)
+            context.screen.remark(f"A worker holds them; start one with: {command}")
+        return ExitCode.OK
+
+    return _run(locals(), act)
+
+
+@fleet.command()
+def results(
+    job: _Job,
+    *,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write a JSON object in each line to this file."),
+    ] = None,
+    name: _Name = "default",
+    database: Database = None,
+    storage: Storage = None,
+    as_json: Json = False,
+) -> int:
+    """Show the answers of the debates that have ended, one line each, in the order of the questions."""
+
+    async def act(context: CommandContext, fleet: Fleet) -> ExitCode:
+        rows = (await fleet.results(job)).to_records()
+        if output is not None:
+            write_parts(Path(output), (f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+            context.screen.remark(f"{len(rows):,} results are in {output}.")
+        elif context.screen.as_json:
+            context.screen.data([*rows])
+        else:
+            context.screen.show(map(_result_line, rows) if rows else [line("No debate has ended yet.")])
+        return ExitCode.OK
+
+    return _run(locals(), act)
+
+
+def _run(arguments: dict[str, Any], act: Callable[[CommandContext, Fleet], Awaitable[ExitCode]]) -> int:
+    """Open the fleet of a command line, act on it, and close it."""
+
+    async def work(context: CommandContext) -> ExitCode:
+        from roundtable.fleet import Fleet
+
+        if not context.place.is_persistent:
+            raise ConfigurationError(
+                "a fleet cannot work in memory", hint="Use --db FILE or --storage postgresql://..."
+            )
+        async with Fleet(context.table, name=arguments["name"]) as opened:
+            return await act(context, opened)
+
+    return open_context(replace(CommandOptions.of(arguments), live=False)).run(work)
+
+
+async def _work(context: CommandContext, fleet: Fleet, concurrency: int, job: str | None) -> ExitCode:
+    """Hold debates until a signal, or until a job is done; show what came of the job."""
+    from roundtable.cli.signals import interruptible
+
+    screen = context.screen
+
+    shown = -1
+
+    def progress(status: JobStatus) -> None:
+        nonlocal shown
+        step = status.ended * 20 // status.debates
+        if step > shown and not screen.quiet:
+            shown = step
+            failed = f", {status.failed:,} failed" if status.failed else ""
+            screen.remark(f"{status.ended:,} of {status.debates:,} debates have ended{failed}")
+
+    if job is None and not screen.quiet:
+        screen.remark(f"Worker of the fleet {fleet.name!r}: waits for debates. End it with Ctrl-C.")
+    holding = partial(fleet.work, concurrency=concurrency, until_done=job, on_progress=progress)
+    outcome = await interruptible(holding, screen)
+    if outcome.code:
+        until = () if job is None else ("--until-done", job)
+        screen.remark(f"Continue with: {context.place.running('fleet', 'work', *until)}")
+        return outcome.code
+    if job is None:
+        return ExitCode.OK
+    status = await fleet.status(job)
+    _show(context, [status])
+    return ExitCode.OK if not status.failed else ExitCode.FAILED
+
+
+def _show(context: CommandContext, states: list[JobStatus] | tuple[JobStatus, ...]) -> None:
+    if context.screen.as_json:
+        context.screen.data([state.model_dump(mode="json") for state in states])
+        return
+    context.screen.show([one for state in states for one in _lines(state)] or [line("No job has been submitted.")])
+
+
+def _lines(state: JobStatus) -> list[Line]:
+    counts = ", ".join(
+        f"{count:,} {name}"
+        for name, count in (
+            ("completed", state.completed),
+            ("failed", state.failed),
+            ("cancelled", state.cancelled),
+            ("running", state.running),
+            ("queued", state.queued),
+        )
+        if count
+    )
+    usage = state.usage
+    cost = f"{usage.known_cost_usd:.4f} USD" if usage.cost_usd is not None else "price unknown"
+    limit = state.budget and state.budget.max_cost_usd
+    spent = f"{usage.calls:,} calls, {usage.total_tokens:,} tokens, {cost}" + (f" of {limit:.2f} USD" if limit else "")
+    lines = [Line(f"{state.job}: {counts} (of {state.debates:,})", "bold"), line(f"  {spent}")]
+    if state.errors:
+        lines.append(
+            line("  failed by " + ", ".join(f"{code}: {count}" for code, count in sorted(state.errors.items())))
+        )
+    return lines
+
+
+def _result_line(row: JsonObject) -> Line:
+    error = row.get("error")
+    return line(f"{row['topic']}  ->  {f'failed: {error}' if error else row.get('answer') or '(no answer)'}")

@@ -1,0 +1,444 @@
+"""Fleets on SQLite: jobs through a queue, budgets, failures, cancelling, workers that end or die."""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import anyio
+import pytest
+from integration.fleet_child import table_for
+
+from roundtable import Roundtable
+from roundtable.errors import ConfigurationError, StorageError
+from roundtable.exits import MaxRounds
+from roundtable.fleet import Fleet, JobStatus, read_jsonl
+from roundtable.providers import ScriptedModel
+from roundtable.results.debate_result import DebateResult
+from roundtable.results.many import FailedDebate
+from roundtable.types import Budget, ChatRequest
+from roundtable.types.request import DebateRequest
+
+pytest.importorskip("dbos")
+
+CHILD = Path(__file__).with_name("fleet_child.py")
+ENVIRONMENT = {"PYTHONPATH": str(CHILD.parents[1]), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())}
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """A worker needs asyncio."""
+    return "asyncio"
+
+
+def address(folder: Path) -> str:
+    return f"sqlite:///{folder}/debates.db"
+
+
+def questions(number: int) -> list[str]:
+    return [f"question-{index}: tea or coffee?" for index in range(number)]
+
+
+def calls_of(folder: Path) -> Counter[str]:
+    return Counter((folder / "calls.txt").read_text().splitlines())
+
+
+async def until_running(fleet: Fleet, job: str, number: int) -> None:
+    while (await fleet.status(job)).running < number:  # noqa: ASYNC110  (other processes change it)
+        await anyio.sleep(0.05)
+
+
+async def until_called(folder: Path, number: int) -> None:
+    file = folder / "calls.txt"
+    while not file.exists() or sum(calls_of(folder).values()) < number:  # noqa: ASYNC110
+        await anyio.sleep(0.02)
+
+
+def child(storage: str, folder: Path, job: str, delay_s: float) -> subprocess.Popen[str]:
+    words = [sys.executable, str(CHILD), storage, str(folder), job, str(delay_s)]
+    return subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.DEVNULL, text=True)
+
+
+@pytest.mark.anyio
+class TestJobs:
+    async def test_a_job_is_held_and_its_results_are_in_the_order_of_the_questions(self, tmp_path: Path) -> None:
+        seen: list[JobStatus] = []
+        async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
+            queued = await fleet.submit("drinks", questions(5), rounds=1, metadata={"who": "me"})
+            assert (queued.debates, queued.queued, queued.is_done) == (5, 5, False)
+            await fleet.work(until_done="drinks", on_progress=seen.append)
+            results = await fleet.results("drinks")
+            status = await fleet.status("drinks")
+        assert [result.topic for result in results] == questions(5)
+        assert {result.answer for result in results} == {"Tea"}
+        assert {result.config.metadata["who"] for result in results} == {"me"}
+        assert status.completed == 5
+        assert status.is_done
+        assert status.usage == results.usage.model_copy(update={"cost_usd": None})
+        assert status.usage.calls == 10
+        assert seen[-1] == status
+        assert (tmp_path / "debates.fleet.db").stat().st_mode & 0o077 == 0
+
+    async def test_the_same_job_again_changes_nothing_and_another_of_its_name_is_refused(self, tmp_path: Path) -> None:
+        async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
+            await fleet.submit("drinks", questions(2), rounds=1)
+            await fleet.work(until_done="drinks")
+            assert (await fleet.submit("drinks", questions(2), rounds=1)).completed == 2
+            with pytest.raises(ConfigurationError, match="a job 'drinks' of 2 debates with other questions"):
+                await fleet.submit("drinks", questions(2), rounds=2)
+            assert [status.job for status in await fleet.jobs()] == ["drinks"]
+        assert set(calls_of(tmp_path).values()) == {1}
+
+    async def test_a_questions_own_options_win(self, tmp_path: Path) -> None:
+        asked = [
+            {"question": "question-1?", "rounds": 2},
+            DebateRequest(topic="question-2?", exit_when={"kind": "max_rounds", "rounds": 1}, rounds=3),
+            "question-3?",
+        ]
+        async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
+            await fleet.submit("mixed", asked, rounds=1, mode="delphi")  # type: ignore[arg-type]
+            await fleet.work(until_done="mixed")
+            results = await fleet.results("mixed")
+        assert [(len(result.rounds), result.mode.partition(":")[0]) for result in results] == [
+            (2, "delphi"), (1, "delphi"), (1, "delphi"),
+        ]  # fmt: skip
+
+    async def test_jobs_of_a_lower_number_are_held_first(self, tmp_path: Path) -> None:
+        async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
+            await fleet.submit("later", ["question-9?"] * 3, rounds=1)
+            await fleet.submit("first", ["question-1?"] * 3, rounds=1, priority=1)
+            await fleet.work(until_done="later", concurrency=1)
+        lines = (tmp_path / "calls.txt").read_text().splitlines()
+        assert [line.partition(" ")[0] for line in lines] == ["question-1"] * 6 + ["question-9"] * 6
+
+    async def test_fleets_of_two_names_share_no_jobs(self, tmp_path: Path) -> None:
+        async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as one, Fleet(table, name="b") as two:
+            await one.submit("drinks", questions(1), rounds=1)
+            await two.submit("drinks", questions(2), rounds=1)
+            await two.work(until_done="drinks")
+            assert (await one.status("drinks")).queued == 1
+            assert (await two.status("drinks")).completed == 2
+
+
+@pytest.mark.anyio
+class TestFailures:
+    async def test_failed_debates_are_counted_by_cause_and_retried(self, tmp_path: Path) -> None:
+        works = False
+
+        def reply(request: ChatRequest) -> Exception | Mapping[str, str]:
+            is_bad = "bad" in request.messages[-1].content
+            return ConfigurationError("no such thing") if is_bad and not works else {"position": "Tea"}
+
+        models = [ScriptedModel(reply, model=name) for name in ("ada", "bo")]
+        async with Roundtable(models, storage=address(tmp_path)) as table, Fleet(table) as fleet:
+            await fleet.submit("some", ["good?", "bad?"], rounds=1)
+            await fleet.work(until_done="some")
+            status = await fleet.status("some")
+            assert (status.completed, status.failed, status.errors) == (1, 1, {"QUORUM_LOST": 1})
+            good, bad = (await fleet.results("some")).held
+            assert isinstance(good, DebateResult)
+            assert isinstance(bad, FailedDebate)
+            assert (bad.topic, bad.error.code, bad.error.name) == ("bad?", "QUORUM_LOST", "QuorumLost")
+            works = True
+            assert (await fleet.retry("some")).queued == 1
+            await fleet.work(until_done="some")
+            assert [result.answer for result in await fleet.results("some")] == ["Tea", "Tea"]
+            assert (await fleet.status("some")).errors == {}
+
+    async def test_what_may_succeed_later_is_tried_again(self, tmp_path: Path) -> None:
+        seen: list[str] = []
+
+        def reply(request: ChatRequest) -> Exception | Mapping[str, str]:
+            seen.append(request.metadata["agent"])
+            return StorageError("away", retryable=True) if len(seen) <= 2 else {"position": "Tea"}
+
+        models = [ScriptedModel(reply, model=name) for name in ("ada", "bo")]
+        async with Roundtable(models, storage=address(tmp_path)) as table, Fleet(table) as fleet:
+            await fleet.submit("one", ["question?"], rounds=1)
+            await fleet.work(until_done="one")
+            assert (await fleet.status("one")).completed == 1
+
+    async def test_a_debate_that_paused_counts_as_failed_and_goes_on(self, tmp_path: Path) -> None:
+        async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
+            await fleet.submit("small", ["question-1?"], rounds=2, budget=Budget(max_calls=3))
+            await fleet.work(until_done="small")
+            assert (await fleet.status("small")).errors == {"SESSION_ERROR": 1}
+            (failed,) = (await fleet.results("small")).failures
+            assert failed.error.message == "the debate ended early: budget"
+            assert failed.partial is not None
+
+
+@pytest.mark.anyio
+class TestBudgets:
+    async def test_the_budget_of_a_job_holds_for_all_its_debates_at_once(self, tmp_path: Path) -> None:
+        async with table_for(address(tmp_path), tmp_path, delay_s=0.02) as table, Fleet(table) as fleet:
+            worst = table.estimate("question-1?", rounds=1).calls
+            await fleet.submit("paid", questions(8), rounds=1, job_budget=Budget(max_calls=worst + 4))
+            await fleet.work(until_done="paid", concurrency=8)
+            status = await fleet.status("paid")
+            # Each debate needs 2 calls, and `worst` are set aside before it begins: the last ones do not fit.
+            assert status.usage.calls <= worst + 4
+            assert sum(calls_of(tmp_path).values()) == status.usage.calls == 2 * status.completed
+            assert status.errors == {"BUDGET_EXCEEDED": status.failed}
+            assert status.completed >= 3
+            await fleet.retry("paid", job_budget=Budget(max_calls=100))
+            await fleet.work(until_done="paid")
+            status = await fleet.status("paid")
+        assert (status.completed, status.usage.calls) == (8, 16)
+        assert set(calls_of(tmp_path).values()) == {1}
+
+    @pytest.mark.parametrize("limit", [{"max_seconds": 5}, {"max_calls": 5, "synthesis_share": 0.5}])
+    async def test_limits_of_one_debate_are_refused_for_a_job(self, tmp_path: Path, limit: dict[str, float]) -> None:
+        async with Fleet(storage=address(tmp_path)) as fleet:
+            with pytest.raises(ConfigurationError, match="limits calls, tokens and dollars"):
+                await fleet.submit("paid", ["question?"], job_budget=Budget.model_validate(limit))
+
+
+@pytest.mark.anyio
+class TestCancelling:
+    async def test_queued_and_running_debates_are_cancelled_and_go_on_after_a_retry(self, tmp_path: Path) -> None:
+        async with table_for(address(tmp_path), tmp_path, delay_s=0.4) as table, Fleet(table) as fleet:
+            await fleet.submit("long", questions(3), rounds=8)
+            async with anyio.create_task_group() as group:
+
+                async def work() -> None:
+                    await fleet.work(until_done="long", concurrency=2)
+
+                group.start_soon(work)
+                await until_running(fleet, "long", 2)
+                assert (await fleet.cancel("long")).cancelled == 3
+            held = (await fleet.results("long")).held
+            assert [one.status for one in held if isinstance(one, DebateResult)] == ["partial"] * 2
+            assert {one.exit.reason for one in held if isinstance(one, DebateResult) and one.exit} == {"stopped"}
+
+
+@pytest.mark.anyio
+class TestWorkers:
+    async def test_an_ended_worker_returns_its_debates_and_another_goes_on(self, tmp_path: Path) -> None:
+        async with table_for(address(tmp_path), tmp_path, delay_s=0.1) as table, Fleet(table) as fleet:
+            await fleet.submit("long", questions(4), rounds=5)
+            with anyio.move_on_after(1.5):
+                await fleet.work(concurrency=4)
+            status = await fleet.status("long")
+            assert (status.running, status.queued + status.completed) == (0, 4)
+            await fleet.work(until_done="long", concurrency=4)
+            assert (await fleet.status("long")).completed == 4
+            results = await fleet.results("long")
+        stored = {(turn.agent_id, record.number) for record in results[0].rounds for turn in record.turns}
+        assert len(stored) == 10
+        # At most the calls that ran when the first worker ended were made again.
+        assert sum(calls_of(tmp_path).values()) <= 40 + 8
+
+    async def test_one_process_has_one_worker(self, tmp_path: Path) -> None:
+        async with (
+            table_for(address(tmp_path), tmp_path, delay_s=0.2) as table,
+            Fleet(table) as fleet,
+            anyio.create_task_group() as group,
+        ):
+            await fleet.submit("long", questions(1), rounds=8)
+            group.start_soon(fleet.work)
+            await until_running(fleet, "long", 1)
+            with pytest.raises(ConfigurationError, match="already runs a worker"):
+                await fleet.work()
+            group.cancel_scope.cancel()
+
+    @pytest.mark.slow
+    async def test_a_killed_workers_debates_are_continued_and_no_stored_answer_is_asked_for_again(
+        self, tmp_path: Path
+    ) -> None:
+        async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
+            await fleet.submit("long", questions(4), rounds=6)
+            process = child(address(tmp_path), tmp_path, "long", 0.15)
+            await until_called(tmp_path, 20)
+            process.kill()
+            process.wait()
+            stored = stored_turns(await all_sessions(table))
+            assert stored
+            before = calls_of(tmp_path)
+            await fleet.work(until_done="long", concurrency=4)
+            assert (await fleet.status("long")).completed == 4
+        again = calls_of(tmp_path) - before
+        assert not stored & set(again)
+        assert set(calls_of(tmp_path)) == {
+            f"question-{q} scripted-{a} {r}" for q in range(4) for a in ("ada", "bo") for r in range(1, 7)
+        }
+
+    @pytest.mark.slow
+    async def test_a_question_that_kills_its_workers_is_parked(self, tmp_path: Path) -> None:
+        async with Fleet(storage=address(tmp_path)) as fleet:
+            await fleet.submit("bad", ["poison-1?", "question-2: tea?"], rounds=1)
+            codes: list[int] = []
+            while not (await fleet.status("bad")).is_done and len(codes) < 12:
+                process = child(address(tmp_path), tmp_path, "bad", 0.0)
+                codes.append(await anyio.to_thread.run_sync(process.wait))
+            status = await fleet.status("bad")
+            (parked,) = (await fleet.results("bad")).failures
+        assert (status.completed, status.failed, status.errors) == (1, 1, {"WORKER_DIED": 1})
+        assert parked.error.message == "5 workers died while they held this debate"
+        assert codes == [-signal.SIGKILL] * 5 + [0]
+
+
+async def all_sessions(table: Roundtable) -> list[DebateResult]:
+    return [await table.session(summary.id) for summary in await table.sessions()]
+
+
+def stored_turns(results: list[DebateResult]) -> set[str]:
+    return {
+        f"{result.topic.partition(':')[0]} {turn.agent_id} {record.number}"
+        for result in results
+        for record in result.rounds
+        for turn in record.turns
+        if turn.outcome == "answered"
+    }
+
+
+class TestRefusals:
+    @pytest.mark.anyio
+    @pytest.mark.parametrize(
+        ("asked", "options", "message"),
+        [
+            ([], {}, "at least one question"),
+            ([""], {}, "question 1: topic"),
+            (["a?", 7], {}, "question 2: a question is a text or an object, not int"),
+            ([{"topic": "a?", "question": "b?"}], {}, "either `question` or `topic`"),
+            ([{"topic": "a?", "round": 2}], {}, "question 1: round"),
+            (["a?"], {"exit_when": MaxRounds(2)}, "question 1: exit_when"),
+            (["a?"], {"mode": "delphy"}, "question 1: .*delphy"),
+            (["a?"], {"decide": "shulze"}, "question 1: .*shulze"),
+            (["a?"], {"exit_when": "consenus(0.9)"}, "question 1: .*consenus"),
+            (["a?"], {"rounds": 99}, "question 1: .*rounds"),
+        ],
+    )
+    async def test_a_wrong_job_is_refused_before_anything_is_queued(
+        self, tmp_path: Path, asked: list[object], options: dict[str, object], message: str
+    ) -> None:
+        async with Fleet(storage=address(tmp_path)) as fleet:
+            with pytest.raises(ConfigurationError, match=message):
+                await fleet.submit("wrong", asked, **options)  # type: ignore[arg-type]
+            assert await fleet.jobs() == ()
+
+    @pytest.mark.anyio
+    @pytest.mark.parametrize("name", ["", "a b", "a/b", "a.b", "é", "x" * 101, 7])
+    async def test_names_are_checked(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises(ConfigurationError, match="is not a name"):
+            Fleet(storage=address(tmp_path), name=name)
+        async with Fleet(storage=address(tmp_path)) as fleet:
+            with pytest.raises(ConfigurationError, match="is not a name"):
+                await fleet.submit(name, ["a?"])
+
+    @pytest.mark.anyio
+    async def test_wrong_numbers_and_unknown_jobs_are_refused(self, tmp_path: Path) -> None:
+        async with Fleet(storage=address(tmp_path)) as fleet:
+            for priority in (0, 1_000_001, True, 1.5):
+                with pytest.raises(ConfigurationError, match="priority"):
+                    await fleet.submit("a", ["a?"], priority=priority)  # type: ignore[arg-type]
+            for concurrency in (0, 1001, True, "8"):
+                with pytest.raises(ConfigurationError, match="concurrency"):
+                    await fleet.work(concurrency=concurrency)  # type: ignore[arg-type]
+            for act in (fleet.status, fleet.cancel, fleet.retry, fleet.results, fleet.wait):
+                with pytest.raises(ConfigurationError, match="there is no job 'x'; known jobs: none"):
+                    await act("x")
+
+    @pytest.mark.anyio
+    async def test_sessions_in_memory_have_no_fleet(self) -> None:
+        async with Fleet(storage="memory://") as fleet:
+            with pytest.raises(ConfigurationError, match="beside MemoryStorage"):
+                await fleet.submit("a", ["a?"])
+        with pytest.raises(ConfigurationError, match="either a table or a storage"):
+            Fleet(Roundtable(storage="memory://"), storage="memory://")
+
+    def test_a_worker_needs_asyncio(self, tmp_path: Path) -> None:
+        async def submit_and_work() -> None:
+            async with Fleet(storage=address(tmp_path)) as fleet:
+                assert (await fleet.submit("a", ["a?"])).queued == 1
+                with pytest.raises(ConfigurationError, match="needs asyncio"):
+                    await fleet.work()
+
+        anyio.run(submit_and_work, backend="trio")
+
+    def test_a_file_with_bad_lines_is_refused_with_their_numbers(self, tmp_path: Path) -> None:
+        file = tmp_path / "questions.jsonl"
+        file.write_text('"Tea?"\n\n{"topic": "Coffee?", "rounds": 2}\n')
+        assert [(request.topic, request.rounds) for request in read_jsonl(file)] == [("Tea?", 3), ("Coffee?", 2)]
+        file.write_text('"Tea?"\n{"topic": \n{"topic": "Water?", "colour": 1}\n')
+        with pytest.raises(ConfigurationError, match=r"line 2: .* \(and 1 more\); nothing was submitted") as caught:
+            read_jsonl(file)
+        errors = caught.value.details["errors"]
+        assert isinstance(errors, list)
+        assert [str(error)[:6] for error in errors] == ["line 2", "line 3"]
+        with pytest.raises(ConfigurationError, match="cannot be read as text"):
+            read_jsonl(tmp_path / "missing.jsonl")
+        file.write_bytes(b"\xff\xfe")
+        with pytest.raises(ConfigurationError, match="cannot be read as text"):
+            read_jsonl(file)
+
+
+class TestCommand:
+    def run(self, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "roundtable", "fleet", *words, "--db", "debates.db"],
+            cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+
+    def begin(self, folder: Path, count: int) -> None:
+        script = {"*": {"position": "Tea", "reasoning": "It keeps."}}
+        for name in ("ada", "bo"):
+            (folder / f"{name}.json").write_text(json.dumps(script))
+        (folder / "drinks.jsonl").write_text("".join(f'"question-{n}: tea?"\n' for n in range(count)))
+
+    def test_a_job_is_held_by_one_command(self, tmp_path: Path) -> None:
+        self.begin(tmp_path, 5)
+        seats = "scripted:ada.json,scripted:bo.json"
+        done = self.run(tmp_path, "submit", "drinks.jsonl", "--rounds", "1", "--agents", seats)
+        assert (done.returncode, "drinks: 5 completed (of 5)" in done.stdout) == (0, True), done
+        rows = json.loads(self.run(tmp_path, "results", "drinks", "--json").stdout)
+        assert [(row["topic"], row["answer"]) for row in rows] == [(f"question-{n}: tea?", "Tea") for n in range(5)]
+        (state,) = json.loads(self.run(tmp_path, "status", "--json").stdout)
+        assert (state["job"], state["completed"], state["usage"]["calls"]) == ("drinks", 5, 10)
+        again = self.run(tmp_path, "submit", "drinks.jsonl", "--rounds", "2", "--agents", seats)
+        assert (again.returncode, "Choose another name" in again.stderr) == (2, True), again
+        refused = self.run(tmp_path, "status", "other")
+        assert (refused.returncode, "known jobs: drinks" in refused.stderr) == (2, True), refused
+
+    @pytest.mark.slow
+    def test_ctrl_c_interrupts_a_job_and_the_same_command_goes_on(self, tmp_path: Path) -> None:
+        self.begin(tmp_path, 200)
+        words = ["submit", "drinks.jsonl", "--rounds", "2", "--agents", "scripted:ada.json,scripted:bo.json"]
+        whole = [sys.executable, "-m", "roundtable", "fleet", *words, "--db", "debates.db"]
+        with subprocess.Popen(whole, cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            for line in process.stderr:
+                if "of 200 debates" in line and not line.startswith("0 "):
+                    break
+            process.send_signal(signal.SIGINT)
+            told = process.stderr.read()
+        assert process.returncode == 130
+        assert "Continue with: roundtable fleet work --until-done drinks --db debates.db" in told
+        (state,) = json.loads(self.run(tmp_path, "status", "--json").stdout)
+        assert state["running"] == 0
+        assert 0 < state["completed"] < 200
+        done = self.run(tmp_path, *words)
+        assert (done.returncode, "drinks: 200 completed (of 200)" in done.stdout) == (0, True), done
+
+    def test_a_fleet_in_memory_is_refused(self, tmp_path: Path) -> None:
+        words = [sys.executable, "-m", "roundtable", "fleet", "status", "--storage", "memory://"]
+        done = subprocess.run(words, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+        assert (done.returncode, "a fleet cannot work in memory" in done.stderr) == (2, True)
+
+
+@pytest.mark.anyio
+async def test_the_log_of_the_queue_is_quiet(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with caplog.at_level(logging.INFO):
+        async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
+            await fleet.submit("drinks", questions(1), rounds=1)
+            await fleet.work(until_done="drinks")
+    assert [record for record in caplog.records if record.name.startswith("dbos")] == []
+    assert capfd.readouterr().err == ""

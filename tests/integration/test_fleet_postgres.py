@@ -1,0 +1,123 @@
+"""Fleets on PostgreSQL: several workers, workers killed and suspended, a server that restarts, and refusals."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+from integration.test_fleet import calls_of, child, questions, stored_turns, until_called
+from integration.fleet_child import table_for
+from postgres_kit import PASSWORD, Server, new_schema, running_server
+
+from roundtable.errors import StorageError
+from roundtable.fleet import Fleet
+
+pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
+pytest.importorskip("dbos")
+
+WHOLE_JOB = 6 * 2 * 5
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """A worker needs asyncio."""
+    return "asyncio"
+
+
+@pytest.fixture
+def own_server() -> Iterator[Server]:
+    """Yield a server that the test may stop."""
+    with running_server() as server:
+        yield server
+
+
+async def test_workers_share_a_job_and_each_answer_is_asked_for_once(postgres_url: str, tmp_path: Path) -> None:
+    async with Fleet(storage=postgres_url) as fleet:
+        await fleet.submit("shared", questions(12), rounds=2)
+        workers = [child(postgres_url, tmp_path, "shared", 0.05) for _ in range(2)]
+        with anyio.fail_after(60):
+            await fleet.wait("shared")
+        assert [await anyio.to_thread.run_sync(worker.wait) for worker in workers] == [0, 0]
+        queue, _ = await fleet._open()
+        job = await fleet._parts[1].job("shared") if fleet._parts else None
+        assert job is not None
+        held_by = Counter(row.worker for row in await queue.debates(job.workflow_ids))
+        results = await fleet.results("shared")
+    assert [result.topic for result in results] == questions(12)
+    assert len(held_by) == 2
+    assert set(calls_of(tmp_path).values()) == {1}
+
+
+async def test_killed_and_suspended_workers_lose_nothing(postgres_url: str, tmp_path: Path) -> None:
+    async with Fleet(storage=postgres_url) as fleet:
+        await fleet.submit("long", questions(6), rounds=5)
+        first, second = (child(postgres_url, tmp_path, "long", 0.1) for _ in range(2))
+        await until_called(tmp_path, 15)
+        first.kill()
+        first.wait()
+        os.kill(second.pid, signal.SIGSTOP)  # as a machine that hangs: it neither works nor ends
+        results = [await fleet.table.session(found.id) for found in await fleet.table.sessions()]
+        stored, before = stored_turns(results), calls_of(tmp_path)
+        third = child(postgres_url, tmp_path, "long", 0.02)
+        with anyio.fail_after(90):
+            status = await fleet.wait("long")
+        os.kill(second.pid, signal.SIGCONT)
+        assert [await anyio.to_thread.run_sync(worker.wait) for worker in (second, third)] == [0, 0]
+        results = list(await fleet.results("long"))
+    assert (status.completed, status.failed) == (6, 0)
+    assert stored
+    assert not stored & set(calls_of(tmp_path) - before)
+    assert len(stored_turns(results)) == WHOLE_JOB
+
+
+@pytest.mark.slow
+async def test_a_server_that_restarts_interrupts_a_job_and_ends_none(own_server: Server, tmp_path: Path) -> None:
+    url = own_server.url()
+    async with Fleet(storage=url) as fleet:
+        await fleet.submit("long", questions(6), rounds=5)
+        worker = child(url, tmp_path, "long", 0.1)
+        for number in (10, 25):
+            await until_called(tmp_path, number)
+            own_server.stop(signal.SIGQUIT)
+            await anyio.sleep(0.5)
+            own_server.start()
+        with anyio.fail_after(120):
+            while True:
+                try:
+                    if (await fleet.status("long")).is_done:
+                        break
+                except StorageError:
+                    pass
+                await anyio.sleep(0.3)
+        code = await anyio.to_thread.run_sync(worker.wait)
+        while True:  # debates that met the crash count as failed, and go on where they ended
+            status = await fleet.status("long")
+            if not status.failed:
+                break
+            await fleet.retry("long")
+            again = child(url, tmp_path, "long", 0.02)
+            assert await anyio.to_thread.run_sync(again.wait) == 0
+        results = list(await fleet.results("long"))
+    assert code == 0
+    assert status.completed == 6
+    assert len(stored_turns(results)) == WHOLE_JOB
+
+
+async def test_a_queue_without_a_server_or_rights_is_refused_without_the_password(
+    postgres_server: Server, tmp_path: Path
+) -> None:
+    async with Fleet(storage=f"postgresql://tester:{PASSWORD}@127.0.0.1:1/postgres?connect_timeout=1") as fleet:
+        with pytest.raises(StorageError) as caught:
+            await fleet.submit("job", ["a?"])
+    assert PASSWORD not in f"{caught.value!r}{caught.value.__cause__!r}{caught.value.hint}"
+    user = f"u{new_schema()}"
+    postgres_server.execute(f"CREATE USER {user} PASSWORD '{PASSWORD}'")
+    async with Fleet(storage=postgres_server.url(new_schema(), user=user)) as fleet:
+        with pytest.raises(StorageError, match="cannot be used: InsufficientPrivilege") as caught:
+            await fleet.submit("job", ["a?"])
+    assert PASSWORD not in f"{caught.value!r}{caught.value.__cause__!r}{caught.value.hint}"
