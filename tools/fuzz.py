@@ -117,6 +117,9 @@ def answer(dialect: Dialect, data: bytes) -> None:
     outcome(lambda: dialect.parse_response(200, {}, data).model_dump_json())
 
 
+_END = b"\n\n"
+
+
 def stream(dialect: Dialect, data: bytes, *, is_said_twice: bool) -> None:
     """A stream says the same wherever it is cut; its deltas say together what its response says."""
 
@@ -125,8 +128,12 @@ def stream(dialect: Dialect, data: bytes, *, is_said_twice: bool) -> None:
         deltas = [delta for chunk in chunks for delta in decoder.feed(chunk)]
         response = decoder.finish()
         text = "".join(delta.text for delta in deltas)
-        # Responses says all of it again at the end, and may say it otherwise.
-        assert not deltas or text == response.text or is_said_twice, (text, response.text)
+        if text != response.text and chunks[-1] != _END:
+            # The last event may lack its empty line. It counts all the same, but its delta comes only with that line.
+            assert json.loads(decoded([*chunks, _END])) == json.loads(response.model_dump_json())
+        else:
+            # Responses says all of it again at the end, and may say it otherwise.
+            assert not deltas or text == response.text or is_said_twice, (text, response.text)
         return str(response.model_dump_json())
 
     assert outcome(lambda: decoded(list(cut(data)))) == outcome(lambda: decoded([data[4:]]))

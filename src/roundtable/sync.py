@@ -261,7 +261,7 @@ class Roundtable:
         )
 
     def debate_once(self, session_id: str, topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
-        """Run a debate under an id of yours, at most once: the same call again continues it or returns its result."""
+        """Run a debate at most once under an id that you choose; a second call continues or returns it."""
         return self._portal.call(lambda: self._table.debate_once(session_id, topic, **options))
 
     def debate_many(

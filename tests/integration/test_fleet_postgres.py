@@ -11,7 +11,6 @@ from pathlib import Path
 import anyio
 import pytest
 from integration.test_fleet import calls_of, child, questions, stored_turns, until_called
-from integration.fleet_child import table_for
 from postgres_kit import PASSWORD, Server, new_schema, running_server
 
 from roundtable.errors import StorageError

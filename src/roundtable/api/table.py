@@ -266,13 +266,13 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         )
 
     async def debate_once(self, session_id: str, topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
-        """Run a debate under an id of yours, at most once: the same call again continues it or returns its result.
+        """Run a debate at most once under an id that you choose; a second call continues or returns it.
 
         For programs that may be stopped at any time, and for queues that may deliver a job twice. No stored answer is
         asked for again.
 
         Args:
-            session_id: Id of the session, 1 to 200 characters, such as the id of a job of yours.
+            session_id: Id of the session, 1 to 200 characters, such as the id of a job.
             topic: The question.
             options: Options, as for `debate`. They count when the session begins; later calls take them from the
                 session, except `budget`.

@@ -15,9 +15,12 @@ from roundtable.cli.mcp import mcp
 from roundtable.cli.options import (
     Agents,
     Analyzer,
+    Baseline,
     BaseUrls,
+    BudgetLimits,
     Context,
     Database,
+    ExitWhen,
     Fetch,
     Html,
     Json,
@@ -31,6 +34,7 @@ from roundtable.cli.options import (
     Storage,
     Timeout,
     Tools,
+    Vote,
 )
 from roundtable.cli.serve import serve
 from roundtable.cli.session_commands import stored_session_commands
@@ -63,13 +67,7 @@ Deadline = Annotated[
     float | None,
     typer.Option("--deadline", metavar="SECONDS", help="Stop after this time; finished answers are kept."),
 ]
-BudgetLimits = Annotated[
-    list[str] | None,
-    typer.Option("--budget", metavar="LIMIT=N", help="Limit the whole debate: usd, tokens, seconds or calls."),
-]
-Vote = Annotated[bool, typer.Option("--vote", help="Let the agents vote on their answers after the last round.")]
 VoteEvery = Annotated[bool, typer.Option("--vote-every", help="Let the agents vote after every round.")]
-Baseline = Annotated[bool, typer.Option("--baseline", help="Ask every agent alone first; no agent sees these answers.")]
 Synthesize = Annotated[
     bool, typer.Option("--synthesize", help="Ask one model to synthesize the debate at its end: one extra call.")
 ]
@@ -83,12 +81,6 @@ SkipRounds = Annotated[
 ]
 ExitEarly = Annotated[
     bool, typer.Option("--exit-on-consensus", help="End early on agreement, convergence or confidence.")
-]
-ExitWhen = Annotated[
-    str | None,
-    typer.Option(
-        "--exit-when", metavar="TEXT", help="End early on a criterion, such as 'consensus(0.9) & min_rounds(2)'."
-    ),
 ]
 Quorum = Annotated[
     int | None,

@@ -17,8 +17,11 @@ from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.options import (
     Agents,
     Analyzer,
+    Baseline,
     BaseUrls,
+    BudgetLimits,
     Database,
+    ExitWhen,
     Fetch,
     Json,
     Mode,
@@ -27,12 +30,14 @@ from roundtable.cli.options import (
     Storage,
     Timeout,
     Tools,
+    Vote,
 )
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from roundtable.api.options import DebateOptions
     from roundtable.fleet import Fleet, JobStatus
     from roundtable.types import JsonObject
 
@@ -75,14 +80,10 @@ def submit(
     agents: Agents = None,
     rounds: Annotated[int, typer.Option("--rounds", "-r", help="Maximum number of rounds.")] = 3,
     decide: Annotated[str | None, typer.Option("--decide", help="Decision rule for the last round.")] = None,
-    vote: Annotated[bool, typer.Option("--vote", help="Let the agents vote on their answers.")] = False,
-    exit_when: Annotated[
-        str | None, typer.Option("--exit-when", metavar="TEXT", help="End debates early, such as 'consensus(0.9)'.")
-    ] = None,
-    baseline: Annotated[bool, typer.Option("--baseline", help="Ask every agent alone first.")] = False,
-    budget: Annotated[
-        list[str] | None, typer.Option("--budget", metavar="LIMIT=N", help="Limit each debate, as for `debate`.")
-    ] = None,
+    vote: Vote = False,
+    exit_when: ExitWhen = None,
+    baseline: Baseline = False,
+    budget: BudgetLimits = None,
     job_budget: _JobBudget = None,
     priority: Annotated[
         int, typer.Option("--priority", metavar="N", help="Jobs with a lower number are held first.")
@@ -113,23 +114,19 @@ def submit(
     The same command again continues: nothing is queued twice, and no stored answer is asked for again.
     """
     arguments = locals()
-    limits = read_budget(job_budget)
-    debate_options: dict[str, Any] = {**read_debate_options({**arguments, "file": None})}
-    if (chosen := CommandOptions.of(arguments).agents) is not None:
-        debate_options["agents"] = chosen
+    limits, options = read_budget(job_budget), _options(arguments)
+    job_name = Path(file).stem if job is None else job
 
     async def act(context: CommandContext, fleet: Fleet) -> ExitCode:
         from roundtable.fleet import read_jsonl
 
-        job_name = Path(file).stem if job is None else job
-        status = await fleet.submit(job_name, read_jsonl(file), priority=priority, job_budget=limits, **debate_options)
-        works = context.place.path is not None if work is None else work
-        if not works:
-            _show(context, [status])
-            if not context.screen.as_json:
-                context.screen.remark(f"Start workers with: {context.place.running('fleet', 'work')}")
-            return ExitCode.OK
-        return await _work(context, fleet, concurrency, job_name)
+        status = await fleet.submit(job_name, read_jsonl(file), priority=priority, job_budget=limits, **options)
+        if context.place.path is not None if work is None else work:
+            return await _work(context, fleet, concurrency, job_name)
+        _show(context, [status])
+        if not context.screen.as_json:
+            context.screen.remark(f"Start workers with: {context.place.running('fleet', 'work')}")
+        return ExitCode.OK
 
     return _run(arguments, act)
 
@@ -243,6 +240,13 @@ def results(
         return ExitCode.OK
 
     return _run(locals(), act)
+
+
+def _options(arguments: dict[str, Any]) -> DebateOptions:
+    """Return the options of the debates, with the agents by name, since workers in other processes make them."""
+    options = read_debate_options(arguments)
+    agents = CommandOptions.of(arguments).agents
+    return options if agents is None else {**options, "agents": agents}
 
 
 def _run(arguments: dict[str, Any], act: Callable[[CommandContext, Fleet], Awaitable[ExitCode]]) -> int:

@@ -12,8 +12,11 @@ __all__ = [
     "AllowOrigins",
     "Analyzer",
     "BaseUrls",
+    "Baseline",
+    "BudgetLimits",
     "Context",
     "Database",
+    "ExitWhen",
     "Fetch",
     "Host",
     "Html",
@@ -31,6 +34,7 @@ __all__ = [
     "Storage",
     "Timeout",
     "Tools",
+    "Vote",
 ]
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of lines; errors too.")]
@@ -92,6 +96,18 @@ Fetch = Annotated[bool, typer.Option("--fetch", help="Let agents open pages on t
 Tools = Annotated[
     list[str] | None,
     typer.Option("--tools", metavar="LIST", help="Names of tools that agents can call, separated by commas."),
+]
+BudgetLimits = Annotated[
+    list[str] | None,
+    typer.Option("--budget", metavar="LIMIT=N", help="Limit the whole debate: usd, tokens, seconds or calls."),
+]
+Vote = Annotated[bool, typer.Option("--vote", help="Let the agents vote on their answers after the last round.")]
+Baseline = Annotated[bool, typer.Option("--baseline", help="Ask every agent alone first; no agent sees these answers.")]
+ExitWhen = Annotated[
+    str | None,
+    typer.Option(
+        "--exit-when", metavar="TEXT", help="End early on a criterion, such as 'consensus(0.9) & min_rounds(2)'."
+    ),
 ]
 Context = Annotated[
     list[str] | None,

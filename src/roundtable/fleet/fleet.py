@@ -207,7 +207,8 @@ class Fleet:
         Args:
             concurrency: Most debates at the same time, 1 to 1000. It is a setting of the fleet: the latest worker's
                 number holds for each of its workers.
-            until_done: Name of a job: return when none of its debates is queued or running, whoever held them.
+            until_done: Name of a job: return when none of its debates is queued or running, also if other workers held
+                them.
             on_progress: Called with the state of that job about twice a second, when it has changed.
 
         Raises:

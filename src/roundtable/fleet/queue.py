@@ -9,16 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-import sqlalchemy
 from anyio import to_thread
 from dbos import DBOS, DBOSClient, PortableWorkflowError, WorkflowSerializationFormat
+from sqlalchemy.exc import SQLAlchemyError
 
 from roundtable.errors import ConfigurationError, StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from dbos import EnqueueOptions, WorkflowStatus
+    from sqlalchemy import Engine
 
     from roundtable.fleet.jobs import JobDebate
     from roundtable.protocols import Storage
@@ -235,19 +236,20 @@ class JobQueue:
         return self._client
 
     @property
-    def _engine(self) -> sqlalchemy.Engine:
-        return self._connected._sys_db.engine  # noqa: SLF001  (the transaction for many debates has to be its own)
+    def _engine(self) -> Engine:
+        # Private: only a transaction of its own can hold many debates.
+        return self._connected._sys_db.engine  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
     async def _call(self, function: Callable[[], T]) -> T:
         with self._errors():
             return await to_thread.run_sync(function)
 
     @contextmanager
-    def _errors(self) -> Iterator[None]:
+    def _errors(self) -> Generator[None]:
         """Raise what the database reports as a `StorageError`, without what the message may quote of the address."""
         try:
             yield
-        except (sqlalchemy.exc.SQLAlchemyError, OSError) as error:
+        except (SQLAlchemyError, OSError) as error:
             kind = type(getattr(error, "orig", None) or error).__name__
             raise StorageError(
                 f"the queue in {self.database.name} cannot be used: {kind}",
@@ -256,7 +258,7 @@ class JobQueue:
 
 
 def _queued(row: WorkflowStatus) -> QueuedDebate:
-    arguments = (row.input or {}).get("args") or ("", "")
+    arguments = ("", "") if row.input is None else row.input["args"]
     error = None if row.error is None else _error_of(row.error)
     return QueuedDebate(
         row.workflow_id, _STATES[row.status], row.executor_id, str(arguments[0]), str(arguments[1]), error

@@ -59,12 +59,12 @@ _worker: Worker | None = None
 
 
 @DBOS.workflow(name=HOLD, max_recovery_attempts=None, serialization_type=WorkflowSerializationFormat.PORTABLE)
-async def _hold_debate(session_id: str, request: str) -> str:
+async def _hold_debate(session_id: str, request: str) -> None:
     """Hold one debate; DBOS calls this in the event loop of the worker."""
     workflow_id = DBOS.workflow_id
     if _worker is None or workflow_id is None:
         raise asyncio.CancelledError  # the worker has ended: the debate stays in the queue for others
-    return await _worker.hold(workflow_id, session_id, request)
+    await _worker.hold(workflow_id, session_id, request)
 
 
 class _Run:
@@ -162,8 +162,8 @@ class Worker:
         except StorageError as error:
             logger.warning("other workers will take over after %s s: %s", _ALIVE_S, error.message)
 
-    async def hold(self, workflow_id: str, session_id: str, request: str) -> str:
-        """Hold a debate, or what is missing of it, and return the status of its session.
+    async def hold(self, workflow_id: str, session_id: str, request: str) -> None:
+        """Hold a debate, or what is missing of it.
 
         Raises:
             CancelledError: The worker ends; DBOS leaves the debate as it is.
@@ -174,7 +174,8 @@ class Worker:
         run = self._runs[workflow_id] = _Run()
         try:
             with run.scope:
-                return await self._try(workflow_id, session_id, DebateRequest.model_validate_json(request))
+                await self._try(workflow_id, session_id, DebateRequest.model_validate_json(request))
+                return
             if run.is_cancelled:
                 await self._stop(session_id)
             raise asyncio.CancelledError
@@ -185,13 +186,11 @@ class Worker:
             del self._runs[workflow_id]
             self._idle.set()
 
-    async def _try(self, workflow_id: str, session_id: str, request: DebateRequest) -> str:
+    async def _try(self, workflow_id: str, session_id: str, request: DebateRequest) -> None:
         """Hold a debate; try again what may succeed later."""
         for number in range(1, _TRIES + 1):
             try:
-                return await self._hold_once(workflow_id, session_id, request)
-            except SessionBusy:
-                raise
+                await self._hold_once(workflow_id, session_id, request)
             except RoundtableError as error:
                 if not error.retryable or number == _TRIES:
                     raise
@@ -199,34 +198,34 @@ class Worker:
                     "%s failed and is tried again: %s", workflow_id, error.message, extra={"session": session_id}
                 )
                 await anyio.sleep(_FIRST_PAUSE_S * 2 ** (number - 1))
-        raise AssertionError("unreachable")
+            else:
+                return
 
-    async def _hold_once(self, workflow_id: str, session_id: str, request: DebateRequest) -> str:
+    async def _hold_once(self, workflow_id: str, session_id: str, request: DebateRequest) -> None:
         job, account = await self._job(job_of(workflow_id))
         stored = await stored_result(self._table, session_id)
-        usage = Usage() if stored is None else stored.usage
-        if stored is None or stored.status != "completed":
-            options = options_of(request, self._table.wiring)
-            worst = None if job.budget is None else self._table.estimate(request.topic, **options)
-            deaths = await account.deaths(session_id)
-            async with self._suspects if deaths >= _SUSPECT_DEATHS else nullcontext():
-                try:
-                    if deaths >= _MOST_DEATHS:
-                        msg = f"{deaths} workers died while they held this debate"
-                        raise AgentError(msg, code="WORKER_DIED", hint="`fleet retry` tries it again.")
-                    await account.reserve(session_id, worst, usage)
-                    stored = await self._when_free(session_id, request.topic, options)
-                finally:
-                    with CancelScope(shield=True):
-                        stored = await stored_result(self._table, session_id) or stored
-                        await account.settle(session_id, usage if stored is None else stored.usage)
-        else:
-            await account.settle(session_id, usage)  # a worker that died may have left the reserve
-        if stored.status != "completed":
-            reason = "" if stored.exit is None else f": {stored.exit.reason}"
+        before = Usage() if stored is None else stored.usage
+        if stored is not None and stored.status == "completed":
+            await account.settle(session_id, before)  # a worker that died may have left the reserve
+            return
+        options = options_of(request, self._table.wiring)
+        worst = None if job.budget is None else self._table.estimate(request.topic, **options)
+        deaths = await account.deaths(session_id)
+        async with self._suspects if deaths >= _SUSPECT_DEATHS else nullcontext():
+            try:
+                if deaths >= _MOST_DEATHS:
+                    msg = f"{deaths} workers died while they held this debate"
+                    raise AgentError(msg, code="WORKER_DIED", hint="`fleet retry` tries it again.")
+                await account.reserve(session_id, worst, before)
+                result = await self._when_free(session_id, request.topic, options)
+            finally:
+                with CancelScope(shield=True):
+                    stored = await stored_result(self._table, session_id)
+                    await account.settle(session_id, before if stored is None else stored.usage)
+        if result.status != "completed":
+            reason = "" if result.exit is None else f": {result.exit.reason}"
             msg = f"the debate ended early{reason}"
             raise SessionConflict(msg, hint="`fleet retry` continues it.")
-        return stored.status
 
     async def _when_free(self, session_id: str, topic: str, options: DebateOptions) -> DebateResult:
         """Hold a debate as soon as no other process runs its session."""
@@ -250,7 +249,7 @@ class Worker:
         return self._jobs[name]
 
     async def _beat(self) -> None:
-        """Give a sign of life, and take over the debates of workers that give none."""
+        """Write a sign of life, and take over the debates of workers that give none."""
         while True:
             try:
                 await self._records.add_worker(current_owner(self.id), _ALIVE_S)
@@ -267,7 +266,10 @@ class Worker:
             logger.warning("taking over the debates of %s dead workers", len(dead))
             # Keeps the count of tries, unlike the public `resume_workflows`, and does nothing where another worker was
             # faster.
-            await to_thread.run_sync(DBOS._recover_pending_workflows, dead)  # noqa: SLF001
+            await to_thread.run_sync(
+                DBOS._recover_pending_workflows,  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+                dead,
+            )
 
     async def _hear_cancellations(self) -> None:
         while True:

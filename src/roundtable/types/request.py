@@ -71,7 +71,7 @@ class _DebateOptions(_Request):
 
     mode: _Name = "collaborative"
     """Debate mode: its name (`GET /api/modes` lists them), with its options after a colon, as in
-    `delphi:threshold=0.8`."""
+    `expert-panel:facilitated=true`."""
     rounds: _Rounds = 3
     """Maximum number of rounds, 1 to 10 unless `ROUNDTABLE_MAX_ROUNDS` allows more."""
     agents: _Names | None = None
