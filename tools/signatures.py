@@ -53,7 +53,7 @@ CONVERSE_TYPES = {
 CALLER_DEFAULTS = {"metadata": "None"}
 
 CALLER_DOCS = {
-    "mode": "Debate mode: its name, with its options after a colon, as in `delphi:threshold=0.8`, or a mode object. A "
+    "mode": "Debate mode: its name, with its options after a colon, as in `expert-panel:facilitated=true`, or a mode object. A "
     "session with a mode object resumes on this table; elsewhere a plugin has to bring a mode of that name.",
     "agents": "Who debates, instead of the table's agents: agents, models, configurations or names.",
     "options": "Options to choose from, at least 2. When left out, the agents find their own positions.",

@@ -85,6 +85,7 @@ class TestJobs:
         assert seen[-1] == status
         assert (tmp_path / "debates.fleet.db").stat().st_mode & 0o077 == 0
 
+    @pytest.mark.slow
     async def test_the_same_job_again_changes_nothing_and_another_of_its_name_is_refused(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
             await fleet.submit("drinks", questions(2), rounds=1)
@@ -95,6 +96,7 @@ class TestJobs:
             assert [status.job for status in await fleet.jobs()] == ["drinks"]
         assert set(calls_of(tmp_path).values()) == {1}
 
+    @pytest.mark.slow
     async def test_a_questions_own_options_win(self, tmp_path: Path) -> None:
         asked = [
             {"question": "question-1?", "rounds": 2},
@@ -109,6 +111,7 @@ class TestJobs:
             (2, "delphi"), (1, "delphi"), (1, "delphi"),
         ]  # fmt: skip
 
+    @pytest.mark.slow
     async def test_jobs_of_a_lower_number_are_held_first(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
             await fleet.submit("later", ["question-9?"] * 3, rounds=1)
@@ -117,6 +120,7 @@ class TestJobs:
         lines = (tmp_path / "calls.txt").read_text().splitlines()
         assert [line.partition(" ")[0] for line in lines] == ["question-1"] * 6 + ["question-9"] * 6
 
+    @pytest.mark.slow
     async def test_fleets_of_two_names_share_no_jobs(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as one, Fleet(table, name="b") as two:
             await one.submit("drinks", questions(1), rounds=1)
@@ -128,6 +132,7 @@ class TestJobs:
 
 @pytest.mark.anyio
 class TestFailures:
+    @pytest.mark.slow
     async def test_failed_debates_are_counted_by_cause_and_retried(self, tmp_path: Path) -> None:
         works = False
 
@@ -151,6 +156,7 @@ class TestFailures:
             assert [result.answer for result in await fleet.results("some")] == ["Tea", "Tea"]
             assert (await fleet.status("some")).errors == {}
 
+    @pytest.mark.slow
     async def test_what_may_succeed_later_is_tried_again(self, tmp_path: Path) -> None:
         seen: list[str] = []
 
@@ -164,6 +170,7 @@ class TestFailures:
             await fleet.work(until_done="one")
             assert (await fleet.status("one")).completed == 1
 
+    @pytest.mark.slow
     async def test_a_debate_that_paused_counts_as_failed_and_goes_on(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
             await fleet.submit("small", ["question-1?"], rounds=2, budget=Budget(max_calls=3))
@@ -176,6 +183,7 @@ class TestFailures:
 
 @pytest.mark.anyio
 class TestBudgets:
+    @pytest.mark.slow
     async def test_the_budget_of_a_job_holds_for_all_its_debates_at_once(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path, delay_s=0.02) as table, Fleet(table) as fleet:
             worst = table.estimate("question-1?", rounds=1).calls
@@ -235,6 +243,7 @@ class TestWorkers:
         # At most the calls that ran when the first worker ended were made again.
         assert sum(calls_of(tmp_path).values()) <= 40 + 8
 
+    @pytest.mark.slow
     async def test_one_process_has_one_worker(self, tmp_path: Path) -> None:
         async with (
             table_for(address(tmp_path), tmp_path, delay_s=0.2) as table,
@@ -392,6 +401,7 @@ class TestCommand:
             (folder / f"{name}.json").write_text(json.dumps(script))
         (folder / "drinks.jsonl").write_text("".join(f'"question-{n}: tea?"\n' for n in range(count)))
 
+    @pytest.mark.slow
     def test_a_job_is_held_by_one_command(self, tmp_path: Path) -> None:
         self.begin(tmp_path, 5)
         seats = "scripted:ada.json,scripted:bo.json"

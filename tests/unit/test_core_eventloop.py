@@ -6,7 +6,7 @@ import anyio
 import pytest
 from anyio.lowlevel import current_token
 
-from roundtable._core.eventloop import PerLoop
+from roundtable._core.eventloop import PerLoop, until_one_ends
 
 pytestmark = pytest.mark.both_loops
 
@@ -38,3 +38,25 @@ def test_loops_never_share_and_closed_ones_are_forgotten(backends):
     assert len({id(thing) for thing in seen}) == len(backends)
     asyncio_things = [thing for thing in things._values.values() if hasattr(thing.loop, "is_closed")]
     assert len(asyncio_things) <= 1
+
+
+async def test_the_first_to_end_ends_the_others_and_its_error_is_raised_itself():
+    ended: list[str] = []
+
+    async def wait():
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.append("wait")
+
+    async def fail():
+        await anyio.sleep(0)
+        raise KeyError("x")
+
+    async def finish():
+        ended.append("finish")
+
+    await until_one_ends(wait, finish)
+    assert sorted(ended) == ["finish", "wait"]
+    with pytest.raises(KeyError):
+        await until_one_ends(wait, fail)

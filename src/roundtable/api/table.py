@@ -202,8 +202,9 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
 
         Args:
             topic: The question, 1 to 10,000 characters.
-            mode: Debate mode: its name, with its options after a colon, as in `delphi:threshold=0.8`, or a mode object.
-                A session with a mode object resumes on this table; elsewhere a plugin has to bring a mode of that name.
+            mode: Debate mode: its name, with its options after a colon, as in `expert-panel:facilitated=true`, or a
+                mode object. A session with a mode object resumes on this table; elsewhere a plugin has to bring a mode
+                of that name.
             rounds: Maximum number of rounds, 1 to 10 unless `ROUNDTABLE_MAX_ROUNDS` allows more.
             agents: Who debates, instead of the table's agents: agents, models, configurations or names.
             options: Options to choose from, at least 2. When left out, the agents find their own positions.

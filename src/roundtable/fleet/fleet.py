@@ -209,7 +209,7 @@ class Fleet:
                 number holds for each of its workers.
             until_done: Name of a job: return when none of its debates is queued or running, also if other workers held
                 them.
-            on_progress: Called with the state of that job about twice a second, when it has changed.
+            on_progress: Called with the state of that job when it has changed, at most twice a second.
 
         Raises:
             ConfigurationError: The event loop is not that of asyncio, or this process has a worker already.
@@ -236,7 +236,7 @@ class Fleet:
 
         Args:
             job: Name of the job.
-            on_progress: Called with the state of the job about twice a second, when it has changed.
+            on_progress: Called with the state of the job when it has changed, at most twice a second.
 
         Raises:
             ConfigurationError: There is no such job.
@@ -244,13 +244,15 @@ class Fleet:
         """
         last: JobStatus | None = None
         while True:
+            begun = anyio.current_time()
             status = await self.status(job)
             if on_progress is not None and status != last:
                 on_progress(status)
             if status.is_done:
                 return status
             last = status
-            await anyio.sleep(_PROGRESS_S)
+            # Reading the state of a large job takes a second.
+            await anyio.sleep(max(_PROGRESS_S, 20 * (anyio.current_time() - begun)))
 
     async def jobs(self) -> tuple[JobStatus, ...]:
         """Return the state of every job, oldest first."""

@@ -20,9 +20,10 @@ from roundtable.errors import (
     RoundtableError,
     SessionBusy,
     SessionConflict,
+    SessionNotFound,
     StorageError,
 )
-from roundtable.fleet.jobs import job_of, options_of, stored_result
+from roundtable.fleet.jobs import job_of, options_of
 from roundtable.fleet.queue import FORMAT, HOLD, quiet_logs
 from roundtable.stages import error_info
 from roundtable.types import Usage
@@ -183,7 +184,8 @@ class Worker:
             info = error_info(error).model_dump(mode="json", exclude_defaults=True)
             raise PortableWorkflowError(error.message, type(error).__name__, error.code, info) from error
         finally:
-            del self._runs[workflow_id]
+            if self._runs.get(workflow_id) is run:  # it may have been cancelled, queued again and begun again here
+                del self._runs[workflow_id]
             self._idle.set()
 
     async def _try(self, workflow_id: str, session_id: str, request: DebateRequest) -> None:
@@ -203,29 +205,37 @@ class Worker:
 
     async def _hold_once(self, workflow_id: str, session_id: str, request: DebateRequest) -> None:
         job, account = await self._job(job_of(workflow_id))
-        stored = await stored_result(self._table, session_id)
-        before = Usage() if stored is None else stored.usage
-        if stored is not None and stored.status == "completed":
+        status, before = await self._stored(session_id)
+        if status == "completed":
             await account.settle(session_id, before)  # a worker that died may have left the reserve
             return
         options = options_of(request, self._table.wiring)
         worst = None if job.budget is None else self._table.estimate(request.topic, **options)
         deaths = await account.deaths(session_id)
         async with self._suspects if deaths >= _SUSPECT_DEATHS else nullcontext():
+            consumed: Usage | None = None
             try:
                 if deaths >= _MOST_DEATHS:
                     msg = f"{deaths} workers died while they held this debate"
                     raise AgentError(msg, code="WORKER_DIED", hint="`fleet retry` tries it again.")
                 await account.reserve(session_id, worst, before)
                 result = await self._when_free(session_id, request.topic, options)
+                consumed = result.usage
             finally:
                 with CancelScope(shield=True):
-                    stored = await stored_result(self._table, session_id)
-                    await account.settle(session_id, before if stored is None else stored.usage)
+                    await account.settle(session_id, consumed or (await self._stored(session_id))[1])
         if result.status != "completed":
             reason = "" if result.exit is None else f": {result.exit.reason}"
             msg = f"the debate ended early{reason}"
             raise SessionConflict(msg, hint="`fleet retry` continues it.")
+
+    async def _stored(self, session_id: str) -> tuple[str | None, Usage]:
+        """Return the status of a session, `None` without one, and what it has consumed."""
+        try:
+            fold = await self._table.wiring.sessions.load(session_id)
+        except SessionNotFound:
+            return None, Usage()
+        return fold.progress.status, fold.usage
 
     async def _when_free(self, session_id: str, topic: str, options: DebateOptions) -> DebateResult:
         """Hold a debate as soon as no other process runs its session."""

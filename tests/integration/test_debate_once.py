@@ -1,0 +1,129 @@
+"""`debate_once`: a debate under an id of the caller is begun, continued or returned, and never asked for twice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import anyio
+import pytest
+
+from roundtable import Roundtable, sync
+from roundtable.errors import ConfigurationError, QuorumLost, SessionBusy, SessionConflict, StorageError
+from roundtable.providers import Delay, ScriptedModel
+from roundtable.testing import scripted_agents
+from roundtable.types import Budget, ChatRequest
+
+pytestmark = pytest.mark.anyio
+
+
+class Counted:
+    """A table whose calls are counted by agent and round."""
+
+    def __init__(self, storage: str, *, delay_s: float = 0.0, broken: bool = False) -> None:
+        self.calls: Counter[tuple[str, str]] = Counter()
+        self.is_broken = broken
+
+        def reply(request: ChatRequest) -> Delay | dict[str, str] | Exception:
+            if self.is_broken:
+                return StorageError("away")
+            self.calls[request.metadata["agent"], request.metadata["round"]] += 1
+            return Delay(delay_s, {"position": "Tea"})
+
+        models = [ScriptedModel(reply, model=name) for name in ("ada", "bo")]
+        self.table = Roundtable(models, storage=storage, analyzer="declared")
+
+
+async def test_the_same_call_again_returns_the_result_without_a_call() -> None:
+    counted = Counted("memory://")
+    first = await counted.table.debate_once("job-17", "Tea?", rounds=2, metadata={"who": "me"})
+    again = await counted.table.debate_once("job-17", "Tea?", rounds=5)
+    assert (first.session_id, again.session_id, len(again.rounds)) == ("job-17", "job-17", 2)
+    assert again.to_json() == first.to_json()
+    assert again.config.metadata == {"who": "me"}
+    assert set(counted.calls.values()) == {1}
+
+
+async def test_a_debate_that_ended_early_continues_where_it_ended(tmp_path: Path) -> None:
+    counted = Counted(f"sqlite:///{tmp_path}/debates.db")
+    part = await counted.table.debate_once("job", "Tea?", rounds=3, budget=Budget(max_calls=3))
+    assert part.status == "partial"
+    whole = await counted.table.debate_once("job", "Tea?", budget=Budget(max_calls=30))
+    assert (whole.status, len(whole.rounds)) == ("completed", 3)
+    assert len(counted.calls) == 6
+    await counted.table.aclose()
+
+
+async def test_a_debate_that_failed_continues(tmp_path: Path) -> None:
+    counted = Counted(f"sqlite:///{tmp_path}/debates.db", broken=True)
+    with pytest.raises(QuorumLost) as caught:
+        await counted.table.debate_once("job", "Tea?", rounds=1)
+    assert caught.value.session_id == "job"
+    counted.is_broken = False
+    assert (await counted.table.debate_once("job", "Tea?")).answer == "Tea"
+    await counted.table.aclose()
+
+
+async def test_another_question_under_the_same_id_is_refused() -> None:
+    table = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://")
+    await table.debate_once("job", "Tea?", rounds=1)
+    with pytest.raises(SessionConflict, match="is about another question: 'Tea\\?'"):
+        await table.debate_once("job", "Coffee?", rounds=1)
+
+
+@pytest.mark.parametrize(("session_id", "message"), [("", "not empty"), ("x" * 201, "201 characters"), (7, "text")])
+async def test_ids_are_checked(session_id: str, message: str) -> None:
+    table = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://")
+    with pytest.raises(ConfigurationError, match=message):
+        await table.debate_once(session_id, "Tea?")
+
+
+async def test_two_at_once_ask_nothing_twice(tmp_path: Path) -> None:
+    counted = Counted(f"sqlite:///{tmp_path}/debates.db", delay_s=0.05)
+    outcomes: list[str] = []
+
+    async def hold() -> None:
+        try:
+            outcomes.append((await counted.table.debate_once("job", "Tea?", rounds=2)).status)
+        except SessionBusy:
+            outcomes.append("busy")
+
+    async with anyio.create_task_group() as group:
+        for _ in range(4):
+            group.start_soon(hold)
+    assert "completed" in outcomes
+    assert {*outcomes} <= {"busy", "completed"}  # who waited for the lease is given the result
+    assert len(counted.calls) == 4
+    assert set(counted.calls.values()) == {1}
+    await counted.table.aclose()
+
+
+async def test_a_tenant_has_ids_of_its_own(tmp_path: Path) -> None:
+    counted = Counted(f"sqlite:///{tmp_path}/debates.db")
+    other = counted.table.for_tenant("acme")
+    await counted.table.debate_once("job", "Tea?", rounds=1)
+    assert (await other.debate_once("job", "Coffee?", rounds=1)).topic == "Coffee?"
+    await counted.table.aclose()
+
+
+def test_the_blocking_twin_and_a_process_that_dies(tmp_path: Path) -> None:
+    script = f"""
+import os
+from roundtable import sync
+from roundtable.providers import ScriptedModel
+calls = []
+def reply(request):
+    calls.append(request)
+    if len(calls) == 3:
+        os._exit(9)
+    return {{"position": "Tea"}}
+with sync.Roundtable([ScriptedModel(reply, model="ada")], storage="sqlite:///{tmp_path}/debates.db") as table:
+    table.debate_once("job", "Tea?", rounds=4)
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 9
+    model = ScriptedModel([{"position": "Tea"}] * 2, model="ada")
+    with sync.Roundtable([model], storage=f"sqlite:///{tmp_path}/debates.db") as table:
+        assert len(table.debate_once("job", "Tea?", rounds=4).rounds) == 4
+    model.assert_consumed()
