@@ -53,8 +53,8 @@ CONVERSE_TYPES = {
 CALLER_DEFAULTS = {"metadata": "None"}
 
 CALLER_DOCS = {
-    "mode": "Debate mode: its name, with its options after a colon, as in `expert-panel:facilitated=true`, or a mode object. A "
-    "session with a mode object resumes on this table; elsewhere a plugin has to bring a mode of that name.",
+    "mode": "Debate mode: its name, with its options after a colon, as in `expert-panel:facilitated=true`, or a mode "
+    "object. A session with a mode object resumes on this table; elsewhere a plugin has to bring a mode of that name.",
     "agents": "Who debates, instead of the table's agents: agents, models, configurations or names.",
     "options": "Options to choose from, at least 2. When left out, the agents find their own positions.",
     "decide": "Rule that turns a round's positions, or its votes, into a decision: its name, with parameters as in "

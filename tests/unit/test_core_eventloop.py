@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
-from anyio.lowlevel import current_token
+from anyio.lowlevel import checkpoint, current_token
 
 from roundtable._core.eventloop import PerLoop, until_one_ends
 
@@ -50,7 +50,7 @@ async def test_the_first_to_end_ends_the_others_and_its_error_is_raised_itself()
             ended.append("wait")
 
     async def fail():
-        await anyio.sleep(0)
+        await checkpoint()
         raise KeyError("x")
 
     async def finish():
