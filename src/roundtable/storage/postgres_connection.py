@@ -23,6 +23,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from roundtable._core.eventloop import call_soon, running_loop
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.http import masked_url
+from roundtable.logs import is_power_of_ten
 from roundtable.storage.postgres_schema import migrate
 
 if TYPE_CHECKING:
@@ -438,6 +439,7 @@ class Listener:
         self._lock = RLock()  # the garbage collector may close a block anywhere
         self._heard: defaultdict[str, list[Callable[[], object]]] = defaultdict(list)
         self._task: asyncio.Task[None] | None = None
+        self._failures = 0
 
     @contextmanager
     def listen(self, key: str, heard: Callable[[], object]) -> Generator[None]:
@@ -487,4 +489,14 @@ class Listener:
             keys = tuple(self._heard) if key is None else (key,)
             concerned = [heard for one in keys for heard in self._heard.get(one, ())]
         for heard in concerned:
-            heard()
+            try:
+                heard()
+            except Exception as error:  # noqa: BLE001  (others still have to be told)
+                self._failures += 1
+                if is_power_of_ten(self._failures):
+                    _log.warning(
+                        "a listener failed, %s times so far: %s",
+                        f"{self._failures:,}",
+                        type(error).__name__,
+                        exc_info=error,
+                    )
