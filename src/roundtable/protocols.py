@@ -59,6 +59,7 @@ __all__ = [
     "ExitCriterion",
     "ExitRound",
     "FullText",
+    "HasBackupHint",
     "HasEndpoint",
     "KeyValue",
     "Leases",
@@ -389,7 +390,7 @@ class FullText(Protocol):
 class Backup(Protocol):
     """Optional part of a `Storage`: a copy of all it holds, made while it is in use.
 
-    A storage without it may have a text `backup_hint`, which says how else to back it up.
+    A storage that is backed up with other tools names them instead: see `HasBackupHint`.
     """
 
     async def backup(self, path: str | PathLike[str]) -> None:
@@ -398,6 +399,24 @@ class Backup(Protocol):
         Raises:
             StorageError: The file exists, or cannot be written.
         """
+
+
+@runtime_checkable
+class HasBackupHint(Protocol):
+    """Optional part of a `Storage` without `Backup`: how to back it up with other tools.
+
+    Example:
+        >>> class Archive:
+        ...     @property
+        ...     def backup_hint(self) -> str:
+        ...         return "Copy the folder sessions/."
+        >>> isinstance(Archive(), HasBackupHint)
+        True
+    """
+
+    @property
+    def backup_hint(self) -> str:
+        """One sentence, such as a command to run; the hint of the error if somebody asks for a backup. No secrets."""
 
 
 @runtime_checkable
