@@ -94,6 +94,22 @@ class Server:
             self._process.wait(60)
             self._process = None
 
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """Stop all processes of the server while the block is open: connections stay open, and nobody answers."""
+        assert self._process is not None
+        main = self._process.pid
+        os.kill(main, signal.SIGSTOP)  # first, so that it starts no more
+        children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
+        processes = [main, *map(int, children)]
+        try:
+            for process in processes[1:]:
+                os.kill(process, signal.SIGSTOP)
+            yield
+        finally:
+            for process in reversed(processes):
+                os.kill(process, signal.SIGCONT)
+
     def execute(self, statement: str, url: str | None = None) -> list[tuple[object, ...]]:
         """Run a statement, and return its rows."""
         with psycopg.connect(url or self.url(), autocommit=True) as connection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import signal
@@ -11,7 +12,7 @@ import threading
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import anyio
@@ -200,7 +201,7 @@ class TestBrokenConnections:
     async def test_an_append_is_stored_once_however_often_connections_break(
         self, postgres_url: str, postgres_server: Server
     ):
-        storage = PostgresStorage(postgres_url, reconnect_s=60)
+        storage = PostgresStorage(postgres_url, connect_timeout_s=60)
         written = dict.fromkeys(("a", "b", "c", "d"), 0)
         broken = 0
 
@@ -244,7 +245,7 @@ class TestBrokenConnections:
         assert len(result.session.responses) == 9
 
     async def test_a_server_that_is_away_for_some_seconds_costs_no_call(self, own_server: Server):
-        storage = PostgresStorage(own_server.url(), reconnect_s=30)
+        storage = PostgresStorage(own_server.url(), connect_timeout_s=30)
         for session in ("a", "b"):
             await storage.create(record(session))
         await anyio.to_thread.run_sync(own_server.stop)
@@ -292,7 +293,7 @@ class TestBrokenConnections:
         assert [event.seq for event in (await storage.read("s"))[1]] == sorted(ends)
 
     async def test_a_server_that_is_gone_for_longer_is_an_error_that_may_be_tried_again(self, own_server: Server):
-        storage = PostgresStorage(own_server.url(), reconnect_s=0.2)
+        storage = PostgresStorage(own_server.url(), connect_timeout_s=0.2)
         await storage.create(record("s"))
         await anyio.to_thread.run_sync(own_server.stop)
         started = anyio.current_time()
@@ -304,6 +305,91 @@ class TestBrokenConnections:
         await anyio.to_thread.run_sync(own_server.start)
         assert await storage.append("s", 0, None, [control("s")]) == 1
         await storage.aclose()
+
+    async def test_the_first_use_waits_for_a_server_that_is_not_up_yet(self, own_server: Server):
+        await anyio.to_thread.run_sync(own_server.stop)
+        storage = PostgresStorage(own_server.url(), connect_timeout_s=30)
+        async with anyio.create_task_group() as group:
+            group.start_soon(storage.create, record("s"))
+            await anyio.sleep(0.5)
+            await anyio.to_thread.run_sync(own_server.start)
+        assert [summary.id for summary in await storage.list(SessionFilter())] == ["s"]
+        await storage.aclose()
+
+    async def test_a_refusal_is_not_waited_for(self, postgres_server: Server):
+        for url in (postgres_server.url().replace(PASSWORD, "wrong"), postgres_server.url(database="nowhere")):
+            storage = PostgresStorage(url, connect_timeout_s=60)
+            with anyio.fail_after(10), pytest.raises(StorageError):
+                await storage.create(record("s"))
+            await storage.aclose()
+
+
+class TestLimits:
+    async def test_an_error_says_whether_the_server_or_a_free_connection_was_waited_for(
+        self, postgres_url: str, postgres_server: Server
+    ):
+        away = PostgresStorage(f"postgresql://me:{PASSWORD}@127.0.0.1:1/db", connect_timeout_s=0.1)
+        with pytest.raises(StorageError, match=r"cannot be reached.*tried for 0\.1 s") as error:
+            await away.read("s")
+        assert error.value.details["reason"] == "unreachable"
+        assert "connect_timeout_s=" in str(error.value.hint)
+        await away.aclose()
+        storage = PostgresStorage(postgres_url, connections=1, connect_timeout_s=0, pool_timeout_s=0.1)
+        await storage.create(record("s"))
+        with psycopg.connect(postgres_server.url(), autocommit=False) as lock:
+            lock.execute(f"SELECT FROM {parse_address(postgres_url).schema}.sessions FOR UPDATE")
+            async with anyio.create_task_group() as group:
+                group.start_soon(storage.append, "s", 0, None, [control("s")])
+                await anyio.sleep(0.1)
+                with pytest.raises(StorageError, match=r"no connection .* became free within 0\.1 s") as error:
+                    await storage.read("s")
+                lock.rollback()
+        assert (error.value.retryable, error.value.details["reason"]) == (True, "busy")
+        assert "pool_timeout_s=" in str(error.value.hint)
+        await storage.aclose()
+
+    async def test_a_server_that_hangs_costs_each_call_its_limit(self, own_server: Server):
+        storage = PostgresStorage(own_server.url(), call_timeout_s=0.3)
+        new = PostgresStorage(own_server.url(connect_timeout="2"), connect_timeout_s=0)
+        await storage.create(record("s"))
+        with own_server.suspended():
+            for call, reason in (
+                (lambda: storage.append("s", 0, None, [control("s")]), "no-answer"),
+                (lambda: new.read("s"), "unreachable"),
+            ):
+                with anyio.fail_after(5), pytest.raises(StorageError) as error:
+                    await call()
+                assert (error.value.retryable, error.value.details["reason"]) == (True, reason)
+                assert error.value.hint
+        await new.aclose()
+        # What had no answer may be stored; a lost connection is made anew.
+        assert (await storage.read("s"))[0].id == "s"
+        await storage.kv.put("k", 1)
+        assert await storage.kv.get("k") == 1
+        await storage.aclose()
+
+    async def test_a_storage_closes_in_time_also_beside_a_server_that_hangs(self, own_server: Server):
+        storage = PostgresStorage(own_server.url(), close_timeout_s=0.2)
+        await storage.create(record("s"))
+        notices, errors = Notices(), list[StorageError]()
+
+        async def call(work: Callable[[], Awaitable[object]]) -> None:
+            try:
+                await work()
+            except StorageError as error:
+                errors.append(error)
+
+        with storage.listen("s", notices.hear):
+            await notices.next()
+            with own_server.suspended():
+                async with anyio.create_task_group() as group:
+                    group.start_soon(call, lambda: storage.append("s", 0, None, [control("s")]))
+                    group.start_soon(call, lambda: storage.read("s"))  # on a new connection
+                    await anyio.sleep(0.2)
+                    with anyio.fail_after(0.2 + 3):
+                        await storage.aclose()
+        assert [error.details["reason"] for error in errors] == ["closed", "closed"]
+        assert all(error.hint for error in errors)
 
 
 class TestNotices:
@@ -334,6 +420,27 @@ class TestNotices:
             await notices.next()  # once the connection listens
             postgres_server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'")
             await notices.next()
+
+    async def test_a_listener_that_died_starts_anew_with_the_next(self, storage: PostgresStorage, postgres_url: str):
+        await storage.create(record("s"))
+        other, first, second = PostgresStorage(postgres_url), Notices(), Notices()
+
+        async def kill() -> None:
+            task = storage._listener._task
+            assert task is not None
+            task.cancel()
+            await asyncio.wait((task,))
+
+        with storage.listen("s", first.hear):
+            await first.next()
+            await storage._background.call(kill)
+            with storage.listen("s", second.hear):
+                await second.next()
+                await first.next()
+                await other.append("s", 0, None, [control("s")])
+                await second.next()
+                await first.next()
+        await other.aclose()
 
     async def test_own_appends_are_no_news(self, storage: PostgresStorage, postgres_url: str):
         await storage.create(record("s"))
@@ -382,14 +489,22 @@ class TestRefusals:
         assert "password=a+b%2F" in parse_address("postgresql://me@h/db?password=a+b%2F&schema=x").libpq_url
 
     @pytest.mark.parametrize(
-        ("name", "value"), [("connections", 0), ("reconnect_s", -1), ("reconnect_s", float("nan"))]
+        ("name", "value"),
+        [
+            ("connections", 0),
+            ("connect_timeout_s", -1),
+            ("connect_timeout_s", float("nan")),
+            ("pool_timeout_s", 0),
+            ("call_timeout_s", 3601),
+            ("close_timeout_s", float("inf")),
+        ],
     )
     def test_numbers_out_of_range(self, name: str, value: float):
         with pytest.raises(ConfigurationError):
             PostgresStorage("postgresql://host/db", **{name: value})
 
     async def refused(self, url: str, reason: str, caplog: pytest.LogCaptureFixture) -> StorageError:
-        storage = PostgresStorage(url, reconnect_s=0)
+        storage = PostgresStorage(url, connect_timeout_s=0)
         with caplog.at_level(logging.DEBUG), pytest.raises(StorageError) as error:
             await storage.create(record("s"))
         assert error.value.details["reason"] == reason

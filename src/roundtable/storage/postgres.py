@@ -23,7 +23,8 @@ from roundtable.record import Progress, follow, read_record, start_progress
 from roundtable.storage.database import unreadable
 from roundtable.storage.fulltext import Tokenizer, search_in
 from roundtable.storage.memory import Numbered, numbered
-from roundtable.storage.postgres_connection import Background, Listener, PostgresPool, parse_address
+from roundtable.storage.postgres_background import Background
+from roundtable.storage.postgres_connection import Limits, Listener, PostgresPool, parse_address
 from roundtable.storage.postgres_keyvalue import PostgresKeyValue
 from roundtable.storage.postgres_schema import Statements, from_stored, key_hash, to_stored
 from roundtable.storage.rules import (
@@ -184,7 +185,7 @@ class PostgresStorage(WholeSessionMethods):
 
     Data survives a crash as soon as the awaited call returns, as far as the server's `synchronous_commit` promises.
     Concurrent appends share transactions. A cancelled call is stored as a whole or not at all; once it has started, it
-    completes. If the connection breaks, calls connect again for `reconnect_s` seconds; an append is stored once,
+    completes. If the connection breaks, calls connect again for `connect_timeout_s` seconds; an append is stored once,
     however often it is sent.
 
     The tables are created on the first use, in a PostgreSQL schema of their own, and upgraded by newer versions of
@@ -199,7 +200,14 @@ class PostgresStorage(WholeSessionMethods):
             parameter `schema` names the PostgreSQL schema of the tables, `roundtable` by default.
         clock: Decides when leases and values expire; the clock of the database by default.
         connections: Most connections at once, from 1. One more listens for changes by other processes.
-        reconnect_s: How long a call waits for a server that restarts or cannot take connections, in seconds.
+        connect_timeout_s: How long a call tries to connect to a server that is not up yet, restarts, or cannot take
+            connections, in seconds, from 0 to 3600. 0 tries once. A try that gets no answer ends after 5 seconds, or
+            after `connect_timeout` of the URL.
+        pool_timeout_s: How long a call waits until one of the `connections` is free, in seconds, up to 3600.
+        call_timeout_s: How long a call waits for the server's answer, in seconds, up to 3600. Creating or upgrading the
+            tables may take ten minutes. A change that got no answer may have been stored.
+        close_timeout_s: How long `aclose` waits for running calls, in seconds, from 0 to 3600. Those that still run
+            then fail with `StorageError`, and `aclose` ends within three more seconds.
 
     Raises:
         ConfigurationError: The URL cannot be used, or a number is out of range.
@@ -210,14 +218,27 @@ class PostgresStorage(WholeSessionMethods):
     """
 
     def __init__(
-        self, url: str, *, clock: Clock | None = None, connections: int = 8, reconnect_s: float = 10.0
+        self,
+        url: str,
+        *,
+        clock: Clock | None = None,
+        connections: int = 8,
+        connect_timeout_s: float = 10.0,
+        pool_timeout_s: float = 30.0,
+        call_timeout_s: float = 30.0,
+        close_timeout_s: float = 10.0,
     ) -> None:
         if connections < 1:
             msg = f"a storage needs at least one connection, not {connections!r}"
             raise ConfigurationError(msg)
-        if not 0 <= reconnect_s <= 3600:
-            msg = f"reconnect_s must be from 0 to 3600 seconds, not {reconnect_s!r}"
-            raise ConfigurationError(msg)
+        for name, seconds in (("connect_timeout_s", connect_timeout_s), ("close_timeout_s", close_timeout_s)):
+            if not 0 <= seconds <= 3600:
+                msg = f"{name} must be from 0 to 3600 seconds, not {seconds!r}"
+                raise ConfigurationError(msg)
+        for name, seconds in (("pool_timeout_s", pool_timeout_s), ("call_timeout_s", call_timeout_s)):
+            if not 0 < seconds <= 3600:
+                msg = f"{name} must be more than 0 and at most 3600 seconds, not {seconds!r}"
+                raise ConfigurationError(msg)
         address = parse_address(url)
         self.address: str = address.name
         """The address without user, password and parameters."""
@@ -230,7 +251,8 @@ class PostgresStorage(WholeSessionMethods):
         self._own_clock = clock
         self._sql = Statements(address.schema)
         self._background = Background("roundtable-postgres", address.name)
-        self._pool = PostgresPool(address, connections, reconnect_s)
+        self._limits = Limits(connect_timeout_s, pool_timeout_s, call_timeout_s, close_timeout_s)
+        self._pool = PostgresPool(address, connections, self._limits)
         self._sender = secrets.token_hex(4)
         self._channel = f"roundtable_{key_hash(address.schema).hex()[:16]}"
         self._listener = Listener(self._background, self._pool, self._channel, self._sender)
@@ -536,16 +558,19 @@ class PostgresStorage(WholeSessionMethods):
         return await self._background.call(lambda: self._pool.use(work, repeatable=repeatable))
 
     async def aclose(self) -> None:
-        """Finish running calls, close the connections and end the thread; idempotent."""
-        self._finalizer.detach()
-        self._background.end(partial(_close, self._pool, self._listener, self._tokenizer))
+        """Wait for running calls, at most for `close_timeout_s`, and close the connections; idempotent."""
+        self._begin_to_close()
         await self._background.ended()
 
     def close(self) -> None:
         """Do what `aclose` does, blocking; idempotent."""
-        self._finalizer.detach()
-        self._background.end(partial(_close, self._pool, self._listener, self._tokenizer))
+        self._begin_to_close()
         self._background.join()
+
+    def _begin_to_close(self) -> None:
+        self._finalizer.detach()
+        last = partial(_close, self._pool, self._listener, self._tokenizer)
+        self._background.end(last, within_s=self._limits.close_s, abort=self._pool.abort)
 
 
 def _hits(rows: _Rows, query: SearchQuery) -> tuple[SearchHit, ...]:
@@ -566,7 +591,8 @@ async def _close(pool: PostgresPool, listener: Listener, tokenizer: Tokenizer) -
 
 def _end(background: Background, pool: PostgresPool, listener: Listener, tokenizer: Tokenizer) -> None:
     """End the thread of a storage that was not closed, at the latest when the interpreter exits."""
-    background.end(partial(_close, pool, listener, tokenizer))
+    last = partial(_close, pool, listener, tokenizer)
+    background.end(last, within_s=_EXIT_WAIT_S / 2, abort=pool.abort)
     background.join(_EXIT_WAIT_S)
 
 
