@@ -25,7 +25,7 @@ def programs() -> Path | None:
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: int(folder.parent.name))
     found = shutil.which("initdb")
     if found is not None:
-        folders.append(Path(found).parent)
+        folders.append(Path(found).resolve().parent)
     return folders[-1] if folders else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import anyio
 import psycopg
 import pytest
 from integration.test_storage_processes import child, heard, said
-from postgres_kit import PASSWORD, Server, new_schema, running_server
+from postgres_kit import PASSWORD, Server, new_schema, programs, running_server
 
 import roundtable
 from roundtable.errors import ConfigurationError, LeaseLost, SessionBusy, StaleSequence, StorageError
@@ -516,7 +517,10 @@ class TestRefusals:
 
     async def test_a_wrong_password(self, postgres_server: Server, caplog):
         url = postgres_server.url().replace(PASSWORD, f"{PASSWORD}-wrong")
-        await self.refused(url, "forbidden", caplog)
+        error = await self.refused(url, "forbidden", caplog)
+        shown = "".join(traceback.format_exception(error)) + str(error.hint) + str(error.to_dict()) + caplog.text
+        assert "tester" not in shown
+        assert "password authentication failed" in error.message
 
     async def test_no_server(self, caplog):
         await self.refused(f"postgresql://me:{PASSWORD}@127.0.0.1:1/db", "unreachable", caplog)
@@ -631,7 +635,7 @@ async def test_more_hits_than_a_page_are_found(storage: PostgresStorage, monkeyp
         (["sessions"], 0, "No session in postgresql://127.0.0.1"),
         (["doctor"], 0, "[ok] storage: postgresql://127.0.0.1"),
         (["backup", "copy.db"], 2, "pg_dump --schema="),
-        (["tokens", "create", "ann"], 0, "--storage postgresql://127.0.0.1"),
+        (["tokens", "create", "ann"], 0, "--storage 'postgresql://tester@127.0.0.1"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
@@ -645,6 +649,29 @@ def test_the_command_uses_the_database_and_shows_no_password(
     shown = done.stdout + done.stderr
     assert (done.returncode, said in shown) == (code, True), shown
     assert PASSWORD not in shown
+
+
+def test_commands_that_are_suggested_work_when_they_are_pasted(postgres_url: str, tmp_path: Path):
+    def run(*words: str, **environment: str) -> str:
+        done = subprocess.run(
+            words, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            timeout=60, check=False, env=os.environ | environment,
+        )  # fmt: skip
+        assert PASSWORD not in done.stdout
+        return f"{done.returncode} {done.stdout}"
+
+    command = [sys.executable, "-m", "roundtable"]
+    said = run(*command, "tokens", "create", "ann", "--storage", postgres_url)
+    revoke = shlex.split(said.partition("Revoke it with: ")[2])
+    assert revoke[:3] == ["roundtable", "tokens", "revoke"]
+    assert run(*command, *revoke[1:], PGPASSWORD=PASSWORD).startswith("0 ")
+    storage = open_postgres(postgres_url)
+    dump = shlex.split(storage.backup_hint.partition("such as: ")[2])
+    folder = programs()
+    assert dump[0] == "pg_dump"
+    assert folder is not None
+    assert run(str(folder / "pg_dump"), *dump[1:], PGPASSWORD=PASSWORD) == "0 "
+    assert "CREATE TABLE" in (tmp_path / "sessions.sql").read_text()
 
 
 def test_without_psycopg_the_extra_is_named(monkeypatch):

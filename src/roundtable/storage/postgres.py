@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio  # noqa: TID251  (psycopg supports only asyncio)
 import json
 import logging
+import re
 import secrets
+import shlex
 import weakref
 from collections import OrderedDict
 from contextlib import closing
@@ -27,6 +29,7 @@ from roundtable.storage.postgres_background import Background
 from roundtable.storage.postgres_connection import Limits, Listener, PostgresPool, parse_address
 from roundtable.storage.postgres_keyvalue import PostgresKeyValue
 from roundtable.storage.postgres_schema import Statements, from_stored, key_hash, to_stored
+from roundtable.storage.postgres_url import command_url
 from roundtable.storage.rules import (
     MAX_NUMBER,
     LeaseState,
@@ -242,9 +245,10 @@ class PostgresStorage(WholeSessionMethods):
         address = parse_address(url)
         self.address: str = address.name
         """The address without user, password and parameters."""
-        self.backup_hint: str = (
-            f"Back up the database with PostgreSQL's own tools, such as: pg_dump --schema={address.schema} DATABASE"
-        )
+        # A pattern of pg_dump: quoted, unless it is a plain name.
+        pattern = address.schema if re.fullmatch("[a-z_][a-z0-9_]*", address.schema) else f'"{address.schema}"'
+        words = "pg_dump", f"--schema={pattern}", "--file=sessions.sql", f"--dbname={command_url(address.libpq_url)}"
+        self.backup_hint: str = f"Back up the database with PostgreSQL's own tools, such as: {shlex.join(words)}"
         """How to back the sessions up."""
         if clock is not None:
             self._clock = clock
