@@ -25,8 +25,10 @@ from postgres_kit import PASSWORD, Server, new_schema, programs, running_server
 import roundtable
 from roundtable.errors import ConfigurationError, LeaseLost, SessionBusy, StaleSequence, StorageError
 from roundtable.storage import PostgresStorage, current_owner, open_postgres
+from roundtable.storage.postgres import _LIST
 from roundtable.storage.postgres_connection import parse_address
-from roundtable.storage.postgres_schema import MIGRATIONS, migrate
+from roundtable.storage.postgres_keyvalue import _SCAN
+from roundtable.storage.postgres_schema import MIGRATIONS, in_schema, key_hash, migrate
 from roundtable.testing import scripted_agents
 from roundtable.testing.storage_samples import answered, control, owner_elsewhere, record
 from roundtable.types import DurableEvent, SearchQuery, SessionFilter
@@ -583,6 +585,16 @@ class TestRefusals:
         assert version == len(MIGRATIONS)
         assert postgres_server.execute(f"SELECT to_regclass('{schema}.more')") == [(None,)]
 
+    @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # of psycopg
+    async def test_tables_of_an_older_version_are_upgraded(self, postgres_server: Server, postgres_url: str):
+        schema = parse_address(postgres_url).schema
+        async with await psycopg.AsyncConnection.connect(postgres_server.url(), autocommit=True) as connection:
+            await migrate(connection, schema, "test", MIGRATIONS[:1])
+        storage = PostgresStorage(postgres_url)
+        await storage.create(record("s"))
+        assert postgres_server.execute(f"SELECT version FROM {schema}.schema_version") == [(len(MIGRATIONS),)]
+        await storage.aclose()
+
     async def test_one_bad_append_does_not_harm_those_that_are_sent_with_it(self, storage: PostgresStorage):
         outcomes: dict[str, object] = {}
         for number in range(6):
@@ -627,6 +639,48 @@ async def test_more_hits_than_a_page_are_found(storage: PostgresStorage, monkeyp
     assert len(await storage.search(SearchQuery(text="green tea", limit=100))) == 8
     listed = await storage.list(SessionFilter(metadata={"even": True}, limit=3))
     assert len(listed) == 3
+
+
+async def test_lists_by_status_and_scans_by_prefix_read_no_more_than_they_return(
+    storage: PostgresStorage, postgres_server: Server, postgres_url: str
+):
+    schema = parse_address(postgres_url).schema
+    await storage.create(record("s"))
+    await storage.kv.put("b/1", 1)
+    postgres_server.execute(f"""
+        INSERT INTO {schema}.sessions
+        SELECT sha256(n::text::bytea), tenant_key, tenant, 's' || n, record, topic, topic_searched, mode, agent_ids,
+               metadata, 'completed', 1, 1, 1, 0, created_us + n, updated_us + n, append_ids, append_ends
+        FROM {schema}.sessions, generate_series(1, 3000) AS n;
+        INSERT INTO {schema}.key_values
+        SELECT tenant_key, sha256(n::text::bytea), 'c/' || n, value
+        FROM {schema}.key_values, generate_series(1, 3000) AS n;
+        ANALYZE {schema}.sessions; ANALYZE {schema}.key_values
+    """)
+    tenant = key_hash("default")
+    values: dict[str, object] = dict.fromkeys(
+        ("topic", "mode", "since", "until", "untouched_since", "after_us", "after_id", "first_us", "now")
+    )
+    values |= {"tenant": tenant, "status": "created", "limit": 50, "prefix": "b/"}
+    with psycopg.connect(postgres_server.url()) as connection:
+        for statement, index in ((_LIST, "sessions_by_status"), (_SCAN, "key_values_by_name")):
+            plan = connection.execute(b"EXPLAIN " + in_schema(schema, statement), values).fetchall()
+            assert index in str(plan), plan
+    assert [summary.id for summary in await storage.list(SessionFilter(status="created"))] == ["s"]
+    assert await storage.kv.scan("b/") == (("b/1", 1),)
+
+
+async def test_a_search_goes_on_after_the_last_position_of_a_page(storage: PostgresStorage, monkeypatch):
+    """Sessions of one moment, several positions in each, and page ends within a session."""
+    monkeypatch.setattr("roundtable.storage.postgres._HITS_PAGE", 1)
+    monkeypatch.setattr("roundtable.storage.postgres._PAGE", 2)
+    for name in ("b", "a", "c"):
+        await storage.create(record(name))
+        token = (await storage.lease(name, current_owner(), 15)).token
+        await storage.append(name, 0, token, [answered(name, slot, position="tea, green tea") for slot in range(3)])
+    hits = await storage.search(SearchQuery(text='"green tea"', limit=100))
+    assert [(hit.session_id, hit.seq) for hit in hits] == [(name, seq) for name in "cba" for seq in (1, 2, 3)]
+    assert await storage.search(SearchQuery(text='"tea tea"')) == ()
 
 
 @pytest.mark.parametrize(

@@ -154,12 +154,16 @@ _TAKE_LEASE: Final = """
 """
 _DELETE: Final = "DELETE FROM {schema}.sessions WHERE key = %s"
 _SEARCH: Final = """
-    SELECT s.key, s.record, e.body
+    SELECT s.key, s.record, e.body, s.created_us, s.id, p.seq
     FROM {schema}.positions AS p JOIN {schema}.sessions AS s USING (key) JOIN {schema}.events AS e USING (key, seq)
     WHERE p.words @@ %(words)s::tsquery AND s.tenant_key = %(tenant)s
       AND (%(session)s::bytea IS NULL OR s.key = %(session)s)
+      AND (%(after_us)s::bigint IS NULL
+           OR (s.created_us <= %(after_us)s
+               AND (s.created_us < %(after_us)s OR s.id < %(after_id)s
+                    OR (s.id = %(after_id)s AND p.seq > %(after_seq)s::bigint))))
     ORDER BY s.created_us DESC, s.id DESC, p.seq
-    LIMIT %(limit)s OFFSET %(offset)s
+    LIMIT %(limit)s
 """
 
 
@@ -468,15 +472,23 @@ class PostgresStorage(WholeSessionMethods):
         wanted = json_text(dict(filter.metadata)) if filter.metadata else None
         rows: _Rows = []
         while True:
-            page = await self._list_page(values, filter.limit if wanted is None else _PAGE)
+            page = await self._list_page({**values, "limit": filter.limit if wanted is None else _PAGE})
             rows += page if wanted is None else [row for row in page if has_metadata(row[11], wanted)]
             if wanted is None or len(page) < _PAGE or len(rows) >= filter.limit:
                 return tuple(to_summary((*map(from_stored, row[:3]), *row[3:])) for row in rows[: filter.limit])
             values |= {"after_us": page[-1][8], "after_id": page[-1][0]}
 
-    async def _list_page(self, values: dict[str, object], limit: int) -> _Rows:
+    # Both are planned for their values each time: which index is the best one depends on the filters that are given.
+
+    async def _list_page(self, values: dict[str, object]) -> _Rows:
         async def select(connection: psycopg.AsyncConnection) -> _Rows:
-            return await (await connection.execute(self._sql[_LIST], {**values, "limit": limit})).fetchall()
+            return await (await connection.execute(self._sql[_LIST], values, prepare=False)).fetchall()
+
+        return await self._call(select)
+
+    async def _search_page(self, values: dict[str, object]) -> _Rows:
+        async def select(connection: psycopg.AsyncConnection) -> _Rows:
+            return await (await connection.execute(self._sql[_SEARCH], values, prepare=False)).fetchall()
 
         return await self._call(select)
 
@@ -491,21 +503,19 @@ class PostgresStorage(WholeSessionMethods):
             "words": words,
             "tenant": key_hash(well_formed(query.tenant)),
             "session": None if query.session_id is None else _key(query.tenant, query.session_id).key,
-            "limit": _HITS_PAGE,
+            "after_us": None,
+            "after_id": None,
+            "after_seq": None,
         }
         hits: list[SearchHit] = []
-        offset = 0
+        limit = _HITS_PAGE
         while True:
-            page = {**values, "offset": offset}
-
-            async def select(connection: psycopg.AsyncConnection, page: dict[str, object] = page) -> _Rows:
-                return await (await connection.execute(self._sql[_SEARCH], page)).fetchall()
-
-            rows = await self._call(select)
+            rows = await self._search_page({**values, "limit": limit})
             hits += await to_thread.run_sync(_hits, rows, query)
-            if len(rows) < _HITS_PAGE or len(hits) >= query.limit:
+            if len(rows) < limit or len(hits) >= query.limit:
                 return tuple(hits[: query.limit])
-            offset += len(rows)
+            values |= dict(zip(("after_us", "after_id", "after_seq"), rows[-1][3:], strict=True))
+            limit = min(limit * 2, _PAGE)  # few of these positions match
 
     async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
         """Take, renew or release the right to append. See `Storage.lease`."""
@@ -580,7 +590,7 @@ class PostgresStorage(WholeSessionMethods):
 def _hits(rows: _Rows, query: SearchQuery) -> tuple[SearchHit, ...]:
     """Search the positions of a page with the index that all storages share: PostgreSQL's knows no phrases."""
     found: dict[bytes, tuple[SessionRecord, list[DurableEvent]]] = {}
-    for session, record, body in rows:
+    for session, record, body, *_ in rows:
         if session not in found:
             found[session] = (read_record(record), [])
         found[session][1].append(durable_event(body))

@@ -50,8 +50,9 @@ _DROP: Final = """
 """
 _SCAN: Final = """
     SELECT name, value FROM {schema}.key_values
-    WHERE tenant_key = %s AND left(name, 100) >= left(%s, 100) AND starts_with(name, %s)
-      AND (expires_us IS NULL OR expires_us > coalesce(%s::bigint, {now}))
+    WHERE tenant_key = %(tenant)s AND starts_with(name, %(prefix)s)
+      AND left(name, 100) BETWEEN left(%(prefix)s, 100) AND left(%(prefix)s, 100) || repeat(chr(1114111), 100)
+      AND (expires_us IS NULL OR expires_us > coalesce(%(now)s::bigint, {now}))
 """
 
 
@@ -112,7 +113,7 @@ class PostgresKeyValue:
         name = _Name(tenant, prefix)
 
         async def select(connection: psycopg.AsyncConnection) -> list[tuple[str, str]]:
-            values = (name.tenant_key, name.stored, name.stored, self._now_us())
+            values = {"tenant": name.tenant_key, "prefix": name.stored, "now": self._now_us()}
             return await (await connection.execute(self._sql[_SCAN], values)).fetchall()
 
         rows = [(from_stored(key), text) for key, text in await self._call(select)]

@@ -249,7 +249,12 @@ _SCHEMA_1: Final[tuple[LiteralString, ...]] = (
     """,
 )
 
-MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (_SCHEMA_1,)
+_SCHEMA_2: Final[tuple[LiteralString, ...]] = (
+    # Few sessions are in a state other than 'completed'. An append changes this index only if it changes the status.
+    "CREATE INDEX sessions_by_status ON {schema}.sessions (tenant_key, status, created_us)",
+)
+
+MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (_SCHEMA_1, _SCHEMA_2)
 """The statements that upgrade the schema from version n to n + 1, starting with none."""
 
 
