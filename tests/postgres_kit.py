@@ -74,7 +74,9 @@ class Server:
             self._process = subprocess.Popen(
                 [
                     str(self._folder / "postgres"), "-D", f"{self._home}/data", "-p", str(self.port), "-h", "127.0.0.1",
-                    "-k", str(self._home), "-c", "fsync=off", "-c", "max_connections=60", *words,
+                    "-k", str(self._home), "-c", "fsync=off", "-c", "max_connections=60",
+                    # A server that stops waits for clients that gave up while they logged in, for a minute otherwise.
+                    "-c", "authentication_timeout=5", *words,
                 ],
                 user=self._user, cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )  # fmt: skip
