@@ -25,7 +25,7 @@ def programs() -> Path | None:
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: int(folder.parent.name))
     found = shutil.which("initdb")
     if found is not None:
-        folders.append(Path(found).parent)
+        folders.append(Path(found).resolve().parent)
     return folders[-1] if folders else None
 
 
@@ -74,7 +74,9 @@ class Server:
             self._process = subprocess.Popen(
                 [
                     str(self._folder / "postgres"), "-D", f"{self._home}/data", "-p", str(self.port), "-h", "127.0.0.1",
-                    "-k", str(self._home), "-c", "fsync=off", "-c", "max_connections=60", *words,
+                    "-k", str(self._home), "-c", "fsync=off", "-c", "max_connections=60",
+                    # A server that stops waits for clients that gave up while they logged in, for a minute otherwise.
+                    "-c", "authentication_timeout=5", *words,
                 ],
                 user=self._user, cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )  # fmt: skip
@@ -93,6 +95,22 @@ class Server:
             self._process.send_signal(how)
             self._process.wait(60)
             self._process = None
+
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """Stop all processes of the server while the block is open: connections stay open, and nobody answers."""
+        assert self._process is not None
+        main = self._process.pid
+        os.kill(main, signal.SIGSTOP)  # first, so that it starts no more
+        children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
+        processes = [main, *map(int, children)]
+        try:
+            for process in processes[1:]:
+                os.kill(process, signal.SIGSTOP)
+            yield
+        finally:
+            for process in reversed(processes):
+                os.kill(process, signal.SIGCONT)
 
     def execute(self, statement: str, url: str | None = None) -> list[tuple[object, ...]]:
         """Run a statement, and return its rows."""

@@ -59,6 +59,7 @@ __all__ = [
     "ExitCriterion",
     "ExitRound",
     "FullText",
+    "HasBackupHint",
     "HasEndpoint",
     "KeyValue",
     "Leases",
@@ -389,7 +390,7 @@ class FullText(Protocol):
 class Backup(Protocol):
     """Optional part of a `Storage`: a copy of all it holds, made while it is in use.
 
-    A storage without it may have a text `backup_hint`, which says how else to back it up.
+    A storage that is backed up with other tools names them instead: see `HasBackupHint`.
     """
 
     async def backup(self, path: str | PathLike[str]) -> None:
@@ -398,6 +399,24 @@ class Backup(Protocol):
         Raises:
             StorageError: The file exists, or cannot be written.
         """
+
+
+@runtime_checkable
+class HasBackupHint(Protocol):
+    """Optional part of a `Storage` without `Backup`: how to back it up with other tools.
+
+    Example:
+        >>> class Archive:
+        ...     @property
+        ...     def backup_hint(self) -> str:
+        ...         return "Copy the folder sessions/."
+        >>> isinstance(Archive(), HasBackupHint)
+        True
+    """
+
+    @property
+    def backup_hint(self) -> str:
+        """One sentence, such as a command to run; the hint of the error if somebody asks for a backup. No secrets."""
 
 
 @runtime_checkable
@@ -410,15 +429,31 @@ class Leases(Protocol):
 
 @runtime_checkable
 class Notify(Protocol):
-    """Optional part of a `Storage`: notices of what other processes store."""
+    """Optional part of a `Storage`: notices of what other processes store.
+
+    Without it, followers of a session read its log four times a second.
+    """
 
     def listen(
         self, session_id: str, heard: Callable[[], object], *, tenant: str = "default"
     ) -> AbstractContextManager[None]:
         """Call `heard` when another process may have stored events of a session, while the block is open.
 
-        It is called on any thread, and must not wait. Notices may be late or lost, so the log must still be read now
-        and then; one notice may stand for several events, and one may come without any.
+        The storage may call `heard` on any thread, also on several at once, and on one without an event loop. So
+        `heard` must be safe on any thread, return at once, and not use the storage; it usually wakes the loop that
+        reads the log, such as with `loop.call_soon_threadsafe(wake.set)`. If it raises, the storage logs the error and
+        calls the other listeners all the same.
+
+        Entering and leaving the block must not wait for the network: it happens in event loops. After the block,
+        `heard` is called no more, except for a call that is already under way.
+
+        Notices may be late or lost, so the log must still be read now and then; one notice may stand for several
+        events, and one may come without any. Appends through this same object need no notice.
+
+        Args:
+            session_id: The session; it does not have to exist.
+            heard: Called without arguments; its result is ignored.
+            tenant: Tenant of the session; a session with the same id of another tenant is another one.
         """
 
 

@@ -215,6 +215,12 @@ def test_an_error_without_a_hint_is_one_line(capsys: pytest.CaptureFixture[str])
         ("redis://me:secret@host/1?token=secret", "redis://host/1"),
         ("memory://", "memory://"),
         ("sqlite:///debates.db", "sqlite:///debates.db"),
+        ("postgresql://me:secret@db/app", "postgresql://me@db/app"),
+        ("postgresql://:secret@db/app", "postgresql://db/app"),
+        ("postgres://me@one,two:5433/app?schema=x", "'postgres://me@one,two:5433/app?schema=x'"),
+        ("postgresql:///app?password=secret&host=/run&schema=a%20b", "'postgresql:///app?host=/run&schema=a%20b'"),
+        ("postgresql://me:se/cret@db/app?schema=x", "'postgresql://***'"),
+        ("postgresql://db?options=-c%20a.b%3Dsecret#secret", "postgresql://db"),
     ],
 )
 def test_an_address_is_shown_without_what_only_its_owner_may_know(given: str, shown: str) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -568,3 +569,116 @@ async def test_values_that_another_process_does_not_find_are_caught() -> None:
     await law(here, None)
     with pytest.raises(AssertionError):
         await law(here, elsewhere)
+
+
+class Reporting(SQLiteStorage):
+    """No fault: reports appends to the other openings of its file; each planted fault overrides one thing."""
+
+    def __init__(self, path: Path, openings: list[Reporting]) -> None:
+        super().__init__(path, clock=ManualClock())
+        self.heard: dict[tuple[str, str], list[Callable[[], object]]] = {}
+        self.openings = openings
+        openings.append(self)
+
+    async def append(
+        self, session_id: str, expected_seq: Any, token: Any, events: Any, *, tenant: str = "default"
+    ) -> int:
+        last = await super().append(session_id, expected_seq, token, events, tenant=tenant)
+        for other in self.openings:
+            if other is not self:
+                await anyio.to_thread.run_sync(other.tell, session_id, tenant)
+        return last
+
+    def tell(self, session_id: str, tenant: str) -> None:
+        for heard in self.concerned(session_id, tenant):
+            with contextlib.suppress(LookupError):
+                heard()
+
+    def concerned(self, session_id: str, tenant: str) -> list[Callable[[], object]]:
+        return list(self.heard.get((tenant, session_id), ()))
+
+    @contextlib.contextmanager
+    def listen(self, session_id: str, heard: Callable[[], object], *, tenant: str = "default") -> Iterator[None]:
+        listeners = self.heard.setdefault((tenant, session_id), [])
+        listeners.append(heard)
+        try:
+            yield
+        finally:
+            self.leave(listeners, heard)
+
+    def leave(self, listeners: list[Callable[[], object]], heard: Callable[[], object]) -> None:
+        listeners.remove(heard)
+
+
+class Forgotten(Reporting):
+    """Tells a listener once, as it comes, and never again."""
+
+    @contextlib.contextmanager
+    def listen(self, session_id: str, heard: Callable[[], object], *, tenant: str = "default") -> Iterator[None]:
+        heard()
+        yield
+
+
+class OneListener(Reporting):
+    def concerned(self, session_id: str, tenant: str) -> list[Callable[[], object]]:
+        return super().concerned(session_id, tenant)[:1]
+
+
+class Gossip(Reporting):
+    def concerned(self, session_id: str, tenant: str) -> list[Callable[[], object]]:
+        return [heard for (owner, _), listeners in self.heard.items() if owner == tenant for heard in listeners]
+
+
+class NoTenants(Reporting):
+    def concerned(self, session_id: str, tenant: str) -> list[Callable[[], object]]:
+        return [heard for (_, name), listeners in self.heard.items() if name == session_id for heard in listeners]
+
+
+class Clinging(Reporting):
+    def leave(self, listeners: list[Callable[[], object]], heard: Callable[[], object]) -> None:
+        """Keep the listener."""
+
+
+class EndsWithTheFirst(Reporting):
+    def leave(self, listeners: list[Callable[[], object]], heard: Callable[[], object]) -> None:
+        listeners.clear()
+
+
+class Fragile(Reporting):
+    def tell(self, session_id: str, tenant: str) -> None:
+        with contextlib.suppress(LookupError):
+            for heard in self.concerned(session_id, tenant):
+                heard()
+
+
+@pytest.mark.parametrize(
+    ("kind", "law"),
+    [
+        (Forgotten, "test_a_listener_hears_what_another_process_appends"),
+        (OneListener, "test_a_listener_hears_what_another_process_appends"),
+        (Gossip, "test_a_listener_hears_nothing_of_other_sessions_or_tenants"),
+        (NoTenants, "test_a_listener_hears_nothing_of_other_sessions_or_tenants"),
+        (Clinging, "test_a_listener_that_has_left_hears_no_more"),
+        (EndsWithTheFirst, "test_a_listener_that_has_left_hears_no_more"),
+        (Fragile, "test_a_listener_that_raises_does_not_silence_others"),
+    ],
+)
+async def test_a_storage_that_reports_wrongly_is_caught(
+    kind: type[Reporting], law: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hold(kind: type[Reporting]) -> None:
+        path, openings = tmp_path / f"{kind.__name__}.db", list[Reporting]()
+
+        async def reopen() -> Reporting:
+            return kind(path, openings)
+
+        storage = await reopen()
+        try:
+            await getattr(StorageSuite(), law)(storage, reopen)
+        finally:
+            await storage.aclose()
+
+    await hold(Reporting)
+    monkeypatch.setattr("roundtable.testing.storage_notice_laws.WAIT_S", 0.05)
+    with pytest.raises(AssertionError):
+        await hold(kind)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -11,20 +13,23 @@ import threading
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import anyio
 import psycopg
 import pytest
+from integration.engine_kit import eventually
 from integration.test_storage_processes import child, heard, said
-from postgres_kit import PASSWORD, Server, new_schema, running_server
+from postgres_kit import PASSWORD, Server, new_schema, programs, running_server
 
 import roundtable
 from roundtable.errors import ConfigurationError, LeaseLost, SessionBusy, StaleSequence, StorageError
 from roundtable.storage import PostgresStorage, current_owner, open_postgres
+from roundtable.storage.postgres import _LIST
 from roundtable.storage.postgres_connection import parse_address
-from roundtable.storage.postgres_schema import MIGRATIONS, migrate
+from roundtable.storage.postgres_keyvalue import _SCAN
+from roundtable.storage.postgres_schema import MIGRATIONS, in_schema, key_hash, migrate
 from roundtable.testing import scripted_agents
 from roundtable.testing.storage_samples import answered, control, owner_elsewhere, record
 from roundtable.types import DurableEvent, SearchQuery, SessionFilter
@@ -200,7 +205,7 @@ class TestBrokenConnections:
     async def test_an_append_is_stored_once_however_often_connections_break(
         self, postgres_url: str, postgres_server: Server
     ):
-        storage = PostgresStorage(postgres_url, reconnect_s=60)
+        storage = PostgresStorage(postgres_url, connect_timeout_s=60)
         written = dict.fromkeys(("a", "b", "c", "d"), 0)
         broken = 0
 
@@ -244,7 +249,7 @@ class TestBrokenConnections:
         assert len(result.session.responses) == 9
 
     async def test_a_server_that_is_away_for_some_seconds_costs_no_call(self, own_server: Server):
-        storage = PostgresStorage(own_server.url(), reconnect_s=30)
+        storage = PostgresStorage(own_server.url(), connect_timeout_s=30)
         for session in ("a", "b"):
             await storage.create(record(session))
         await anyio.to_thread.run_sync(own_server.stop)
@@ -292,17 +297,126 @@ class TestBrokenConnections:
         assert [event.seq for event in (await storage.read("s"))[1]] == sorted(ends)
 
     async def test_a_server_that_is_gone_for_longer_is_an_error_that_may_be_tried_again(self, own_server: Server):
-        storage = PostgresStorage(own_server.url(), reconnect_s=0.2)
+        storage = PostgresStorage(own_server.url(), connect_timeout_s=0.2)
         await storage.create(record("s"))
         await anyio.to_thread.run_sync(own_server.stop)
         started = anyio.current_time()
         with pytest.raises(StorageError) as error:
             await storage.append("s", 0, None, [control("s")])
         waited_s = anyio.current_time() - started
-        assert waited_s < 1 + 2, f"refused after {waited_s:.2f} s"  # the pool waits a second for a connection
+        assert waited_s < 0.2 + 2, f"refused after {waited_s:.2f} s"
         assert (error.value.retryable, error.value.details["reason"]) == (True, "unreachable")
         await anyio.to_thread.run_sync(own_server.start)
         assert await storage.append("s", 0, None, [control("s")]) == 1
+        await storage.aclose()
+
+    async def test_the_first_use_waits_for_a_server_that_is_not_up_yet(self, own_server: Server):
+        await anyio.to_thread.run_sync(own_server.stop)
+        storage = PostgresStorage(own_server.url(), connect_timeout_s=30)
+        async with anyio.create_task_group() as group:
+            group.start_soon(storage.create, record("s"))
+            await anyio.sleep(0.5)
+            await anyio.to_thread.run_sync(own_server.start)
+        assert [summary.id for summary in await storage.list(SessionFilter())] == ["s"]
+        await storage.aclose()
+
+    async def test_a_refusal_is_not_waited_for(self, postgres_server: Server):
+        for url in (postgres_server.url().replace(PASSWORD, "wrong"), postgres_server.url(database="nowhere")):
+            storage = PostgresStorage(url, connect_timeout_s=60)
+            with anyio.fail_after(10), pytest.raises(StorageError):
+                await storage.create(record("s"))
+            await storage.aclose()
+
+
+class TestLimits:
+    async def test_an_error_says_whether_the_server_or_a_free_connection_was_waited_for(
+        self, postgres_url: str, postgres_server: Server
+    ):
+        away = PostgresStorage(f"postgresql://me:{PASSWORD}@127.0.0.1:1/db", connect_timeout_s=0.1)
+        with pytest.raises(StorageError, match=r"cannot be reached.*tried for 0\.1 s") as error:
+            await away.read("s")
+        assert error.value.details["reason"] == "unreachable"
+        assert "connect_timeout_s=" in str(error.value.hint)
+        await away.aclose()
+        storage = PostgresStorage(postgres_url, connections=1, connect_timeout_s=0, pool_timeout_s=0.1)
+        await storage.create(record("s"))
+        with psycopg.connect(postgres_server.url(), autocommit=False) as lock:
+            lock.execute(f"SELECT FROM {parse_address(postgres_url).schema}.sessions FOR UPDATE")
+            async with anyio.create_task_group() as group:
+                group.start_soon(storage.append, "s", 0, None, [control("s")])
+                waits = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                await eventually(lambda: bool(postgres_server.execute(waits)))
+                with pytest.raises(StorageError, match=r"no connection .* became free within 0\.1 s") as error:
+                    await storage.read("s")
+                lock.rollback()
+        assert (error.value.retryable, error.value.details["reason"]) == (True, "busy")
+        assert "pool_timeout_s=" in str(error.value.hint)
+        await storage.aclose()
+
+    async def test_a_server_that_hangs_costs_each_call_its_limit(self, own_server: Server):
+        storage = PostgresStorage(own_server.url(), call_timeout_s=1)
+        new = PostgresStorage(own_server.url(connect_timeout="2"), connect_timeout_s=0)
+        await storage.create(record("s"))
+        with own_server.suspended():
+            for call, reason in (
+                (lambda: storage.append("s", 0, None, [control("s")]), "no-answer"),
+                (lambda: new.read("s"), "unreachable"),
+            ):
+                with anyio.fail_after(5), pytest.raises(StorageError) as error:
+                    await call()
+                assert (error.value.retryable, error.value.details["reason"]) == (True, reason)
+                assert error.value.hint
+        await new.aclose()
+        # What had no answer may be stored; a lost connection is made anew.
+        assert (await storage.read("s"))[0].id == "s"
+        await storage.kv.put("k", 1)
+        assert await storage.kv.get("k") == 1
+        await storage.aclose()
+
+    async def test_a_storage_closes_in_time_also_beside_a_server_that_hangs(self, own_server: Server):
+        storage = PostgresStorage(own_server.url(), close_timeout_s=0.2)
+        await storage.create(record("s"))
+        notices, errors = Notices(), list[StorageError]()
+
+        async def call(work: Callable[[], Awaitable[object]]) -> None:
+            try:
+                await work()
+            except StorageError as error:
+                errors.append(error)
+
+        with storage.listen("s", notices.hear):
+            await notices.next()
+            with own_server.suspended():
+                async with anyio.create_task_group() as group:
+                    group.start_soon(call, lambda: storage.append("s", 0, None, [control("s")]))
+                    group.start_soon(call, lambda: storage.read("s"))  # on a new connection
+                    await anyio.sleep(0.2)
+                    with anyio.fail_after(0.2 + 3):
+                        await storage.aclose()
+        assert [error.details["reason"] for error in errors] == ["closed", "closed"]
+        assert all(error.hint for error in errors)
+
+    async def test_connections_that_nobody_uses_are_closed(
+        self, postgres_url: str, postgres_server: Server, monkeypatch
+    ):
+        monkeypatch.setattr("roundtable.storage.postgres_connection._IDLE_S", 0.1)
+        name = new_schema()
+        storage = PostgresStorage(f"{postgres_url}&application_name={name}")
+        await storage.create(record("s"))
+        pids = f"SELECT pid FROM pg_stat_activity WHERE application_name = '{name}'"
+        await eventually(lambda: not postgres_server.execute(pids), 10)
+        assert (await storage.read("s"))[0].id == "s"
+        await storage.aclose()
+
+    async def test_no_more_connections_are_opened_than_allowed(self, postgres_url: str, postgres_server: Server):
+        name = new_schema()
+        storage = PostgresStorage(f"{postgres_url}&application_name={name}", connections=2)
+        await storage.create(record("s"))
+        async with anyio.create_task_group() as group:
+            for _ in range(20):
+                group.start_soon(storage.read, "s")
+        rows = postgres_server.execute(f"SELECT pid FROM pg_stat_activity WHERE application_name = '{name}'")
+        assert 1 <= len(rows) <= 2
         await storage.aclose()
 
 
@@ -334,6 +448,27 @@ class TestNotices:
             await notices.next()  # once the connection listens
             postgres_server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'")
             await notices.next()
+
+    async def test_a_listener_that_died_starts_anew_with_the_next(self, storage: PostgresStorage, postgres_url: str):
+        await storage.create(record("s"))
+        other, first, second = PostgresStorage(postgres_url), Notices(), Notices()
+
+        async def kill() -> None:
+            task = storage._listener._task
+            assert task is not None
+            task.cancel()
+            await asyncio.wait((task,))
+
+        with storage.listen("s", first.hear):
+            await first.next()
+            await storage._background.call(kill)
+            with storage.listen("s", second.hear):
+                await second.next()
+                await first.next()
+                await other.append("s", 0, None, [control("s")])
+                await second.next()
+                await first.next()
+        await other.aclose()
 
     async def test_own_appends_are_no_news(self, storage: PostgresStorage, postgres_url: str):
         await storage.create(record("s"))
@@ -382,14 +517,22 @@ class TestRefusals:
         assert "password=a+b%2F" in parse_address("postgresql://me@h/db?password=a+b%2F&schema=x").libpq_url
 
     @pytest.mark.parametrize(
-        ("name", "value"), [("connections", 0), ("reconnect_s", -1), ("reconnect_s", float("nan"))]
+        ("name", "value"),
+        [
+            ("connections", 0),
+            ("connect_timeout_s", -1),
+            ("connect_timeout_s", float("nan")),
+            ("pool_timeout_s", 0),
+            ("call_timeout_s", 3601),
+            ("close_timeout_s", float("inf")),
+        ],
     )
     def test_numbers_out_of_range(self, name: str, value: float):
         with pytest.raises(ConfigurationError):
             PostgresStorage("postgresql://host/db", **{name: value})
 
     async def refused(self, url: str, reason: str, caplog: pytest.LogCaptureFixture) -> StorageError:
-        storage = PostgresStorage(url, reconnect_s=0)
+        storage = PostgresStorage(url, connect_timeout_s=0)
         with caplog.at_level(logging.DEBUG), pytest.raises(StorageError) as error:
             await storage.create(record("s"))
         assert error.value.details["reason"] == reason
@@ -401,7 +544,10 @@ class TestRefusals:
 
     async def test_a_wrong_password(self, postgres_server: Server, caplog):
         url = postgres_server.url().replace(PASSWORD, f"{PASSWORD}-wrong")
-        await self.refused(url, "forbidden", caplog)
+        error = await self.refused(url, "forbidden", caplog)
+        shown = "".join(traceback.format_exception(error)) + str(error.hint) + str(error.to_dict()) + caplog.text
+        assert "tester" not in shown
+        assert "password authentication failed" in error.message
 
     async def test_no_server(self, caplog):
         await self.refused(f"postgresql://me:{PASSWORD}@127.0.0.1:1/db", "unreachable", caplog)
@@ -464,6 +610,16 @@ class TestRefusals:
         assert version == len(MIGRATIONS)
         assert postgres_server.execute(f"SELECT to_regclass('{schema}.more')") == [(None,)]
 
+    @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # of psycopg
+    async def test_tables_of_an_older_version_are_upgraded(self, postgres_server: Server, postgres_url: str):
+        schema = parse_address(postgres_url).schema
+        async with await psycopg.AsyncConnection.connect(postgres_server.url(), autocommit=True) as connection:
+            await migrate(connection, schema, "test", MIGRATIONS[:1])
+        storage = PostgresStorage(postgres_url)
+        await storage.create(record("s"))
+        assert postgres_server.execute(f"SELECT version FROM {schema}.schema_version") == [(len(MIGRATIONS),)]
+        await storage.aclose()
+
     async def test_one_bad_append_does_not_harm_those_that_are_sent_with_it(self, storage: PostgresStorage):
         outcomes: dict[str, object] = {}
         for number in range(6):
@@ -510,13 +666,55 @@ async def test_more_hits_than_a_page_are_found(storage: PostgresStorage, monkeyp
     assert len(listed) == 3
 
 
+async def test_lists_by_status_and_scans_by_prefix_read_no_more_than_they_return(
+    storage: PostgresStorage, postgres_server: Server, postgres_url: str
+):
+    schema = parse_address(postgres_url).schema
+    await storage.create(record("s"))
+    await storage.kv.put("b/1", 1)
+    postgres_server.execute(f"""
+        INSERT INTO {schema}.sessions
+        SELECT sha256(n::text::bytea), tenant_key, tenant, 's' || n, record, topic, topic_searched, mode, agent_ids,
+               metadata, 'completed', 1, 1, 1, 0, created_us + n, updated_us + n, append_ids, append_ends
+        FROM {schema}.sessions, generate_series(1, 3000) AS n;
+        INSERT INTO {schema}.key_values
+        SELECT tenant_key, sha256(n::text::bytea), 'c/' || n, value
+        FROM {schema}.key_values, generate_series(1, 3000) AS n;
+        ANALYZE {schema}.sessions; ANALYZE {schema}.key_values
+    """)
+    tenant = key_hash("default")
+    values: dict[str, object] = dict.fromkeys(
+        ("topic", "mode", "since", "until", "untouched_since", "after_us", "after_id", "first_us", "now")
+    )
+    values |= {"tenant": tenant, "status": "created", "limit": 50, "prefix": "b/"}
+    with psycopg.connect(postgres_server.url()) as connection:
+        for statement, index in ((_LIST, "sessions_by_status"), (_SCAN, "key_values_by_name")):
+            plan = connection.execute(b"EXPLAIN " + in_schema(schema, statement), values).fetchall()
+            assert index in str(plan), plan
+    assert [summary.id for summary in await storage.list(SessionFilter(status="created"))] == ["s"]
+    assert await storage.kv.scan("b/") == (("b/1", 1),)
+
+
+async def test_a_search_goes_on_after_the_last_position_of_a_page(storage: PostgresStorage, monkeypatch):
+    """Sessions of one moment, several positions in each, and page ends within a session."""
+    monkeypatch.setattr("roundtable.storage.postgres._HITS_PAGE", 1)
+    monkeypatch.setattr("roundtable.storage.postgres._PAGE", 2)
+    for name in ("b", "a", "c"):
+        await storage.create(record(name))
+        token = (await storage.lease(name, current_owner(), 15)).token
+        await storage.append(name, 0, token, [answered(name, slot, position="tea, green tea") for slot in range(3)])
+    hits = await storage.search(SearchQuery(text='"green tea"', limit=100))
+    assert [(hit.session_id, hit.seq) for hit in hits] == [(name, seq) for name in "cba" for seq in (1, 2, 3)]
+    assert await storage.search(SearchQuery(text='"tea tea"')) == ()
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
         (["sessions"], 0, "No session in postgresql://127.0.0.1"),
         (["doctor"], 0, "[ok] storage: postgresql://127.0.0.1"),
         (["backup", "copy.db"], 2, "pg_dump --schema="),
-        (["tokens", "create", "ann"], 0, "--storage postgresql://127.0.0.1"),
+        (["tokens", "create", "ann"], 0, "--storage 'postgresql://tester@127.0.0.1"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
@@ -530,6 +728,29 @@ def test_the_command_uses_the_database_and_shows_no_password(
     shown = done.stdout + done.stderr
     assert (done.returncode, said in shown) == (code, True), shown
     assert PASSWORD not in shown
+
+
+def test_commands_that_are_suggested_work_when_they_are_pasted(postgres_url: str, tmp_path: Path):
+    def run(*words: str, **environment: str) -> str:
+        done = subprocess.run(
+            words, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            timeout=60, check=False, env=os.environ | environment,
+        )  # fmt: skip
+        assert PASSWORD not in done.stdout
+        return f"{done.returncode} {done.stdout}"
+
+    command = [sys.executable, "-m", "roundtable"]
+    said = run(*command, "tokens", "create", "ann", "--storage", postgres_url)
+    revoke = shlex.split(said.partition("Revoke it with: ")[2])
+    assert revoke[:3] == ["roundtable", "tokens", "revoke"]
+    assert run(*command, *revoke[1:], PGPASSWORD=PASSWORD).startswith("0 ")
+    storage = open_postgres(postgres_url)
+    dump = shlex.split(storage.backup_hint.partition("such as: ")[2])
+    folder = programs()
+    assert dump[0] == "pg_dump"
+    assert folder is not None
+    assert run(str(folder / "pg_dump"), *dump[1:], PGPASSWORD=PASSWORD) == "0 "
+    assert "CREATE TABLE" in (tmp_path / "sessions.sql").read_text()
 
 
 def test_without_psycopg_the_extra_is_named(monkeypatch):

@@ -15,6 +15,7 @@ from integration.engine_kit import CountingModel, eventually, late, seated
 
 import roundtable
 from roundtable.errors import ConfigurationError, SessionBusy, SessionError, SessionNotFound, StorageError
+from roundtable.protocols import HasBackupHint
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing import scripted_agents
 from roundtable.testing.storage_samples import NOON, ManualClock, owner_elsewhere, record
@@ -68,6 +69,17 @@ async def test_a_storage_without_search_or_backup_says_so(tmp_path: Path) -> Non
         await table(plain).search("tea")
     with pytest.raises(ConfigurationError, match="MemoryStorage has no backup"):
         await table(kept).backup(tmp_path / "copy.db")
+
+
+async def test_a_storage_that_other_tools_back_up_names_them(tmp_path: Path) -> None:
+    class Archive(MemoryStorage):
+        backup_hint = "Copy the folder sessions/."
+
+    with pytest.raises(ConfigurationError, match="Archive has no backup") as error:
+        await table(Archive()).backup(tmp_path / "copy.db")
+    assert error.value.hint == Archive.backup_hint
+    assert isinstance(Archive(), HasBackupHint)
+    assert not isinstance(MemoryStorage(), HasBackupHint)
 
 
 async def test_a_deleted_session_is_gone_and_nobody_elses_is() -> None:

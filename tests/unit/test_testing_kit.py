@@ -21,6 +21,7 @@ from roundtable.testing.mode_suite import ModeSuite
 from roundtable.testing.provider_suite import ProviderSuite
 from roundtable.testing.rule_suite import RuleSuite
 from roundtable.testing.servers import LoopbackServer, WireReply
+from roundtable.testing.storage_notice_laws import NoticeLaws
 from roundtable.testing.storage_suite import SearchLaws, StorageSuite
 from roundtable.testing.suite import Suite
 from roundtable.testing.tool_suite import ToolSuite
@@ -126,3 +127,11 @@ def test_a_suite_says_which_fixture_it_lacks(suite: type[Suite], fixture: str) -
 
 async def test_a_storage_that_does_not_tell_who_runs_a_session_breaks_no_law() -> None:
     await StorageSuite().test_a_storage_that_tells_who_runs_a_session_takes_nothing_by_it(object(), ManualClock())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("law", [name for name in vars(NoticeLaws) if name.startswith("test_")])
+async def test_a_storage_that_reports_nothing_breaks_no_law_of_reporting(law: str) -> None:
+    async def reopen() -> object:
+        raise AssertionError("nothing to compare")
+
+    await getattr(StorageSuite(), law)(object(), reopen)

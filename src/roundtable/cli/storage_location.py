@@ -107,7 +107,7 @@ def find_storage(settings: Settings, storage: str | None, database: str | None) 
     if storage is not None:
         scheme, _, path = storage.partition(":///")
         return StorageLocation(
-            storage, Path(path) if scheme == "sqlite" and path else None, ("--storage", redact_url(storage))
+            storage, Path(path) if scheme == "sqlite" and path else None, ("--storage", _command_url(storage))
         )
     from roundtable.storage.locations import default_database
 
@@ -128,11 +128,20 @@ def redact_url(url: str) -> str:
     return masked_url(url)
 
 
+def _command_url(url: str) -> str:
+    """Return an address for a command that can be pasted; without secrets."""
+    if url.partition(":")[0] not in {"postgres", "postgresql"}:
+        return redact_url(url)
+    from roundtable.storage.postgres_url import command_url
+
+    return command_url(url)
+
+
 def _file(name: str) -> Path:
     if not name.strip():
         msg = "--db needs the name of a file"
         raise ConfigurationError(msg, hint="Write --db debates.db, or leave it out.")
     if "://" in name:
         msg = f"--db needs the name of a file, not the address {redact_url(name)!r}"
-        raise ConfigurationError(msg, hint=f"Write --storage {redact_url(name)}.")
+        raise ConfigurationError(msg, hint=f"Write --storage {shlex.quote(_command_url(name))}.")
     return Path(name).expanduser()

@@ -15,7 +15,7 @@ from roundtable._core.clock import SystemClock
 from roundtable._core.owner import current_owner
 from roundtable.errors import ConfigurationError, SessionBusy, SessionNotFound, StorageError
 from roundtable.prompts import PROMPT_VERSION
-from roundtable.protocols import Backup, FullText, Leases
+from roundtable.protocols import Backup, FullText, HasBackupHint, Leases
 from roundtable.record import Fold, append_response, rebase_past, save_changes
 from roundtable.record.session_edit import store_past
 from roundtable.types import AgentConfig, CallerObjects, Control, SearchQuery, SessionFilter, SessionRecord
@@ -312,7 +312,8 @@ class SessionManager:
             StorageError: The file exists, or cannot be written.
         """
         if not isinstance(self.storage, Backup):
-            raise _unsupported(self.storage, "backup", "backup", getattr(self.storage, "backup_hint", None))
+            hint = self.storage.backup_hint if isinstance(self.storage, HasBackupHint) else None
+            raise _unsupported(self.storage, "backup", "backup", hint)
         await self.storage.backup(path)
 
     async def control(

@@ -120,7 +120,7 @@ def open_postgres(url: str) -> PostgresStorage:
     try:
         from roundtable.storage.postgres import PostgresStorage
     except ImportError as error:
-        if (error.name or "").partition(".")[0] not in {"psycopg", "psycopg_pool"}:
+        if (error.name or "").partition(".")[0] != "psycopg":
             raise
         raise ConfigurationError(
             "the storage 'postgresql' needs psycopg, which is not installed",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio  # noqa: TID251  (psycopg supports only asyncio)
 import json
 import logging
+import re
 import secrets
+import shlex
 import weakref
 from collections import OrderedDict
 from contextlib import closing
@@ -23,9 +25,11 @@ from roundtable.record import Progress, follow, read_record, start_progress
 from roundtable.storage.database import unreadable
 from roundtable.storage.fulltext import Tokenizer, search_in
 from roundtable.storage.memory import Numbered, numbered
-from roundtable.storage.postgres_connection import Address, Background, Listener, PostgresPool, parse_address
+from roundtable.storage.postgres_background import Background
+from roundtable.storage.postgres_connection import Address, Limits, Listener, PostgresPool, parse_address
 from roundtable.storage.postgres_keyvalue import PostgresKeyValue
 from roundtable.storage.postgres_schema import Statements, from_stored, key_hash, to_stored
+from roundtable.storage.postgres_url import command_url
 from roundtable.storage.rules import (
     MAX_NUMBER,
     LeaseState,
@@ -150,12 +154,16 @@ _TAKE_LEASE: Final = """
 """
 _DELETE: Final = "DELETE FROM {schema}.sessions WHERE key = %s"
 _SEARCH: Final = """
-    SELECT s.key, s.record, e.body
+    SELECT s.key, s.record, e.body, s.created_us, s.id, p.seq
     FROM {schema}.positions AS p JOIN {schema}.sessions AS s USING (key) JOIN {schema}.events AS e USING (key, seq)
     WHERE p.words @@ %(words)s::tsquery AND s.tenant_key = %(tenant)s
       AND (%(session)s::bytea IS NULL OR s.key = %(session)s)
+      AND (%(after_us)s::bigint IS NULL
+           OR (s.created_us <= %(after_us)s
+               AND (s.created_us < %(after_us)s OR s.id < %(after_id)s
+                    OR (s.id = %(after_id)s AND p.seq > %(after_seq)s::bigint))))
     ORDER BY s.created_us DESC, s.id DESC, p.seq
-    LIMIT %(limit)s OFFSET %(offset)s
+    LIMIT %(limit)s
 """
 
 
@@ -184,7 +192,7 @@ class PostgresStorage(WholeSessionMethods):
 
     Data survives a crash as soon as the awaited call returns, as far as the server's `synchronous_commit` promises.
     Concurrent appends share transactions. A cancelled call is stored as a whole or not at all; once it has started, it
-    completes. If the connection breaks, calls connect again for `reconnect_s` seconds; an append is stored once,
+    completes. If the connection breaks, calls connect again for `connect_timeout_s` seconds; an append is stored once,
     however often it is sent.
 
     The tables are created on the first use, in a PostgreSQL schema of their own, and upgraded by newer versions of
@@ -199,7 +207,14 @@ class PostgresStorage(WholeSessionMethods):
             parameter `schema` names the PostgreSQL schema of the tables, `roundtable` by default.
         clock: Decides when leases and values expire; the clock of the database by default.
         connections: Most connections at once, from 1. One more listens for changes by other processes.
-        reconnect_s: How long a call waits for a server that restarts or cannot take connections, in seconds.
+        connect_timeout_s: How long a call tries to connect to a server that is not up yet, restarts, or cannot take
+            connections, in seconds, from 0 to 3600. 0 tries once. A try that gets no answer ends after 5 seconds, or
+            after `connect_timeout` of the URL.
+        pool_timeout_s: How long a call waits until one of the `connections` is free, in seconds, up to 3600.
+        call_timeout_s: How long a call waits for the server's answer, in seconds, up to 3600. Creating or upgrading the
+            tables may take ten minutes. A change that got no answer may have been stored.
+        close_timeout_s: How long `aclose` waits for running calls, in seconds, from 0 to 3600. Those that still run
+            then fail with `StorageError`, and `aclose` ends within three more seconds.
 
     Raises:
         ConfigurationError: The URL cannot be used, or a number is out of range.
@@ -210,29 +225,44 @@ class PostgresStorage(WholeSessionMethods):
     """
 
     def __init__(
-        self, url: str, *, clock: Clock | None = None, connections: int = 8, reconnect_s: float = 10.0
+        self,
+        url: str,
+        *,
+        clock: Clock | None = None,
+        connections: int = 8,
+        connect_timeout_s: float = 10.0,
+        pool_timeout_s: float = 30.0,
+        call_timeout_s: float = 30.0,
+        close_timeout_s: float = 10.0,
     ) -> None:
         if connections < 1:
             msg = f"a storage needs at least one connection, not {connections!r}"
             raise ConfigurationError(msg)
-        if not 0 <= reconnect_s <= 3600:
-            msg = f"reconnect_s must be from 0 to 3600 seconds, not {reconnect_s!r}"
-            raise ConfigurationError(msg)
+        for name, seconds in (("connect_timeout_s", connect_timeout_s), ("close_timeout_s", close_timeout_s)):
+            if not 0 <= seconds <= 3600:
+                msg = f"{name} must be from 0 to 3600 seconds, not {seconds!r}"
+                raise ConfigurationError(msg)
+        for name, seconds in (("pool_timeout_s", pool_timeout_s), ("call_timeout_s", call_timeout_s)):
+            if not 0 < seconds <= 3600:
+                msg = f"{name} must be more than 0 and at most 3600 seconds, not {seconds!r}"
+                raise ConfigurationError(msg)
         address = parse_address(url)
         self.address: str = address.name
         """The address without user, password and parameters."""
         self.location: Address = address
         """Where the database is; holds the password."""
-        self.backup_hint: str = (
-            f"Back up the database with PostgreSQL's own tools, such as: pg_dump --schema={address.schema} DATABASE"
-        )
+        # A pattern of pg_dump: quoted, unless it is a plain name.
+        pattern = address.schema if re.fullmatch("[a-z_][a-z0-9_]*", address.schema) else f'"{address.schema}"'
+        words = "pg_dump", f"--schema={pattern}", "--file=sessions.sql", f"--dbname={command_url(address.libpq_url)}"
+        self.backup_hint: str = f"Back up the database with PostgreSQL's own tools, such as: {shlex.join(words)}"
         """How to back the sessions up."""
         if clock is not None:
             self._clock = clock
         self._own_clock = clock
         self._sql = Statements(address.schema)
         self._background = Background("roundtable-postgres", address.name)
-        self._pool = PostgresPool(address, connections, reconnect_s)
+        self._limits = Limits(connect_timeout_s, pool_timeout_s, call_timeout_s, close_timeout_s)
+        self._pool = PostgresPool(address, connections, self._limits)
         self._sender = secrets.token_hex(4)
         self._channel = f"roundtable_{key_hash(address.schema).hex()[:16]}"
         self._listener = Listener(self._background, self._pool, self._channel, self._sender)
@@ -444,15 +474,23 @@ class PostgresStorage(WholeSessionMethods):
         wanted = json_text(dict(filter.metadata)) if filter.metadata else None
         rows: _Rows = []
         while True:
-            page = await self._list_page(values, filter.limit if wanted is None else _PAGE)
+            page = await self._list_page({**values, "limit": filter.limit if wanted is None else _PAGE})
             rows += page if wanted is None else [row for row in page if has_metadata(row[11], wanted)]
             if wanted is None or len(page) < _PAGE or len(rows) >= filter.limit:
                 return tuple(to_summary((*map(from_stored, row[:3]), *row[3:])) for row in rows[: filter.limit])
             values |= {"after_us": page[-1][8], "after_id": page[-1][0]}
 
-    async def _list_page(self, values: dict[str, object], limit: int) -> _Rows:
+    # Both are planned for their values each time: which index is the best one depends on the filters that are given.
+
+    async def _list_page(self, values: dict[str, object]) -> _Rows:
         async def select(connection: psycopg.AsyncConnection) -> _Rows:
-            return await (await connection.execute(self._sql[_LIST], {**values, "limit": limit})).fetchall()
+            return await (await connection.execute(self._sql[_LIST], values, prepare=False)).fetchall()
+
+        return await self._call(select)
+
+    async def _search_page(self, values: dict[str, object]) -> _Rows:
+        async def select(connection: psycopg.AsyncConnection) -> _Rows:
+            return await (await connection.execute(self._sql[_SEARCH], values, prepare=False)).fetchall()
 
         return await self._call(select)
 
@@ -467,21 +505,19 @@ class PostgresStorage(WholeSessionMethods):
             "words": words,
             "tenant": key_hash(well_formed(query.tenant)),
             "session": None if query.session_id is None else _key(query.tenant, query.session_id).key,
-            "limit": _HITS_PAGE,
+            "after_us": None,
+            "after_id": None,
+            "after_seq": None,
         }
         hits: list[SearchHit] = []
-        offset = 0
+        limit = _HITS_PAGE
         while True:
-            page = {**values, "offset": offset}
-
-            async def select(connection: psycopg.AsyncConnection, page: dict[str, object] = page) -> _Rows:
-                return await (await connection.execute(self._sql[_SEARCH], page)).fetchall()
-
-            rows = await self._call(select)
+            rows = await self._search_page({**values, "limit": limit})
             hits += await to_thread.run_sync(_hits, rows, query)
-            if len(rows) < _HITS_PAGE or len(hits) >= query.limit:
+            if len(rows) < limit or len(hits) >= query.limit:
                 return tuple(hits[: query.limit])
-            offset += len(rows)
+            values |= dict(zip(("after_us", "after_id", "after_seq"), rows[-1][3:], strict=True))
+            limit = min(limit * 2, _PAGE)  # few of these positions match
 
     async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
         """Take, renew or release the right to append. See `Storage.lease`."""
@@ -538,22 +574,25 @@ class PostgresStorage(WholeSessionMethods):
         return await self._background.call(lambda: self._pool.use(work, repeatable=repeatable))
 
     async def aclose(self) -> None:
-        """Finish running calls, close the connections and end the thread; idempotent."""
-        self._finalizer.detach()
-        self._background.end(partial(_close, self._pool, self._listener, self._tokenizer))
+        """Wait for running calls, at most for `close_timeout_s`, and close the connections; idempotent."""
+        self._begin_to_close()
         await self._background.ended()
 
     def close(self) -> None:
         """Do what `aclose` does, blocking; idempotent."""
-        self._finalizer.detach()
-        self._background.end(partial(_close, self._pool, self._listener, self._tokenizer))
+        self._begin_to_close()
         self._background.join()
+
+    def _begin_to_close(self) -> None:
+        self._finalizer.detach()
+        last = partial(_close, self._pool, self._listener, self._tokenizer)
+        self._background.end(last, within_s=self._limits.close_s, abort=self._pool.abort)
 
 
 def _hits(rows: _Rows, query: SearchQuery) -> tuple[SearchHit, ...]:
     """Search the positions of a page with the index that all storages share: PostgreSQL's knows no phrases."""
     found: dict[bytes, tuple[SessionRecord, list[DurableEvent]]] = {}
-    for session, record, body in rows:
+    for session, record, body, *_ in rows:
         if session not in found:
             found[session] = (read_record(record), [])
         found[session][1].append(durable_event(body))
@@ -568,7 +607,8 @@ async def _close(pool: PostgresPool, listener: Listener, tokenizer: Tokenizer) -
 
 def _end(background: Background, pool: PostgresPool, listener: Listener, tokenizer: Tokenizer) -> None:
     """End the thread of a storage that was not closed, at the latest when the interpreter exits."""
-    background.end(partial(_close, pool, listener, tokenizer))
+    last = partial(_close, pool, listener, tokenizer)
+    background.end(last, within_s=_EXIT_WAIT_S / 2, abort=pool.abort)
     background.join(_EXIT_WAIT_S)
 
 

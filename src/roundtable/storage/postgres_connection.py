@@ -1,34 +1,34 @@
-"""Connections to PostgreSQL, on an event loop of their own so that callers may use any, and their errors."""
+"""Connections to PostgreSQL, what is heard on them, and their errors."""
 
 from __future__ import annotations
 
 import asyncio  # noqa: TID251  (psycopg supports only asyncio)
 import logging
-import os
-import secrets
-from collections import defaultdict
-from contextlib import contextmanager
-from threading import Lock, RLock, Thread, current_thread
+import re
+import socket
+from collections import defaultdict, deque
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from threading import RLock
 from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import unquote
 
 import psycopg
-from anyio import Event, to_thread
-from anyio.lowlevel import checkpoint_if_cancelled
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from psycopg.pq import TransactionStatus
 
-from roundtable._core.eventloop import call_soon, running_loop
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.http import masked_url
-from roundtable.storage.postgres_schema import migrate
+from roundtable.logs import is_power_of_ten
+from roundtable.storage.postgres_background import Background, closed_meanwhile
+from roundtable.storage.postgres_schema import is_current, migrate
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Generator
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 
-__all__ = ["Address", "Background", "Listener", "PostgresPool", "parse_address", "storage_error"]
+__all__ = ["Address", "Limits", "Listener", "PostgresPool", "parse_address", "storage_error"]
 
 T = TypeVar("T")
 
@@ -106,143 +106,44 @@ def parse_address(url: str) -> Address:
     return Address(conninfo, libpq_url, name, schema)
 
 
-class Background:
-    """An event loop of asyncio on a thread, which starts with the first call; any event loop may call it.
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long the calls of a storage wait; see `PostgresStorage` for what each is."""
 
-    Args:
-        name: Name of the thread.
-        address: Address of the database, for messages.
-    """
-
-    def __init__(self, name: str, address: str) -> None:
-        self._name = name
-        self._address = address
-        self._lock = Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: Thread | None = None
-        self._closed = False
-        self._pid = os.getpid()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._last: asyncio.Task[None] | None = None
-
-    async def call(self, work: Callable[[], Coroutine[None, None, T]]) -> T:
-        """Run a coroutine in the background and wait for its result.
-
-        Once submitted, it runs to its end even if the caller is cancelled.
-
-        Raises:
-            StorageError: The storage is closed, or belongs to another process.
-        """
-        await checkpoint_if_cancelled()
-        done, caller = Event(), running_loop()
-        results: list[T] = []
-        errors: list[BaseException] = []
-
-        async def run() -> None:
-            try:
-                results.append(await work())
-            except BaseException as error:  # noqa: BLE001  (raised to the caller)
-                errors.append(error)
-            if not call_soon(caller, done.set):
-                _log.debug("the event loop ended before a result could be delivered")
-
-        self.start(run)
-        await done.wait()
-        if errors:
-            try:
-                raise errors[0]
-            finally:
-                errors.clear()  # the traceback refers to this frame
-        return results[0]
-
-    def start(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
-        """Start a coroutine in the background, without waiting for it.
-
-        Raises:
-            StorageError: The storage is closed, or belongs to another process.
-        """
-        if self._pid != os.getpid():
-            raise StorageError(
-                f"the storage of {self._address!r} was opened in another process",
-                hint="Open a new storage in each forked process.",
-            )
-        with self._lock:
-            if self._closed:
-                raise StorageError(f"the storage of {self._address!r} is closed", hint="Open a new storage.")
-            if self._loop is None:
-                self._loop = asyncio.SelectorEventLoop()  # psycopg cannot use the default loop of Windows
-                # A daemon thread: a script that never closes its storage must still exit.
-                self._thread = Thread(target=_run, args=(self._loop,), name=self._name, daemon=True)
-                self._thread.start()
-            self._loop.call_soon_threadsafe(self._start, work)
-
-    def _start(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
-        self.spawn(work())
-
-    def spawn(self, work: Coroutine[None, None, None]) -> None:
-        """Start a coroutine from inside the background; `end` waits for it."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    def end(self, last: Callable[[], Coroutine[None, None, None]]) -> None:
-        """Accept no more calls; run `last` and end the thread once those submitted have ended; returns at once.
-
-        Only the first call has an effect.
-        """
-        with self._lock:
-            if not self._closed and self._loop is not None and self._pid == os.getpid():
-                self._loop.call_soon_threadsafe(self._finish_soon, last)
-            self._closed = True
-
-    def _finish_soon(self, last: Callable[[], Coroutine[None, None, None]]) -> None:
-        async def finish() -> None:
-            while self._tasks:
-                await asyncio.gather(*self._tasks, return_exceptions=True)
-            try:
-                await last()
-            finally:
-                asyncio.get_running_loop().stop()
-
-        self._last = asyncio.get_running_loop().create_task(finish())
-
-    async def ended(self) -> None:
-        """Wait until the thread has ended after `end`."""
-        await to_thread.run_sync(self.join, abandon_on_cancel=True)
-
-    def join(self, timeout_s: float | None = None) -> None:
-        """Wait, blocking, until the thread has ended after `end`."""
-        thread = self._thread
-        if thread is None or self._pid != os.getpid() or thread is current_thread():
-            return
-        thread.join(timeout_s)
+    connect_s: float
+    pool_s: float
+    call_s: float
+    close_s: float
 
 
-def _run(loop: asyncio.AbstractEventLoop) -> None:
-    try:
-        loop.run_forever()
-    finally:
-        loop.close()
+_LIFETIME_S: Final = 3600.0
+_IDLE_S: Final = 600.0
+_UPGRADE_S: Final = 600.0
+_CLOSE_S: Final = 1.0
 
 
 class PostgresPool:
-    """A pool of connections, which is opened, and its tables created or upgraded, on the first use.
+    """Connections that are opened when they are needed; the first use creates or upgrades the tables.
 
     Only for use in the background.
 
     Args:
         address: The database.
-        connections: Most connections of the pool.
-        reconnect_s: How long calls wait for a server that restarts, in seconds.
+        connections: Most connections at once.
+        limits: How long calls wait.
     """
 
-    def __init__(self, address: Address, connections: int, reconnect_s: float) -> None:
+    def __init__(self, address: Address, connections: int, limits: Limits) -> None:
         self.address = address
         self._connections = connections
-        self._reconnect_s = reconnect_s
-        self._pool: AsyncConnectionPool[psycopg.AsyncConnection] | None = None
-        self._was_open = False
-        self._opening = asyncio.Lock()
+        self._limits = limits
+        self._places = asyncio.Semaphore(connections)
+        self._all: dict[psycopg.AsyncConnection, float] = {}
+        self._idle: deque[tuple[psycopg.AsyncConnection, float]] = deque()
+        self._pruning: asyncio.TimerHandle | None = None
+        self._is_current = False
+        self._upgrading = asyncio.Lock()
+        self._is_closed = False
 
     async def use(self, work: Callable[[psycopg.AsyncConnection], Awaitable[T]], *, repeatable: bool) -> T:
         """Call a function with a connection in autocommit mode; connect again if the connection breaks.
@@ -253,99 +154,181 @@ class PostgresPool:
                 what was committed. A transaction that was certainly rolled back is always tried again.
 
         Raises:
-            StorageError: The server cannot be reached, or refuses.
+            StorageError: No connection became free, or the server cannot be reached, does not answer, or refuses.
         """
-        deadline = monotonic() + self._reconnect_s
+        try:
+            async with asyncio.timeout(self._limits.pool_s):
+                await self._places.acquire()
+        except TimeoutError:
+            raise self._busy() from None
+        try:
+            return await self._use(work, repeatable=repeatable)
+        finally:
+            self._places.release()
+
+    async def _use(self, work: Callable[[psycopg.AsyncConnection], Awaitable[T]], *, repeatable: bool) -> T:
+        deadline = monotonic() + self._limits.connect_s
         pause_s = 0.02
         while True:
             began = False
-            pool = None
+            connection: psycopg.AsyncConnection | None = None
             try:
-                pool = await self._open_pool()
-                async with pool.connection(timeout=max(deadline - monotonic(), 1.0)) as connection:
+                connection = await self._take()
+                async with self._answering(connection, self._limits.call_s):
                     if not repeatable:
                         await connection.execute("SELECT 1")  # it may have broken while nobody used it
                     began = True
                     return await work(connection)
             except psycopg.Error as error:
-                await self._drop_broken(pool, error)
-                may_repeat = _was_rolled_back(error) or (_is_disconnect(error) and (repeatable or not began))
-                if not may_repeat or monotonic() >= deadline or not self._was_open:
-                    raise await self._to_error(error) from None
-            await asyncio.sleep(pause_s)
-            pause_s = min(pause_s * 2, 0.5)
-
-    async def _drop_broken(
-        self, pool: AsyncConnectionPool[psycopg.AsyncConnection] | None, error: psycopg.Error
-    ) -> None:
-        """Begin with a new pool after the server went away: the old one would try again at ever longer intervals."""
-        if pool is None or pool is not self._pool or not _is_disconnect(error):
-            return
-        if not isinstance(error, PoolTimeout) or not pool.get_stats().get("pool_size"):
-            self._pool = None
-            await pool.close(timeout=0)
+                is_away = _is_away(error)
+                if is_away:
+                    self._drop_idle()  # broken too
+                may_repeat = _was_rolled_back(error) or (is_away and (repeatable or not began))
+                left_s = deadline - monotonic()
+                if self._is_closed:
+                    raise closed_meanwhile(self.address.name) from None
+                if not may_repeat or left_s <= 0:
+                    tried_s = self._limits.connect_s if may_repeat else None
+                    raise storage_error(error, self.address, tried_s=tried_s) from None
+                _log.info("trying %s again: %s", self.address.name, type(error).__name__)
+            finally:
+                if connection is not None:
+                    await self._put_back(connection)
+            await asyncio.sleep(min(pause_s, left_s))
+            pause_s = min(pause_s * 2, 1.0)
 
     async def connect(self) -> psycopg.AsyncConnection:
-        """Return a new connection in autocommit mode, outside of the pool."""
-        return await psycopg.AsyncConnection.connect(self.address.conninfo, autocommit=True)
+        """Return a new connection in autocommit mode, which does not count as one of the pool; see `discard`."""
+        connection = await psycopg.AsyncConnection.connect(self.address.conninfo, autocommit=True)
+        self._all[connection] = monotonic()
+        if self._is_closed:
+            await self.discard(connection)
+            raise closed_meanwhile(self.address.name)
+        return connection
+
+    async def discard(self, connection: psycopg.AsyncConnection) -> None:
+        """Close a connection."""
+        self._all.pop(connection, None)
+        await connection.close()
+
+    def abort(self) -> None:
+        """Break all connections, so that everybody who waits for the server gets an error."""
+        self._is_closed = True
+        for connection in self._all:
+            _hang_up(connection)
 
     async def aclose(self) -> None:
         """Close all connections."""
-        if self._pool is not None:
-            await self._pool.close()
+        self._is_closed = True
+        if self._pruning is not None:
+            self._pruning.cancel()
+        for connection in tuple(self._all):
+            await self.discard(connection)
 
-    async def _open_pool(self) -> AsyncConnectionPool[psycopg.AsyncConnection]:
-        async with self._opening:
-            if self._pool is None:
-                # The pool would hide why it cannot connect.
-                connection = await self.connect()
-                async with connection:
-                    await migrate(connection, self.address.schema, self.address.name)
-                pool: AsyncConnectionPool[psycopg.AsyncConnection] = AsyncConnectionPool(
-                    self.address.conninfo,
-                    kwargs={"autocommit": True},
-                    min_size=1,
-                    max_size=self._connections,
-                    configure=_configure,
-                    open=False,
-                    name=f"roundtable-{secrets.token_hex(3)}",
-                    reconnect_timeout=self._reconnect_s,
-                )
-                await pool.open()
-                self._pool = pool
-                self._was_open = True
-        return self._pool
+    async def _take(self) -> psycopg.AsyncConnection:
+        if self._idle:
+            return self._idle.pop()[0]
+        connection = await self.connect()
+        try:
+            async with self._answering(connection, self._limits.call_s):
+                # Locks are taken first, and what they protect is read then.
+                await connection.execute("SET default_transaction_isolation TO 'read committed'")
+            async with self._upgrading:
+                if not self._is_current:
+                    await self._upgrade(connection)
+                    self._is_current = True
+        except BaseException:
+            await self.discard(connection)
+            raise
+        return connection
 
-    async def _to_error(self, error: psycopg.Error) -> StorageError:
-        if isinstance(error, PoolTimeout):
-            try:  # to find out why
-                await (await self.connect()).close()
-            except psycopg.Error as reason:
-                error = reason
-            else:
-                return StorageError(
-                    f"all connections of this storage to {self.address.name!r} are in use",
-                    hint="Allow it more connections: PostgresStorage(url, connections=16).",
-                    retryable=True,
-                    cause=error,
-                    details={"path": self.address.name, "reason": "busy"},
-                )
-        return storage_error(error, self.address.name)
+    async def _upgrade(self, connection: psycopg.AsyncConnection) -> None:
+        schema, name = self.address.schema, self.address.name
+        async with self._answering(connection, self._limits.call_s):
+            if await is_current(connection, schema, name):
+                return
+        async with self._answering(connection, _UPGRADE_S):
+            await migrate(connection, schema, name)
+
+    async def _put_back(self, connection: psycopg.AsyncConnection) -> None:
+        is_usable = connection.pgconn.transaction_status == TransactionStatus.IDLE
+        if not is_usable or self._is_closed or monotonic() - self._all[connection] > _LIFETIME_S:
+            await self.discard(connection)
+            return
+        self._idle.append((connection, monotonic()))
+        if self._pruning is None:
+            self._pruning = asyncio.get_running_loop().call_later(_IDLE_S, self._prune)
+
+    def _prune(self) -> None:
+        """Close the connections that nobody used lately."""
+        self._pruning = None
+        while self._idle and monotonic() - self._idle[0][1] >= _IDLE_S:
+            self._close_soon(self._idle.popleft()[0])
+        if self._idle:
+            self._pruning = asyncio.get_running_loop().call_later(_IDLE_S, self._prune)
+
+    def _drop_idle(self) -> None:
+        self._is_current = False  # a backup may have been restored meanwhile
+        while self._idle:
+            self._close_soon(self._idle.popleft()[0])
+
+    def _close_soon(self, connection: psycopg.AsyncConnection) -> None:
+        self._all.pop(connection, None)
+        connection.pgconn.finish()
+
+    @asynccontextmanager
+    async def _answering(self, connection: psycopg.AsyncConnection, limit_s: float) -> AsyncGenerator[None]:
+        """Break the connection if the block takes too long: a cancelled statement would wait for the server again.
+
+        Raises:
+            StorageError: The block failed because it took longer than `limit_s` seconds.
+        """
+        started = monotonic()
+        timer = asyncio.get_running_loop().call_later(limit_s, _hang_up, connection)
+        try:
+            yield
+        except psycopg.Error:
+            if monotonic() - started < limit_s or self._is_closed:
+                raise
+            raise StorageError(
+                f"the database {self.address.name!r} did not answer within {limit_s:g} s; "
+                "what it was asked for may have happened",
+                hint="Check the load and the log of the server. PostgresStorage(url, call_timeout_s=120) waits longer.",
+                retryable=True,
+                details={"path": self.address.name, "reason": "no-answer"},
+            ) from None
+        finally:
+            timer.cancel()
+
+    def _busy(self) -> StorageError:
+        return StorageError(
+            f"no connection to {self.address.name!r} became free within {self._limits.pool_s:g} s: "
+            f"this storage has {self._connections}, and all were in use",
+            hint="Allow it more connections, or a longer wait: "
+            "PostgresStorage(url, connections=16, pool_timeout_s=60).",
+            retryable=True,
+            details={"path": self.address.name, "reason": "busy"},
+        )
 
 
-async def _configure(connection: psycopg.AsyncConnection) -> None:
-    # Locks are taken first, and what they protect is read then.
-    await connection.execute("SET default_transaction_isolation TO 'read committed'")
+def _hang_up(connection: psycopg.AsyncConnection) -> None:
+    """End the TCP connection, as if the server had gone away: a call that waits for an answer gets an error."""
+    # A copy of the descriptor: the event loop and libpq still watch the other one.
+    with (
+        suppress(OSError, psycopg.Error),  # it is closed already
+        socket.fromfd(connection.pgconn.socket, socket.AF_INET, socket.SOCK_STREAM) as copy,
+    ):
+        copy.shutdown(socket.SHUT_RDWR)
 
 
 def _was_rolled_back(error: psycopg.Error) -> bool:
     return error.sqlstate in {"40001", "40P01"}
 
 
-def _is_disconnect(error: psycopg.Error) -> bool:
-    """Check whether the server went away, restarts, or cannot take another connection now."""
+def _is_away(error: psycopg.Error) -> bool:
+    """Check whether the server went away, starts, or cannot take another connection now."""
     if error.sqlstate is None:
-        return isinstance(error, psycopg.OperationalError)
+        return isinstance(error, psycopg.OperationalError) and _kind(error) in {_UNREACHABLE, _KINDS["53300"]}
     return error.sqlstate[:2] == "08" or error.sqlstate[:3] == "57P" or error.sqlstate == "53300"
 
 
@@ -357,7 +340,12 @@ _FORBIDDEN: Final = (
 _UNREACHABLE: Final = (
     "unreachable",
     "the database {address!r} cannot be reached",
-    "Check that the server runs, and that its address, port and TLS settings are right.",
+    "Check that the server runs, and that its address and port are right.",
+)
+_TLS: Final = (
+    "unreachable",
+    "no encrypted connection to {address!r} is possible",
+    "Check sslmode and sslrootcert of the URL, and the certificate of the server.",
 )
 _DAMAGED: Final = ("corrupt", "{address!r} is damaged", "Check the log of the server, and restore a backup.")
 _KINDS: Final[dict[str, tuple[str, str, str]]] = {
@@ -392,29 +380,53 @@ _OTHER: Final = ("other", "the database {address!r} failed", "Check the log of t
 _RETRYABLE: Final = frozenset({"unreachable", "busy", "full", "locked"})
 
 
-def storage_error(error: psycopg.Error, address: str) -> StorageError:
-    """Return the `StorageError` for an error of PostgreSQL, without the values of the statement."""
-    reason, message, hint = _OTHER
+# What libpq says if it cannot connect: these errors have no code.
+_SAID: Final[tuple[tuple[str, tuple[str, str, str]], ...]] = (
+    (
+        "password authentication failed|no password supplied|pg_hba.conf|role .* does not exist|not permitted to",
+        _FORBIDDEN,
+    ),
+    ("too many c|remaining connection slots", _KINDS["53300"]),
+    ("database .* does not exist", _KINDS["3D000"]),
+    ("certificate|does not support SSL|invalid sslmode", _TLS),
+)
+
+
+def _kind(error: psycopg.Error) -> tuple[str, str, str]:
+    """Return reason, message and hint for an error of PostgreSQL."""
     state = error.sqlstate
     if state is None and isinstance(error, psycopg.OperationalError):
-        reason, message, hint = _UNREACHABLE
-        if "password authentication failed" in str(error) or "no password supplied" in str(error):
-            reason, message, hint = _FORBIDDEN
-        elif "too many c" in str(error) or "remaining connection slots" in str(error):
-            reason, message, hint = _KINDS["53300"]
-        elif "database" in str(error) and "does not exist" in str(error):
-            reason, message, hint = _KINDS["3D000"]
+        said = str(error)
+        return next((kind for pattern, kind in _SAID if re.search(pattern, said)), _UNREACHABLE)
     for length in (5, 4, 3, 2):
         if state is not None and state[:length] in _KINDS:
-            reason, message, hint = _KINDS[state[:length]]
-            break
+            return _KINDS[state[:length]]
+    return _OTHER
+
+
+def storage_error(error: psycopg.Error, address: Address, *, tried_s: float | None = None) -> StorageError:
+    """Return the `StorageError` for an error of PostgreSQL, without the values of the statement and the user's name.
+
+    Args:
+        error: The error.
+        address: The database.
+        tried_s: For how long connecting was tried, in seconds.
+    """
+    reason, message, hint = _kind(error)
     detail = error.diag.message_primary or str(error).partition("\n")[0]
+    user = error.pgconn.user.decode(errors="replace") if error.pgconn is not None else ""
+    if user:  # in whatever quotation marks; database and host may have the same name
+        pattern = rf"(?<!database )(?<!server at )([^\w\s]){re.escape(user)}(?=[^\w\s])"
+        detail = re.sub(pattern, r"\1***", detail)
+    if tried_s is not None and reason == "unreachable":
+        detail += f" (tried for {tried_s:g} s)"
+        hint += " PostgresStorage(url, connect_timeout_s=60) tries for longer."
     return StorageError(
-        f"{message.format(address=address)}: {detail}",
+        f"{message.format(address=address.name)}: {detail}",
         hint=hint,
         retryable=reason in _RETRYABLE,
         cause=error,
-        details={"path": address, "reason": reason},
+        details={"path": address.name, "reason": reason},
     )
 
 
@@ -438,15 +450,15 @@ class Listener:
         self._lock = RLock()  # the garbage collector may close a block anywhere
         self._heard: defaultdict[str, list[Callable[[], object]]] = defaultdict(list)
         self._task: asyncio.Task[None] | None = None
+        self._failures = 0
 
     @contextmanager
     def listen(self, key: str, heard: Callable[[], object]) -> Generator[None]:
         """Call a function, on any thread, for each announcement of a key while the block is open."""
         with self._lock:
-            is_first = not self._heard
             self._heard[key].append(heard)
         try:
-            if is_first:
+            if self._task is None or self._task.done():
                 self._background.start(self._begin)
             yield
         finally:
@@ -456,20 +468,21 @@ class Listener:
                     del self._heard[key]
 
     async def _begin(self) -> None:
-        if self._task is None:
+        if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def aclose(self) -> None:
         """Stop listening."""
         if self._task is not None:
             self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await asyncio.wait((self._task,), timeout=_CLOSE_S)
 
     async def _run(self) -> None:
         pause_s = 0.1
         while True:
             try:
-                async with await self._pool.connect() as connection:
+                connection = await self._pool.connect()
+                try:
                     await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
                     self._tell(None)
                     pause_s = 0.1
@@ -477,6 +490,8 @@ class Listener:
                         key, _, sender = notice.payload.partition(" ")
                         if sender != self._own:
                             self._tell(key)
+                finally:
+                    await self._pool.discard(connection)
             except Exception as error:  # noqa: BLE001  (whatever it is, others wait for notices)
                 _log.info("not listening to %s, trying again: %s", self._pool.address.name, type(error).__name__)
             await asyncio.sleep(pause_s)
@@ -487,4 +502,9 @@ class Listener:
             keys = tuple(self._heard) if key is None else (key,)
             concerned = [heard for one in keys for heard in self._heard.get(one, ())]
         for heard in concerned:
-            heard()
+            try:
+                heard()
+            except Exception as error:  # noqa: BLE001  (others still have to be told)
+                self._failures += 1
+                if is_power_of_ten(self._failures):
+                    _log.warning("a listener failed, %s times so far", f"{self._failures:,}", exc_info=error)

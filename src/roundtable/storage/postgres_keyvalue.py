@@ -10,7 +10,8 @@ import psycopg
 
 from roundtable._core.text import well_formed
 from roundtable.storage.database import unreadable
-from roundtable.storage.postgres_connection import Background, PostgresPool
+from roundtable.storage.postgres_background import Background
+from roundtable.storage.postgres_connection import PostgresPool
 from roundtable.storage.postgres_schema import Statements, from_stored, key_hash, to_stored
 from roundtable.storage.rules import from_micros, json_text, span_end, to_micros
 
@@ -49,8 +50,9 @@ _DROP: Final = """
 """
 _SCAN: Final = """
     SELECT name, value FROM {schema}.key_values
-    WHERE tenant_key = %s AND left(name, 100) >= left(%s, 100) AND starts_with(name, %s)
-      AND (expires_us IS NULL OR expires_us > coalesce(%s::bigint, {now}))
+    WHERE tenant_key = %(tenant)s AND starts_with(name, %(prefix)s)
+      AND left(name, 100) BETWEEN left(%(prefix)s, 100) AND left(%(prefix)s, 100) || repeat(chr(1114111), 100)
+      AND (expires_us IS NULL OR expires_us > coalesce(%(now)s::bigint, {now}))
 """
 
 
@@ -111,7 +113,7 @@ class PostgresKeyValue:
         name = _Name(tenant, prefix)
 
         async def select(connection: psycopg.AsyncConnection) -> list[tuple[str, str]]:
-            values = (name.tenant_key, name.stored, name.stored, self._now_us())
+            values = {"tenant": name.tenant_key, "prefix": name.stored, "now": self._now_us()}
             return await (await connection.execute(self._sql[_SCAN], values)).fetchall()
 
         rows = [(from_stored(key), text) for key, text in await self._call(select)]

@@ -21,6 +21,7 @@ __all__ = [
     "Statements",
     "from_stored",
     "in_schema",
+    "is_current",
     "key_hash",
     "migrate",
     "to_stored",
@@ -248,7 +249,12 @@ _SCHEMA_1: Final[tuple[LiteralString, ...]] = (
     """,
 )
 
-MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (_SCHEMA_1,)
+_SCHEMA_2: Final[tuple[LiteralString, ...]] = (
+    # Few sessions are in a state other than 'completed'. An append changes this index only if it changes the status.
+    "CREATE INDEX sessions_by_status ON {schema}.sessions (tenant_key, status, created_us)",
+)
+
+MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (_SCHEMA_1, _SCHEMA_2)
 """The statements that upgrade the schema from version n to n + 1, starting with none."""
 
 
@@ -307,6 +313,17 @@ class Statements:
         return self._prepared[statement]
 
 
+async def is_current(
+    connection: psycopg.AsyncConnection,
+    schema: str,
+    address: str,
+    migrations: Sequence[tuple[LiteralString, ...]] = MIGRATIONS,
+) -> bool:
+    """Check whether the tables exist in the version of this library. Arguments and errors are those of `migrate`."""
+    await _check_server(connection, address)
+    return await _version(connection, schema, address, len(migrations)) == len(migrations)
+
+
 async def migrate(
     connection: psycopg.AsyncConnection,
     schema: str,
@@ -325,8 +342,7 @@ async def migrate(
         StorageError: The server is too old, its encoding is not UTF-8, or the tables belong to another application or
             to a newer version of this library.
     """
-    await _check_server(connection, address)
-    if await _version(connection, schema, address, len(migrations)) == len(migrations):
+    if await is_current(connection, schema, address, migrations):
         return
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", (_LOCK_ID, schema))

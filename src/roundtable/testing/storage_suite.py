@@ -1,4 +1,4 @@
-"""Conformance tests for storages, to inherit in the tests of a storage: sessions, leases, lists, search."""
+"""Conformance tests for storages, to inherit in the tests of a storage: sessions, leases, lists, search, notices."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from roundtable._core.owner import current_owner
 from roundtable.errors import LeaseLost, SessionBusy, SessionError, SessionNotFound, StaleSequence, StorageError
 from roundtable.protocols import FullText, Leases, Storage
 from roundtable.testing.storage_log_laws import LogLaws, numbers, started
+from roundtable.testing.storage_notice_laws import NoticeLaws
 from roundtable.testing.storage_samples import (
     NOON,
     ManualClock,
@@ -494,11 +495,12 @@ class _ReopenLaws:
             await other.aclose()
 
 
-class StorageSuite(LogLaws, LeaseLaws, ListLaws, SearchLaws, _ValueLaws, _ReopenLaws, Suite):
+class StorageSuite(LogLaws, LeaseLaws, ListLaws, SearchLaws, NoticeLaws, _ValueLaws, _ReopenLaws, Suite):
     """Tests of the `Storage` protocol: inherit this class, and define the fixture `storage`.
 
     The storage must use the fixture `clock` as its clock. If it survives the end of its process, define the fixture
-    `reopen` too.
+    `reopen` too. What only some storages can do (`FullText`, `Leases`, `Notify`) is tested if the storage has the
+    method; notices (`Notify`) also need `reopen`.
 
     Example:
         ```python

@@ -1,0 +1,181 @@
+"""An event loop on a thread of its own, on which the connections to PostgreSQL are used from any event loop."""
+
+from __future__ import annotations
+
+import asyncio  # noqa: TID251  (psycopg supports only asyncio)
+import logging
+import os
+from threading import Lock, Thread, current_thread
+from time import monotonic
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from anyio import Event, to_thread
+from anyio.lowlevel import checkpoint_if_cancelled
+
+from roundtable._core.eventloop import call_soon, running_loop
+from roundtable.errors import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+__all__ = ["Background", "closed_meanwhile"]
+
+T = TypeVar("T")
+
+_log: logging.Logger = logging.getLogger(__name__)
+
+_ABORT_S: Final = 1.0
+
+
+class Background:
+    """An event loop of asyncio on a thread, which starts with the first call; any event loop may call it.
+
+    Args:
+        name: Name of the thread.
+        address: Address of the database, for messages.
+    """
+
+    def __init__(self, name: str, address: str) -> None:
+        self._name = name
+        self._address = address
+        self._lock = Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: Thread | None = None
+        self._closed = False
+        self._pid = os.getpid()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._last: asyncio.Task[None] | None = None
+
+    async def call(self, work: Callable[[], Coroutine[None, None, T]]) -> T:
+        """Run a coroutine in the background and wait for its result.
+
+        Once submitted, it runs to its end even if the caller is cancelled.
+
+        Raises:
+            StorageError: The storage is closed, or belongs to another process.
+        """
+        await checkpoint_if_cancelled()
+        done, caller = Event(), running_loop()
+        results: list[T] = []
+        errors: list[BaseException] = []
+
+        async def run() -> None:
+            try:
+                results.append(await work())
+            except asyncio.CancelledError:
+                errors.append(closed_meanwhile(self._address))
+            except BaseException as error:  # noqa: BLE001  (raised to the caller)
+                errors.append(error)
+            if not call_soon(caller, done.set):
+                _log.debug("the event loop ended before a result could be delivered")
+
+        self.start(run)
+        await done.wait()
+        if errors:
+            try:
+                raise errors[0]
+            finally:
+                errors.clear()  # the traceback refers to this frame
+        return results[0]
+
+    def start(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
+        """Start a coroutine in the background, without waiting for it.
+
+        Raises:
+            StorageError: The storage is closed, or belongs to another process.
+        """
+        if self._pid != os.getpid():
+            raise StorageError(
+                f"the storage of {self._address!r} was opened in another process",
+                hint="Open a new storage in each forked process.",
+            )
+        with self._lock:
+            if self._closed:
+                raise StorageError(f"the storage of {self._address!r} is closed", hint="Open a new storage.")
+            if self._loop is None:
+                self._loop = asyncio.SelectorEventLoop()  # psycopg cannot use the default loop of Windows
+                # A daemon thread: a script that never closes its storage must still exit.
+                self._thread = Thread(target=_run, args=(self._loop,), name=self._name, daemon=True)
+                self._thread.start()
+            self._loop.call_soon_threadsafe(self._start, work)
+
+    def _start(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
+        self.spawn(work())
+
+    def spawn(self, work: Coroutine[None, None, None]) -> None:
+        """Start a coroutine from inside the background; `end` waits for it."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def end(
+        self, last: Callable[[], Coroutine[None, None, None]], *, within_s: float, abort: Callable[[], None]
+    ) -> None:
+        """Accept no more calls; run `last` and end the thread once those submitted have ended; returns at once.
+
+        Only the first call has an effect.
+
+        Args:
+            last: What to do at the end; must not wait long.
+            within_s: Seconds after which running calls are ended: they raise `StorageError`.
+            abort: Called in the background before calls are ended, to break what they wait for.
+        """
+        with self._lock:
+            if not self._closed and self._loop is not None and self._pid == os.getpid():
+                self._loop.call_soon_threadsafe(self._finish_soon, last, within_s, abort)
+            self._closed = True
+
+    def _finish_soon(
+        self, last: Callable[[], Coroutine[None, None, None]], within_s: float, abort: Callable[[], None]
+    ) -> None:
+        async def finish() -> None:
+            try:
+                if not await self._all_ended(within_s):
+                    abort()
+                    if not await self._all_ended(_ABORT_S):
+                        for task in self._tasks:
+                            task.cancel()
+                        await self._all_ended(_ABORT_S)
+                await last()
+            finally:
+                asyncio.get_running_loop().stop()
+
+        self._last = asyncio.get_running_loop().create_task(finish())
+
+    async def _all_ended(self, within_s: float) -> bool:
+        """Wait for all tasks, also those that they start meanwhile; return whether they ended in time."""
+        deadline = monotonic() + within_s
+        while self._tasks:
+            left_s = deadline - monotonic()
+            if left_s <= 0:
+                return False
+            await asyncio.wait(self._tasks, timeout=left_s)
+        return True
+
+    async def ended(self) -> None:
+        """Wait until the thread has ended after `end`."""
+        await to_thread.run_sync(self.join, abandon_on_cancel=True)
+
+    def join(self, timeout_s: float | None = None) -> None:
+        """Wait, blocking, until the thread has ended after `end`."""
+        thread = self._thread
+        if thread is None or self._pid != os.getpid() or thread is current_thread():
+            return
+        thread.join(timeout_s)
+
+
+def closed_meanwhile(address: str) -> StorageError:
+    """Return the error for a call that ran when its storage was closed and its time was up."""
+    return StorageError(
+        f"the storage of {address!r} was closed before the database answered; what it was asked for may have happened",
+        hint="Check the load and the log of the server, and wait for calls before you close the storage.",
+        retryable=True,
+        details={"path": address, "reason": "closed"},
+    )
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()

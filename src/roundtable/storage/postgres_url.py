@@ -1,0 +1,43 @@
+"""The URL of a PostgreSQL database as a command shows it."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import unquote
+
+from roundtable.http import masked_url
+
+__all__ = ["command_url"]
+
+_HARMLESS: Final = frozenset(
+    {
+        "schema", "host", "hostaddr", "port", "dbname", "user", "service", "servicefile", "passfile", "connect_timeout",
+        "application_name", "sslmode", "sslnegotiation", "sslrootcert", "sslcert", "sslkey", "sslcrl", "sslcrldir",
+        "sslsni", "ssl_min_protocol_version", "ssl_max_protocol_version", "channel_binding", "require_auth",
+        "gssencmode", "krbsrvname", "target_session_attrs", "load_balance_hosts", "keepalives", "keepalives_idle",
+        "keepalives_interval", "keepalives_count", "tcp_user_timeout",
+    }
+)  # fmt: skip
+"""Parameters that are shown; `password` isn't, and neither are `options`, which may hold anything."""
+
+
+def command_url(url: str) -> str:
+    """Return the URL of a database for a command that somebody may paste: with user and schema, without secrets.
+
+    Parameters that may hold a secret are left out, and have to be passed in another way, such as with `PGPASSWORD`. If
+    it isn't certain where the password ends, only the scheme is returned.
+
+    Example:
+        >>> command_url("postgresql://me:secret@db.example.org/app?schema=debates&password=secret")
+        'postgresql://me@db.example.org/app?schema=debates'
+    """
+    if masked_url(url).endswith("://***"):
+        return masked_url(url)
+    base, _, query = url.partition("#")[0].partition("?")
+    scheme, separator, rest = base.partition("://")
+    authority, slash, path = rest.partition("/")
+    userinfo, at, hosts = authority.rpartition("@")
+    user = userinfo.partition(":")[0]
+    shown = [one for one in query.split("&") if unquote(one.partition("=")[0]) in _HARMLESS]
+    place = f"{scheme}{separator}{user}{at if user else ''}{hosts}{slash}{path}"
+    return f"{place}?{'&'.join(shown)}" if shown else place

@@ -1,0 +1,165 @@
+"""Conformance tests for storages that report what other processes store."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Final
+
+import anyio
+
+from roundtable._core.eventloop import call_soon, running_loop
+from roundtable.protocols import Notify, Storage
+from roundtable.testing.storage_samples import control, record
+
+__all__ = ["NoticeLaws"]
+
+WAIT_S: Final = 2.0
+"""Maximum seconds to wait for the notice of one append."""
+TRIES: Final = 5
+"""Appends of which one must be reported: a notice may be lost."""
+APPENDS: Final = 6
+"""Appends elsewhere; a listener that hears more than half of them hears what is not meant for it."""
+
+
+class _Listener:
+    """Counts notices of one session, which may come on any thread."""
+
+    def __init__(self, storage: Notify, session: str, tenant: str, error: Exception | None = None) -> None:
+        self.session = session
+        self.tenant = tenant
+        self.count = 0
+        self._storage = storage
+        self._error = error
+        self._loop = running_loop()
+        self._changed = anyio.Event()
+
+    def _hear(self) -> None:
+        call_soon(self._loop, self._note)
+        if self._error is not None:
+            raise self._error
+
+    def _note(self) -> None:
+        self.count += 1
+        self._changed.set()
+        self._changed = anyio.Event()
+
+    @contextmanager
+    def listening(self) -> Generator[None]:
+        """Listen while the block is open."""
+        with self._storage.listen(self.session, self._hear, tenant=self.tenant):
+            yield
+
+    async def hears_more_than(self, count: int) -> bool:
+        """Wait for notices; return whether more than `count` came in time."""
+        with anyio.move_on_after(WAIT_S):
+            while self.count <= count:
+                await self._changed.wait()
+        return self.count > count
+
+    async def hears_appends(self, other: Storage, number: int = 3) -> None:
+        """Append through another opening of the storage, and check that each append is heard, or one soon after it.
+
+        A notice may come without an event, so one heard append proves nothing.
+        """
+        for _ in range(number):
+            for _ in range(TRIES):
+                before = self.count
+                await other.append(self.session, None, None, [control(self.session)], tenant=self.tenant)
+                if await self.hears_more_than(before):
+                    break
+            else:
+                msg = f"no notice of {TRIES} appends by another process came within {WAIT_S:g} s of each"
+                raise AssertionError(msg)
+
+
+@asynccontextmanager
+async def _elsewhere(
+    storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
+) -> AsyncGenerator[tuple[Notify, Storage] | None]:
+    """Open the storage as another process would; `None` if this cannot be done, or it reports nothing."""
+    if reopen is None or not isinstance(storage, Notify):
+        yield None
+        return
+    other = await reopen()
+    try:
+        yield storage, other
+    finally:
+        await other.aclose()
+
+
+class NoticeLaws:
+    """Tests of `Notify`, for storages with the method `listen` and suites with the fixture `reopen`."""
+
+    async def test_a_listener_hears_what_another_process_appends(
+        self, storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
+    ) -> None:
+        """`heard` is called after appends through another opening of the storage, also by a second listener."""
+        async with _elsewhere(storage, reopen) as opened:
+            if opened is None:
+                return
+            here, other = opened
+            await storage.create(record("s"))
+            first, second = (_Listener(here, "s", "default") for _ in range(2))
+            with first.listening():
+                await first.hears_appends(other)
+                with second.listening():
+                    await second.hears_appends(other)
+                await first.hears_appends(other)
+
+    async def test_a_listener_hears_nothing_of_other_sessions_or_tenants(
+        self, storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
+    ) -> None:
+        """Neither appends to another session are reported, nor those to a session of another tenant with its id."""
+        async with _elsewhere(storage, reopen) as opened:
+            if opened is None:
+                return
+            here, other = opened
+            for session, tenant in (("s", "one"), ("t", "one"), ("s", "two")):
+                await storage.create(record(session, tenant=tenant))
+            mine = _Listener(here, "s", "one")
+            with mine.listening():
+                for session, tenant in (("t", "one"), ("s", "two")):
+                    theirs = _Listener(here, session, tenant)
+                    with theirs.listening():
+                        await theirs.hears_appends(other, 1)
+                        before = mine.count
+                        await theirs.hears_appends(other, APPENDS)
+                    assert mine.count - before <= APPENDS // 2, (
+                        f"a listener of session 's' of tenant 'one' heard of session {session!r} of tenant {tenant!r}"
+                    )
+                await mine.hears_appends(other)
+
+    async def test_a_listener_that_has_left_hears_no_more(
+        self, storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
+    ) -> None:
+        """After the block `heard` is not called, but for a call that is under way; other listeners stay."""
+        async with _elsewhere(storage, reopen) as opened:
+            if opened is None:
+                return
+            here, other = opened
+            await storage.create(record("s"))
+            leaves, stays = (_Listener(here, "s", "default") for _ in range(2))
+            with stays.listening():
+                with leaves.listening():
+                    await leaves.hears_appends(other)
+                before = leaves.count
+                await stays.hears_appends(other, APPENDS)
+                assert leaves.count - before <= APPENDS // 2, "a listener was called after it had left"
+            with leaves.listening():
+                await leaves.hears_appends(other)
+
+    async def test_a_listener_that_raises_does_not_silence_others(
+        self, storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
+    ) -> None:
+        """Listeners before and after it are called as ever, and so is it."""
+        async with _elsewhere(storage, reopen) as opened:
+            if opened is None:
+                return
+            here, other = opened
+            await storage.create(record("s"))
+            before, after = (_Listener(here, "s", "default") for _ in range(2))
+            raising = _Listener(here, "s", "default", LookupError("a listener failed"))
+            with before.listening(), raising.listening(), after.listening():
+                for listener in (before, after, raising, after):
+                    await listener.hears_appends(other)
