@@ -500,3 +500,23 @@ async def test_a_stance_that_is_ignored_is_no_conflict() -> None:
     result = await debated(by_agent(**replies), "ada", "bo")
     assert result.response is not None
     assert result.response.evidence.conflicts == ()
+
+
+@pytest.mark.parametrize("confidence", [0.0, 0.9])
+async def test_the_confidence_of_an_abstention_counts_nowhere(confidence: float) -> None:
+    silent = said("ABSTAIN", confidence=confidence)
+    result = await debated(
+        by_agent(ada=named("Lisbon", confidence=0.9), bo=named("Lisbon", confidence=0.9), cy=silent, di=silent),
+        *("ada", "bo", "cy", "di"),
+    )
+    assert result.response is not None
+    advice = result.response.decision.action_recommendation
+    assert (advice.type, "with a mean confidence of 90%" in advice.reason) == ("verify", True)
+    assert result.response.evidence.conflicts == ()
+    assert not [hint for hint in result.response.metadata.verification_hints if "Cy" in hint.reason]
+
+
+async def test_without_an_answer_there_is_no_mean_confidence() -> None:
+    result = await debated(lambda _: said("ABSTAIN", confidence=0.9))
+    assert result.response is not None
+    assert "confidence" not in result.response.decision.action_recommendation.reason

@@ -21,11 +21,12 @@ from integration.engine_kit import (
 )
 
 from roundtable import Budget, MaxRounds, Results
-from roundtable.analysis import DeclaredAnalyzer
+from roundtable.analysis import AIConsensusAnalyzer, DeclaredAnalyzer
 from roundtable.cli.storage_location import StorageLocation
 from roundtable.cli.summary import debate_lines
 from roundtable.errors import ConfigurationError
 from roundtable.modes import CollaborativeMode
+from roundtable.providers.scripted import ScriptedModel
 from roundtable.scoring import Outcome, Rule, first_places
 from roundtable.storage import MemoryStorage
 from roundtable.types.plan import VOTE_STAGE
@@ -163,6 +164,75 @@ async def test_a_tied_vote_has_no_minority_even_if_one_motion_is_first_most_ofte
         assert "Voted otherwise" not in shown
     assert "## Minority report" not in result.to_markdown()
     assert "There is no decision to differ from" in result.to_html()
+
+
+@pytest.mark.parametrize("silent", ["unreadable", "abstains"])
+async def test_who_casts_no_vote_is_a_reason_to_verify(silent: str) -> None:
+    def votes(who: str, letters: dict[str, str]) -> Any:
+        if who == "ada":
+            return {"same": [], "ranking": list(letters.values()), "reasoning": "So."}
+        return "junk" if silent == "unreadable" else {"same": [], "ranking": [], "reasoning": "None."}
+
+    # All say the same to the reader, so nothing but the missing votes is in doubt.
+    reading = {"agreementLevel": 1, "clusters": [{"theme": "Lisbon", "agentIds": ["A1", "A2", "A3", "A4"]}]}
+    table = four(voting(votes), analyzer=AIConsensusAnalyzer(ScriptedModel([reading])))
+    result = await table.debate("Which city?", rounds=1, vote=True)
+    assert result.consensus is not None
+    assert (result.consensus.agreement_level, result.answer_source) == (1, "vote")
+    assert result.response is not None
+    advice = result.response.decision.action_recommendation
+    assert (advice.type, "Bo, Cy and Di did not vote" in advice.reason) == ("verify", True)
+
+
+async def test_the_reason_to_ask_for_details_lists_every_doubt() -> None:
+    numbers = {"ada": "1", "bo": "2", "cy": "3", "di": "4"}  # known to differ, so agreement is low
+    result = await table_of(
+        voting(lambda who, letters: {"same": [], "ranking": [], "reasoning": "None."}, numbers), *numbers
+    ).debate("How many?", rounds=1, vote=True)
+    assert result.response is not None
+    advice = result.response.decision.action_recommendation
+    assert advice.type == "query_detail"
+    assert advice.reason.endswith("; Ada, Bo, Cy and Di did not vote; no answer was decided on.")
+
+
+async def test_the_minority_of_a_vote_is_the_same_in_every_report() -> None:
+    order = {
+        "ada": ("Porto", "Lisbon", "Faro", "Braga"),
+        "bo": ("Porto", "Lisbon", "Braga", "Faro"),
+        "cy": ("Lisbon", "Faro", "Braga", "Porto"),
+        "di": ("Faro", "Lisbon", "Braga", "Porto"),
+        "ed": ("Braga", "Lisbon", "Faro", "Porto"),
+    }
+    cities = {"ada": "Porto", "bo": "Porto", "cy": "Lisbon", "di": "Faro", "ed": "Braga"}
+    model = voting(
+        lambda who, letters: {"same": [], "ranking": [letters[name] for name in order[who]], "reasoning": "So."}, cities
+    )
+    result = await table_of(model, *cities).debate("Which city?", rounds=1, vote=True)
+    report = result.minority_report
+    assert (result.answer, report is not None) == ("Lisbon", True)  # beats each other city, though Porto is first twice
+    assert report is not None
+    assert (report.majority, report.supporters) == ("Lisbon", ("cy",))
+    assert [(one.agent_id, one.choice) for one in report.dissents] == [
+        ("ada", "Porto"),
+        ("bo", "Porto"),
+        ("di", "Faro"),
+        ("ed", "Braga"),
+    ]
+    assert "**Voted otherwise:** Ada: Porto; Bo: Porto; Di: Faro; Ed: Braga" in result.to_markdown()
+    assert result.to_markdown().split("## Minority report")[1].split("##")[0].split() == (
+        "- **Ada:** Porto - **Bo:** Porto - **Di:** Faro - **Ed:** Braga".split()
+    )
+    assert json.loads(result.to_json())["minorityReport"]["majority"] == "Lisbon"
+
+
+async def test_the_winner_of_a_vote_has_a_minority_where_all_put_their_own_answer_first() -> None:
+    def votes(who: str, letters: dict[str, str]) -> Any:
+        return {"same": [], "ranking": [letters[CITIES[who]], letters["Lisbon"]], "reasoning": "So."}
+
+    result = await voted(voting(votes))
+    assert result.minority_report is not None
+    assert (result.answer, result.minority_report.majority) == ("Lisbon", "Lisbon")
+    assert [one.agent_id for one in result.minority_report.dissents] == ["bo", "cy", "di"]
 
 
 async def test_the_summary_of_the_command_names_rule_and_voters() -> None:

@@ -167,3 +167,34 @@ def test_who_contradicts_whom_is_said() -> None:
     declared = replace(lisbon, declared=((Said("The capital"), "different"),))
     found = find_camps([declared, capital], {("ada", "bo"): "same"})
     assert found.warnings == ("the agents contradict the reader on whether 'Lisbon' and 'The capital' are the same",)
+
+
+def test_two_agents_that_call_themselves_the_same_as_a_third_are_compared() -> None:
+    """Each compared its own answer with the third; what a third says about both joins them only with itself."""
+    star = find_camps(
+        answers("ten", "ten to twelve", "twelve", a=(("ten to twelve", "same"),), c=(("ten to twelve", "same"),))
+    )
+    assert (star.camps[0].agents, star.at_least) == (("a", "b", "c"), 1)
+    left = find_camps(answers("ten", "fifty", "twelve", a=(("ten to twelve", "same"),), c=(("ten to twelve", "same"),)))
+    assert left.camps[0].agents == ("a", "c")
+    middle = find_camps(answers("ten", "ten to twelve", "twelve", b=(("ten", "same"), ("twelve", "same"))))
+    assert (len(middle.camps), middle.at_least, middle.at_most) == (3, 0, 1)
+    apart = find_camps(answers("ten", "x", "twelve", a=(("x", "same"),), c=(("x", "different"),)))
+    assert {(pair.first, pair.second): pair.verdict for pair in apart.pairs}["ten", "twelve"] == "different"
+
+
+def test_a_contradiction_by_way_of_a_third_answer_is_said_to_be_one() -> None:
+    found = find_camps(
+        answers(
+            *("x", "y", "z"),
+            a=(("y", "same"), ("z", "different")),
+            b=(("x", "same"), ("z", "same")),
+            c=(("y", "same"), ("x", "different")),
+        )
+    )
+    third = "though what they say about other answers contradicts that"
+    assert found.warnings == (
+        f"the agents call 'x' and 'y' the same, {third}",
+        f"the agents call 'x' and 'z' different, {third}",
+        f"the agents call 'y' and 'z' the same, {third}",
+    )

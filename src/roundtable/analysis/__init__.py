@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         answer_changed,
         baselines_of,
         conformity_delta,
+        dissenting_votes,
         independent_consensus,
         independent_turns,
         minority_report,
@@ -85,6 +86,7 @@ __all__ = [
     "debate_health",
     "decide_record",
     "detect_groupthink",
+    "dissenting_votes",
     "independent_agreement",
     "independent_consensus",
     "independent_turns",
@@ -103,7 +105,7 @@ _NAMES = {
     "declared": "DeclaredAnalyzer RoundCamps",
     "findings": (
         "Baselines Dissent MinorityReport Vote answer_changed baselines_of conformity_delta "
-        "independent_consensus independent_turns minority_report votes_of"
+        "dissenting_votes independent_consensus independent_turns minority_report votes_of"
     ),
     "health": "DebateHealth HealthFlag Sycophancy debate_health detect_groupthink",
     "key_points": "KeyPointsExtractor key_points_by_rules",

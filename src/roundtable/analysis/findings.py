@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from roundtable.analysis.decision import CastVote, ballots_of, cast_votes
+from roundtable.modes.oxford import LAST_VOTE
 from roundtable.scoring import casefold, decide
 from roundtable.types import Share, Usage, Value
-from roundtable.types.plan import BASELINE_STAGE
+from roundtable.types.plan import BASELINE_STAGE, JUDGED, VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +33,7 @@ __all__ = [
     "answer_changed",
     "baselines_of",
     "conformity_delta",
+    "dissenting_votes",
     "independent_consensus",
     "independent_turns",
     "minority_report",
@@ -88,7 +90,7 @@ class DebateFacts(Protocol):
 
 
 class Dissent(Value):
-    """An answer outside the largest camp; a vote, if the mode ends in one."""
+    """An answer outside the largest camp; after a vote, a vote for something else than its winner."""
 
     agent_id: str
     """Id of the agent."""
@@ -117,11 +119,11 @@ class MinorityReport(Value):
     """The camps at the end of a debate."""
 
     majority: str | None
-    """Position of the largest camp; `None` if camps or the decision tie, or if no camp leads for certain."""
+    """Position of the largest camp, or the winner of a vote; `None` on a tie, or if no camp leads for certain."""
     supporters: tuple[str, ...] = ()
-    """Ids of the agents in it."""
+    """Ids of the agents in it, or of those that put the winner first."""
     dissents: tuple[Dissent, ...] = ()
-    """Answers or votes outside it; empty when all agree, and without a largest camp."""
+    """Answers outside it, or votes for something else; empty when all agree, and without a majority."""
     not_compared: tuple[str, ...] = ()
     """Ids of the agents outside it whose answers may say the same: nobody told them apart."""
 
@@ -174,33 +176,73 @@ def votes_of(held: RoundRecord, *, by_choice: bool) -> tuple[Vote, ...]:
 
 
 def minority_report(held: RoundRecord, *, by_choice: bool) -> MinorityReport:
-    """Split the answers of a round into the largest camp and the dissents; by the vote, if the mode ends in one.
+    """Split the answers of a round into the largest camp and the dissents; by the vote, if the round ends in one.
+
+    In a vote, the majority is its winner, and the dissents are the votes for something else.
 
     Args:
         held: The round.
         by_choice: Whether the debate has options.
     """
+    sides = _sides(held, by_choice=by_choice)
+    return MinorityReport(
+        majority=sides.majority,
+        supporters=tuple(vote.agent_id for vote in sides.supporting),
+        dissents=tuple(_dissent(vote) for vote in sides.dissenting),
+        not_compared=sides.not_compared,
+    )
+
+
+def dissenting_votes(held: RoundRecord, *, by_choice: bool) -> tuple[CastVote, ...]:
+    """Return the votes behind the dissents of the `minority_report`, in the same order.
+
+    Args:
+        held: The round.
+        by_choice: Whether the debate has options.
+    """
+    return _sides(held, by_choice=by_choice).dissenting
+
+
+class _Sides(NamedTuple):
+    """The votes of a round for and against the majority; those that may belong to either are in neither."""
+
+    majority: str | None
+    supporting: tuple[CastVote, ...] = ()
+    dissenting: tuple[CastVote, ...] = ()
+    not_compared: tuple[str, ...] = ()
+
+
+def _sides(held: RoundRecord, *, by_choice: bool) -> _Sides:
     votes = [vote for vote in cast_votes(held, held.consensus, options=by_choice) if vote.said or vote.vote]
-    by_meaning = all(vote.said for vote in votes) and not by_choice
-    keys = [vote.vote if vote.vote is None or by_meaning else casefold(vote.vote) for vote in votes]
+    stages = {turn.stage for turn in held.turns} & {VOTE_STAGE, LAST_VOTE}
+    # Names of motions and camps are keys: `5 mW` and `5 MW` are two. Options and sides are spelt by models.
+    is_exact = not by_choice and LAST_VOTE not in stages
+    keys = [vote.vote if vote.vote is None or is_exact else casefold(vote.vote) for vote in votes]
+    if stages and not (held.decision is not None and held.decision.rule in JUDGED):
+        winner = held.decision.winner if held.decision is not None else None
+        if winner is None:
+            return _Sides(None)
+        key_of_winner = winner if is_exact else casefold(winner)
+        return _Sides(
+            winner,
+            tuple(vote for vote, key in zip(votes, keys, strict=True) if key == key_of_winner),
+            tuple(vote for vote, key in zip(votes, keys, strict=True) if key != key_of_winner),
+        )
     sizes = {key: keys.count(key) for key in keys if key is not None}
     top = [key for key, size in sizes.items() if size == max(sizes.values())]
-    consensus = held.consensus if by_meaning else None
+    consensus = None if by_choice or stages else held.consensus
     unknown = consensus.not_compared if consensus else ()
     is_open = consensus is not None and consensus.is_lead_open
-    outside = {*unknown, *(consensus.abstained if consensus else ())}
     is_tied = len(top) != 1 or (held.decision is not None and held.decision.is_tie)
-    leader = None if is_tied or is_open else top[0]
-    is_inside = [key is not None and key == leader for key in keys]
-    return MinorityReport(
-        majority=None if leader is None else votes[keys.index(leader)].vote,
-        supporters=tuple(vote.agent_id for vote, within in zip(votes, is_inside, strict=True) if within),
-        dissents=tuple(
-            _dissent(vote)
-            for vote, within in zip(votes, is_inside, strict=True)
-            if leader is not None and not within and vote.agent_id not in outside
-        ),
-        not_compared=tuple(vote.agent_id for vote in votes) if is_open else unknown,
+    not_compared = tuple(vote.agent_id for vote in votes) if is_open else unknown
+    if is_tied or is_open:
+        return _Sides(None, not_compared=not_compared)
+    outside = {*unknown, *(consensus.abstained if consensus else ())}
+    return _Sides(
+        votes[keys.index(top[0])].vote,
+        tuple(vote for vote, key in zip(votes, keys, strict=True) if key == top[0]),
+        tuple(vote for vote, key in zip(votes, keys, strict=True) if key != top[0] and vote.agent_id not in outside),
+        not_compared,
     )
 
 

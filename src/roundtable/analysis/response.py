@@ -109,12 +109,13 @@ def build_response(result: DebateFacts, settings: ResponseSettings = _DEFAULTS) 
 
     1. Low agreement, several conflicts, or a mean confidence below 0.5: `query_detail`. High agreement with a mean
        confidence of at least 0.8 outweighs conflicts.
-    2. A single answer, agents that did not answer or abstained, agreement that is not high for certain, agreement that
-       came about only after agents heard each other (all of it, or more than 0.3 of it) or may have, no decision, or a
+    2. A single answer, agents that did not answer, abstained or cast no vote, agreement that is not high for certain,
+       agreement that came about only after agents heard each other (all of it, or more than 0.3 of it) or may have, no decision, or a
        conflict with a mean confidence below 0.6: `verify`.
     3. High agreement: `proceed`.
 
-    An interval of agreement is low if its upper bound is, and high if its lower bound is.
+    An interval of agreement is low if its upper bound is, and high if its lower bound is. The confidence of agents that
+    abstained counts nowhere.
     """
     complete = [entry for entry in result.rounds if entry.complete and entry.consensus is not None]
     if not complete:
@@ -123,7 +124,8 @@ def build_response(result: DebateFacts, settings: ResponseSettings = _DEFAULTS) 
     consensus = last.consensus
     assert consensus is not None  # noqa: S101  (only measured rounds are selected)
     responses = last.responses
-    conflicts = _conflicts(responses, consensus, settings)
+    answering = _answering(responses, consensus)
+    conflicts = _conflicts(answering, consensus, settings)
     params: dict[str, JsonValue] = {"sessionId": result.session_id, "roundNumber": last.number}
     return RoundtableResponse(
         session_id=result.session_id,
@@ -143,7 +145,7 @@ def build_response(result: DebateFacts, settings: ResponseSettings = _DEFAULTS) 
         ),
         metadata=MetadataLayer(
             detail_reference=DetailReference(tool="get_round_details", params=params),
-            verification_hints=_hints(responses, settings),
+            verification_hints=_hints(answering, settings),
         ),
         context_requests=result.context_requests or None,
     )
@@ -167,6 +169,11 @@ def level_of(score: float, settings: ResponseSettings = _DEFAULTS) -> ConsensusL
     if level >= exact(settings.high_consensus):
         return "high"
     return "medium" if level >= exact(settings.medium_consensus) else "low"
+
+
+def _answering(responses: Sequence[AgentResponse], consensus: AnyConsensus) -> tuple[AgentResponse, ...]:
+    """Return the answers of a round without those of agents that abstained."""
+    return tuple(response for response in responses if response.agent_id not in consensus.abstained)
 
 
 def _mean(responses: Sequence[AgentResponse]) -> Fraction:
@@ -201,22 +208,24 @@ def _advice(
 ) -> ActionRecommendation:
     """Return the recommendation for a round: its worst problem decides."""
     level = level_of(consensus.agreement_level, settings)
-    mean = _mean(last.responses)
-    confidence = f"with a mean confidence of {float(mean):.0%}"
-    conflict_count = f"there {_are(conflicts)} {counted(len(conflicts), 'conflict')}"
+    answering = _answering(last.responses, consensus)
+    mean = _mean(answering)
     agreement = _agreement_in_words(last, consensus, settings)
+    found = f"{agreement}, with a mean confidence of {float(mean):.0%}" if answering else agreement
+    conflict_count = f"there {_are(conflicts)} {counted(len(conflicts), 'conflict')}"
     is_sure = level == "high" and mean >= exact(settings.high_confidence_action)
     is_low = level_of(consensus.agreement_at_most, settings) == "low"
-    is_unclear = is_low or len(conflicts) > 1 or mean < exact(settings.very_low_confidence_action)
+    is_unsure = bool(answering) and mean < exact(settings.very_low_confidence_action)
+    is_unclear = is_low or len(conflicts) > 1 or is_unsure
     conflict_note = f", and {conflict_count}" if conflicts else ""
-    if is_unclear and not is_sure:
-        return ActionRecommendation(type="query_detail", reason=f"{agreement}, {confidence}{conflict_note}.")
     doubts = list(_doubts(result, last, consensus))
+    if is_unclear and not is_sure:
+        return ActionRecommendation(type="query_detail", reason=f"{'; '.join([f'{found}{conflict_note}', *doubts])}.")
     if conflicts and (level == "medium" or mean < exact(settings.low_confidence_action)):
         doubts.append(conflict_count)
     if _is_single(last, consensus) or doubts or level != "high":
-        return ActionRecommendation(type="verify", reason=f"{'; '.join([f'{agreement}, {confidence}', *doubts])}.")
-    return ActionRecommendation(type="proceed", reason=f"{agreement}, {confidence}{conflict_note}.")
+        return ActionRecommendation(type="verify", reason=f"{'; '.join([found, *doubts])}.")
+    return ActionRecommendation(type="proceed", reason=f"{found}{conflict_note}.")
 
 
 def _is_single(last: RoundRecord, consensus: AnyConsensus) -> bool:
@@ -245,11 +254,17 @@ def _agreement_in_words(last: RoundRecord, consensus: AnyConsensus, settings: Re
 
 def _doubts(result: DebateFacts, last: RoundRecord, consensus: AnyConsensus) -> Iterator[str]:
     """Yield reasons to check even high agreement."""
-    if last.missing:
-        yield f"{listing([turn.agent_name or turn.agent_id for turn in last.missing])} did not answer"
-    if consensus.abstained:
-        names = {response.agent_id: response.agent_name for response in last.responses}
-        yield f"{listing([names.get(agent, agent) for agent in consensus.abstained])} abstained"
+    names = {turn.agent_id: turn.agent_name or turn.agent_id for turn in last.turns}
+    failed = [turn.agent_id for turn in last.missing]
+    silent = last.decision.abstained if last.decision is not None else ()
+    not_voting = [agent for agent in silent if agent not in {*failed, *consensus.abstained}]
+    for agents, what in (
+        (failed, "did not answer"),
+        (consensus.abstained, "abstained"),
+        (not_voting, "did not vote"),
+    ):
+        if agents:
+            yield f"{listing([names.get(agent, agent) for agent in agents])} {what}"
     if last.decision is not None and last.decision.winner is None and not _is_single(last, consensus):
         yield "no answer was decided on"
     complete = [entry for entry in result.rounds if entry.complete]

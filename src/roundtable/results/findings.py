@@ -128,15 +128,11 @@ def finding_lines(result: DebateResult) -> Iterator[tuple[str, str]]:
 
 
 def _dissents(result: DebateResult) -> Iterator[tuple[str, str]]:
-    if result.answer_source == "vote":
-        otherwise = [vote for vote in result.votes if vote.choice not in {result.answer, None}]
-        if otherwise:
-            yield "Voted otherwise", "; ".join(f"{vote.agent_name}: {vote.choice}" for vote in otherwise)
-        return
     minority = result.minority_report
     if minority is not None and minority.dissents:
         dissents = (f"{dissent.agent_name}: {dissent.choice or dissent.position}" for dissent in minority.dissents)
-        yield "Outside the largest camp", "; ".join(dissents)
+        label = "Voted otherwise" if result.answer_source == "vote" else "Outside the largest camp"
+        yield label, "; ".join(dissents)
 
 
 def _votes(result: DebateResult) -> str:

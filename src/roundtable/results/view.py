@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from roundtable.analysis import cast_votes
+from roundtable.analysis import cast_votes, dissenting_votes
 from roundtable.modes import answers_by_name
 from roundtable.report import (
     CostView,
@@ -198,12 +198,10 @@ def _measured_by(result: DebateResult) -> str:
 
 
 def _minority(result: DebateResult, seats: Mapping[str, int]) -> tuple[SpeakerView, ...]:
-    winner = result.decision.winner if result.decision else None
-    if winner is None:
+    last = last_complete(result.rounds)
+    if last is None:
         return ()
-    others = (cast for cast in _votes(result) if cast.vote != winner and (cast.said or cast.vote))
-    if result.answer_source == "vote":
-        others = (cast for cast in _votes(result) if cast.vote not in {winner, None})
+    others = dissenting_votes(last, by_choice=result.config.options is not None)
     return tuple(_voter(cast, seats) for cast in others)
 
 

@@ -378,7 +378,11 @@ class _Law:
         return reading, "read"
 
     def _declared_verdicts(self, one: _Node, other: _Node) -> Iterable[SameOrDifferent]:
-        """Yield what each pair of authors declared, by way of every answer that both compared with their own."""
+        """Yield what each pair of authors declared, by way of every answer that both compared with their own.
+
+        If both call it the same, their answers are the same; if only one does, they differ; if none does, nothing
+        follows. An agent also compared its own answer, which it calls the same.
+        """
         for first in self.sayers[one]:
             mine = self.declared[first.agent]
             for second in self.sayers[other]:
@@ -395,12 +399,7 @@ class _Law:
         }
         for pair, (_, evidence) in self.evidence.items():
             if evidence == "contested":
-                first, second = sorted(self.names[node] for node in pair)
-                readings = self.read.get(frozenset(pair), "none")
-                who = "the reader contradicts itself"
-                if readings is not None:
-                    who = "the agents contradict " + ("each other" if readings == "none" else "the reader")
-                self.warnings.append(f"{who} on whether {first!r} and {second!r} are the same")
+                self.warnings.append(self._contradiction(*pair))
         twins: defaultdict[frozenset[_Node], list[_Node]] = defaultdict(list)
         for node, others in same.items():
             twins[others].append(node)
@@ -425,6 +424,28 @@ class _Law:
             abstained=tuple(answer.agent for answer in self.given if answer not in self.current),
             warnings=tuple(sorted(self.warnings)),
         )
+
+    def _contradiction(self, one: _Node, other: _Node) -> str:
+        """Return in words who contradicts whom on a pair."""
+        first, second = sorted((self.names[one], self.names[other]))
+        pair = frozenset((one, other))
+        question = f"on whether {first!r} and {second!r} are the same"
+        if pair in self.read:
+            who = "the reader contradicts itself" if self.read[pair] is None else "the agents contradict the reader"
+            return f"{who} {question}"
+        direct = {
+            verdict
+            for mine, yours in ((one, other), (other, one))
+            for author in self.sayers[mine]
+            if (verdict := self.declared[author.agent].get(yours)) is not None
+        }
+        if len(direct) == 1:
+            verdict = "the same" if direct == {"same"} else "different"
+            return (
+                f"the agents call {first!r} and {second!r} {verdict}, though what they say about other answers "
+                "contradicts that"
+            )
+        return f"the agents contradict each other {question}"
 
     def _camps_told_apart(self, members: Sequence[Sequence[_Node]]) -> frozenset[tuple[int, int]]:
         camp_of = {node: index for index, camp in enumerate(members) for node in camp}
