@@ -89,6 +89,7 @@ FINER_CODES: Final = {
     "SESSION_AMBIGUOUS": ("SessionError", "Several sessions start with the given part of an id."),
     "SESSION_INTERRUPTED": ("SessionError", "The process that ran the session is gone."),
     "VALIDATION_ERROR": ("ConfigurationError", 'A field has an invalid value; `details["field"]` names it.'),
+    "WORKER_DIED": ("AgentError", "Five workers of a fleet died while they held this debate."),
 }
 """Codes that are finer than the class of their error, with the class, and when they come."""
 

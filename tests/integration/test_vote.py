@@ -220,7 +220,7 @@ async def test_the_minority_of_a_vote_is_the_same_in_every_report() -> None:
     ]
     assert "**Voted otherwise:** Ada: Porto; Bo: Porto; Di: Faro; Ed: Braga" in result.to_markdown()
     assert result.to_markdown().split("## Minority report")[1].split("##")[0].split() == (
-        "- **Ada:** Porto - **Bo:** Porto - **Di:** Faro - **Ed:** Braga".split()
+        ["-", "**Ada:**", "Porto", "-", "**Bo:**", "Porto", "-", "**Di:**", "Faro", "-", "**Ed:**", "Braga"]
     )
     assert json.loads(result.to_json())["minorityReport"]["majority"] == "Lisbon"
 

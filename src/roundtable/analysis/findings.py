@@ -90,7 +90,7 @@ class DebateFacts(Protocol):
 
 
 class Dissent(Value):
-    """An answer outside the largest camp; after a vote, a vote for something else than its winner."""
+    """An answer outside the largest camp; after a vote, a vote for another than its winner."""
 
     agent_id: str
     """Id of the agent."""

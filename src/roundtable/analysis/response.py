@@ -110,8 +110,8 @@ def build_response(result: DebateFacts, settings: ResponseSettings = _DEFAULTS) 
     1. Low agreement, several conflicts, or a mean confidence below 0.5: `query_detail`. High agreement with a mean
        confidence of at least 0.8 outweighs conflicts.
     2. A single answer, agents that did not answer, abstained or cast no vote, agreement that is not high for certain,
-       agreement that came about only after agents heard each other (all of it, or more than 0.3 of it) or may have, no decision, or a
-       conflict with a mean confidence below 0.6: `verify`.
+       agreement that came about only after agents heard each other (all of it, or more than 0.3 of it) or may have, no
+       decision, or a conflict with a mean confidence below 0.6: `verify`.
     3. High agreement: `proceed`.
 
     An interval of agreement is low if its upper bound is, and high if its lower bound is. The confidence of agents that
@@ -257,12 +257,14 @@ def _doubts(result: DebateFacts, last: RoundRecord, consensus: AnyConsensus) -> 
     names = {turn.agent_id: turn.agent_name or turn.agent_id for turn in last.turns}
     failed = [turn.agent_id for turn in last.missing]
     silent = last.decision.abstained if last.decision is not None else ()
-    not_voting = [agent for agent in silent if agent not in {*failed, *consensus.abstained}]
-    for agents, what in (
+    # A vote counts every voter by name; only lists of plain ballots are counted by number.
+    not_voting = [str(agent) for agent in silent if agent not in {*failed, *consensus.abstained}]
+    silences: tuple[tuple[Sequence[str], str], ...] = (
         (failed, "did not answer"),
         (consensus.abstained, "abstained"),
         (not_voting, "did not vote"),
-    ):
+    )
+    for agents, what in silences:
         if agents:
             yield f"{listing([names.get(agent, agent) for agent in agents])} {what}"
     if last.decision is not None and last.decision.winner is None and not _is_single(last, consensus):

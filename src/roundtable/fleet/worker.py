@@ -223,7 +223,9 @@ class Worker:
                 consumed = result.usage
             finally:
                 with CancelScope(shield=True):
-                    await account.settle(session_id, consumed or (await self._stored(session_id))[1])
+                    if consumed is None:
+                        _, consumed = await self._stored(session_id)
+                    await account.settle(session_id, consumed)
         if result.status != "completed":
             reason = "" if result.exit is None else f": {result.exit.reason}"
             msg = f"the debate ended early{reason}"

@@ -190,7 +190,7 @@ class ReportView:
     independent: float | None = None
     """Agreement in [0, 1] of independent answers, given before the agents read each other."""
     minority: tuple[SpeakerView, ...] = ()
-    """Last positions of agents outside the largest camp, or votes for something else than the winner."""
+    """Last positions outside the largest camp, those not compared with it included; after a vote, votes for others."""
     sources: tuple[SourceView, ...] = ()
     """Every page that was cited."""
     costs: tuple[CostView, ...] = ()

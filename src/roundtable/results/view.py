@@ -201,7 +201,10 @@ def _minority(result: DebateResult, seats: Mapping[str, int]) -> tuple[SpeakerVi
     last = last_complete(result.rounds)
     if last is None:
         return ()
-    others = dissenting_votes(last, by_choice=result.config.options is not None)
+    others = [*dissenting_votes(last, by_choice=result.config.options is not None)]
+    report = result.minority_report
+    if report is not None and report.majority is not None:
+        others += [cast for cast in _votes(result) if cast.agent_id in report.not_compared]
     return tuple(_voter(cast, seats) for cast in others)
 
 

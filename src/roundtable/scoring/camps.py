@@ -440,9 +440,9 @@ class _Law:
             if (verdict := self.declared[author.agent].get(yours)) is not None
         }
         if len(direct) == 1:
-            verdict = "the same" if direct == {"same"} else "different"
+            words = "the same" if direct == {"same"} else "different"
             return (
-                f"the agents call {first!r} and {second!r} {verdict}, though what they say about other answers "
+                f"the agents call {first!r} and {second!r} {words}, though what they say about other answers "
                 "contradicts that"
             )
         return f"the agents contradict each other {question}"
