@@ -121,6 +121,19 @@ class TestJobs:
         assert [line.partition(" ")[0] for line in lines] == ["question-1"] * 6 + ["question-9"] * 6
 
     @pytest.mark.slow
+    async def test_tenants_share_no_jobs(self, tmp_path: Path) -> None:
+        async with table_for(address(tmp_path), tmp_path) as table:
+            other = table.for_tenant("acme")
+            async with Fleet(table) as one, Fleet(other) as two:
+                await one.submit("drinks", questions(2), rounds=1)
+                await two.submit("drinks", questions(1), rounds=1)
+                await two.work(until_done="drinks")
+                assert (await one.status("drinks")).queued == 2
+                assert [result.topic for result in await two.results("drinks")] == questions(1)
+            assert await table.sessions() == ()
+            assert len(await other.sessions()) == 1
+
+    @pytest.mark.slow
     async def test_fleets_of_two_names_share_no_jobs(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as one, Fleet(table, name="b") as two:
             await one.submit("drinks", questions(1), rounds=1)
@@ -271,7 +284,10 @@ class TestWorkers:
             assert stored
             before = calls_of(tmp_path)
             await fleet.work(until_done="long", concurrency=4)
-            assert (await fleet.status("long")).completed == 4
+            status = await fleet.status("long")
+            assert status.completed == 4
+            # What the killed worker spent is booked too.
+            assert status.usage.calls == (await fleet.results("long")).usage.calls == 48
         again = calls_of(tmp_path) - before
         assert not stored & set(again)
         assert set(calls_of(tmp_path)) == {

@@ -112,7 +112,9 @@ class JobAccount:
         account = _read(old)
         others = {name: reserve for name, reserve in account.reserves.items() if name != session_id}
         if session_id in account.reserves:
-            wanted = wanted.model_copy(update={"deaths": account.reserves[session_id].deaths + 1})
+            left = account.reserves[session_id]
+            # What the dead worker spent has not been booked yet.
+            wanted = wanted.model_copy(update={"deaths": left.deaths + 1, "before": left.before})
         account = account.model_copy(update={"reserves": others})
         if self._budget is None or account.covers(wanted, self._budget):
             account = account.model_copy(update={"reserves": {**others, session_id: wanted}})

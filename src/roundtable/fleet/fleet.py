@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from datetime import UTC, datetime
 from functools import partial
@@ -132,9 +133,8 @@ class Fleet:
                         raise
                     msg = "a fleet needs DBOS, which is not installed"
                     raise ConfigurationError(msg, cause=error, hint="pip install 'roundtable-sdk[fleet]'") from error
-                storage = self.table.wiring.storage
-                queue = JobQueue(database_of(storage), self.name)
-                tenant = self.table.wiring.options.tenant
+                storage, tenant = self.table.wiring.storage, self.table.wiring.options.tenant
+                queue = JobQueue(database_of(storage), _queue_name(self.name, tenant))
                 await queue.open()
                 self._parts = queue, FleetRecords(storage.kv, self.name, tenant)  # type: ignore[attr-defined]  # both storages have one
             return self._parts
@@ -175,7 +175,7 @@ class Fleet:
         check_kinds(requests, self.table.wiring)
         queue, records = await self._open()
         new = Job(
-            fleet=self.name,
+            fleet=_queue_name(self.name, self.table.wiring.options.tenant),
             name=job,
             debates=len(requests),
             digest=digest_of(requests),
@@ -351,6 +351,13 @@ class Fleet:
             session_id=None if stored is None else row.session_id,
             partial=stored,
         )
+
+
+def _queue_name(fleet: str, tenant: str) -> str:
+    """Return the name of a fleet within the queue's database, which knows no tenants."""
+    if tenant == "default":
+        return fleet
+    return f"{fleet}-{hashlib.sha256(tenant.encode()).hexdigest()[:16]}"
 
 
 def _info_of(row: QueuedDebate) -> ErrorInfo:

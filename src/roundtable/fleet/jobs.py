@@ -61,7 +61,7 @@ class Job(Value):
     """A job as it was submitted."""
 
     fleet: str
-    """Name of the fleet."""
+    """Name of the fleet within the queue's database."""
     name: str
     """Name of the job."""
     debates: int
