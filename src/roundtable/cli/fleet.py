@@ -293,7 +293,11 @@ async def _work(context: CommandContext, fleet: Fleet, concurrency: int, job: st
         return ExitCode.OK
     status = await fleet.status(job)
     _show(context, [status])
-    return ExitCode.OK if not status.failed else ExitCode.FAILED
+    if not status.failed:
+        return ExitCode.OK
+    why, again = (context.place.command("fleet", word, job) for word in ("results", "retry"))
+    screen.remark(f"See why debates failed with: {why}. Queue them again with: {again}")
+    return ExitCode.FAILED
 
 
 def _show(context: CommandContext, states: list[JobStatus] | tuple[JobStatus, ...]) -> None:
@@ -315,11 +319,13 @@ def _lines(state: JobStatus) -> list[Line]:
         )
         if count
     )
+    lines = [Line(f"{state.job}: {counts} (of {state.debates:,})", "bold")]
     usage = state.usage
-    cost = f"{usage.known_cost_usd:.4f} USD" if usage.cost_usd is not None else "price unknown"
-    limit = state.budget and state.budget.max_cost_usd
-    spent = f"{usage.calls:,} calls, {usage.total_tokens:,} tokens, {cost}" + (f" of {limit:.2f} USD" if limit else "")
-    lines = [Line(f"{state.job}: {counts} (of {state.debates:,})", "bold"), line(f"  {spent}")]
+    if usage.calls:
+        cost = f"{usage.known_cost_usd:.4f} USD" if usage.cost_usd is not None else "price unknown"
+        limit = state.budget and state.budget.max_cost_usd
+        spent = f"{usage.calls:,} calls, {usage.total_tokens:,} tokens, {cost}"
+        lines.append(line(f"  {spent}" + (f" of {limit:.2f} USD" if limit else "")))
     if state.errors:
         lines.append(
             line("  failed by " + ", ".join(f"{code}: {count}" for code, count in sorted(state.errors.items())))
