@@ -441,6 +441,10 @@ class TestVotes:
             "the choice '7' is none of the options",
         )
 
+    def test_one_group_may_lack_its_own_brackets(self) -> None:
+        parsed = read(json.dumps({"same": ["A", "motion B"], "choice": "A"}), "ballot", options=LETTERS, motions=True)
+        assert (parsed.same, parsed.warnings) == ((("A", "B"),), ())
+
     @pytest.mark.parametrize(("same", "warned"), [(None, False), ("A", True), ([], False), ([["A"]], False)])
     def test_no_group_is_a_group_of_nobody(self, same: JsonValue, *, warned: bool) -> None:
         parsed = read(json.dumps({"same": same, "choice": "A"}), "ballot", options=LETTERS, motions=True)

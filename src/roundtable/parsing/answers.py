@@ -418,6 +418,8 @@ def _with_groups(parsed: Parsed, value: JsonValue, options: _SpellingTables | No
     if not isinstance(value, list):
         unread = () if value is None else ("the groups of motions that say the same are not a list; they do not count",)
         return replace(parsed, warnings=parsed.warnings + unread)
+    if not any(isinstance(item, list) for item in value):
+        value = [value]  # one group, written without its own brackets
     groups: list[tuple[str, ...]] = []
     warnings: list[str] = []
     seen: set[str] = set()
