@@ -74,6 +74,8 @@ READING = {
     "groupthinkWarning": {"detected": True, "indicators": ["all are sure"], "recommendation": "Ask a critic."},
 }
 
+NOBODY = "ai: the reader's groups name 1 answer that it was not shown"
+
 
 async def test_every_field_of_a_model_s_reading_is_kept() -> None:
     model = ScriptedModel([READING], model="light", provider="acme")
@@ -82,6 +84,7 @@ async def test_every_field_of_a_model_s_reading_is_kept() -> None:
         agreement_level=1 / 3,  # the lead of the camps; the model says more
         agreement_at_most=0.75,
         answers=3,
+        causes=(NOBODY,),
         common_ground=("Teams matter",),
         disagreement_points=("The cost",),
         summary="Two of three agree.",
@@ -234,11 +237,32 @@ async def test_no_answer_is_left_out_of_the_clusters_of_a_model(
     assert (found.method, [(one.theme, "".join(one.agent_ids)) for one in found.clusters]) == ("ai", clusters)
 
 
+@pytest.mark.parametrize(
+    ("level", "groups", "causes"),
+    [
+        (0, [["A1", "A2", "A3"]], ("ai: the reader's level of 0.00 contradicts its groups, whose lead is 1.00",)),
+        (1, [["A1"], ["A2"], ["A3"]], ("ai: the reader's level of 1.00 contradicts its groups, whose lead is 0.00",)),
+        (0.6, [["A1", "A2", "A3"]], ()),
+        (0.6, [["A1"], ["A2"], ["A3"]], ("ai: the reader's level of 0.60 contradicts its groups, whose lead is 0.00",)),
+        (0.5, [["A1"], ["A2"], ["A3"]], ()),
+    ],
+)
+async def test_a_level_far_from_the_lead_of_the_readers_own_groups_is_recorded(
+    level: float, groups: list[list[str]], causes: tuple[str, ...]
+) -> None:
+    clusters = [{"theme": str(place), "agentIds": [*group]} for place, group in enumerate(groups)]
+    model = ScriptedModel([{"agreementLevel": level, "clusters": clusters}])
+    found = await AIConsensusAnalyzer(model).analyze_consensus(hold("Lisbon", "The capital", "Porto"), "Where?")
+    lead = 1.0 if len(groups) == 1 else 0.0
+    assert (found.agreement_level, found.agreement_at_most) == (min(level, lead), max(level, lead))
+    assert found.causes == causes
+
+
 # Which analyzer ran: the table of the TypeScript architecture page.
 @pytest.mark.parametrize(
     ("models", "method", "level", "cause"),
     [
-        ([ScriptedModel({"*": READING})], "ai", 1 / 3, None),
+        ([ScriptedModel({"*": READING})], "ai", 1 / 3, NOBODY),
         ([ScriptedModel({"*": APINetworkError("down")})], "basic", 2 / 3, "ai: down"),
         ([], "basic", 2 / 3, "ai: no model can read the answers: no model was given"),
     ],
@@ -249,7 +273,7 @@ async def test_which_analyzer_ran(models: list[ScriptedModel], method: str, leve
     found = await AIConsensusAnalyzer(models).analyze_consensus(said, "?")
     assert (found.method, found.agreement_level) == (method, level)
     assert found.causes == (() if cause is None else (cause,))
-    if cause is not None:
+    if method == "basic" and cause is not None:
         assert cause.removeprefix("ai: ") in (found.reasoning or "")
         assert found.groupthink_warning is not None
 

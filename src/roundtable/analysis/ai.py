@@ -189,10 +189,15 @@ def _full_result(
 ) -> AIConsensusResult:
     names = _answers_by_name(responses)
     several = len(_in_several_clusters(fields.get("clusters"), names))
-    cause = f"ai: the reader put {counted(several, 'answer')} into several groups, so they count in none"
+    unknown = _unknown_answers(fields.get("clusters"), names)
+    causes: list[str] = []
+    if several:
+        causes.append(f"ai: the reader put {counted(several, 'answer')} into several groups, so they count in none")
+    if unknown:
+        causes.append(f"ai: the reader's groups name {counted(unknown, 'answer')} that it was not shown")
     return AIConsensusResult(
         agreement_level=level,
-        causes=(cause,) if several else (),
+        causes=tuple(causes),
         common_ground=list_of_texts(fields.get("commonGround")),
         disagreement_points=list_of_texts(fields.get("disagreementPoints")),
         summary=text_in(fields.get("summary")),
@@ -249,6 +254,13 @@ def _clusters(value: JsonValue, names: Mapping[str, int], responses: Sequence[Ag
 def _members(item: Mapping[str, JsonValue], names: Mapping[str, int]) -> tuple[int, ...]:
     found = [_answer_named(name, names) for name in list_of_texts(item.get("agentIds"), 1000)]
     return tuple(dict.fromkeys(index for index in found if index is not None))
+
+
+def _unknown_answers(value: JsonValue, names: Mapping[str, int]) -> int:
+    """Return how many names in a reader's groups mean none of the answers."""
+    items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    named = {name for item in items for name in list_of_texts(item.get("agentIds"), 1000)}
+    return sum(_answer_named(name, names) is None for name in named)
 
 
 def _in_several_clusters(value: JsonValue, names: Mapping[str, int]) -> set[int]:
@@ -317,6 +329,8 @@ ANALYSIS_SCHEMA: Final = OutputSchema(
 
 _ONE_FIGURE: Final = 0.005
 """Bounds that are closer than this are one figure."""
+_CONTRADICTION: Final = 0.5
+"""A level that is farther than this from the lead of the reader's own groups contradicts them."""
 _MAX_TOKENS: Final = 8192
 _SAMPLING: Final = 0.7
 _UNAVAILABLE: Final = "AI_ANALYSIS_UNAVAILABLE"
@@ -583,6 +597,10 @@ def _with_camps(
     camps = RoundCamps(responses, earlier, _read_pairs(groups, len(responses)))
     low, high = min(level, float(camps.camps.at_least)), max(level, float(camps.camps.at_most))
     own = camps.to_consensus()
+    causes = middle.causes
+    if camps.camps.at_least == camps.camps.at_most and high - low > _CONTRADICTION:
+        lead = float(camps.camps.at_least)
+        causes += (f"ai: the reader's level of {level:.2f} contradicts its groups, whose lead is {lead:.2f}",)
     return middle.model_copy(
         update={
             "agreement_level": low,
@@ -590,6 +608,7 @@ def _with_camps(
             "clusters": tuple(_named_by_model(cluster, middle, camps.positions, responses) for cluster in own.clusters),
             "summary": middle.summary or own.summary,
             "answers": own.answers,
+            "causes": causes,
             "not_compared": own.not_compared,
             "is_lead_open": own.is_lead_open,
             "abstained": own.abstained,
