@@ -66,7 +66,9 @@ async def test_killed_and_suspended_workers_lose_nothing(postgres_url: str, tmp_
         with anyio.fail_after(90):
             status = await fleet.wait("long")
         os.kill(second.pid, signal.SIGCONT)
-        assert [await anyio.to_thread.run_sync(worker.wait) for worker in (second, third)] == [0, 0]
+        with anyio.fail_after(40):  # at most ten seconds until it looks, five until it has ended, and as much again
+            ended = [await anyio.to_thread.run_sync(worker.wait, abandon_on_cancel=True) for worker in (second, third)]
+        assert ended == [0, 0]
         results = list(await fleet.results("long"))
     assert (status.completed, status.failed) == (6, 0)
     assert stored

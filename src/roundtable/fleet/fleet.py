@@ -44,6 +44,7 @@ __all__ = ["Fleet"]
 _MOST_AT_ONCE: Final = 1000
 _LOWEST_PRIORITY: Final = 1_000_000
 _PROGRESS_S: Final = 0.5
+_LONGEST_PAUSE_S: Final = 10.0
 
 
 class Fleet:
@@ -251,8 +252,8 @@ class Fleet:
             if status.is_done:
                 return status
             last = status
-            # Reading the state of a large job takes a second.
-            await anyio.sleep(max(_PROGRESS_S, 20 * (anyio.current_time() - begun)))
+            # Reading the state of a large job takes a second; it may also have waited for the database.
+            await anyio.sleep(min(max(_PROGRESS_S, 20 * (anyio.current_time() - begun)), _LONGEST_PAUSE_S))
 
     async def jobs(self) -> tuple[JobStatus, ...]:
         """Return the state of every job, oldest first."""
