@@ -12,7 +12,8 @@ from roundtable._core.lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    # A package, so that `rt.tools.from_mcp(...)` needs only `import roundtable as rt`.
+    # Modules, so that `rt.sync.Roundtable` and `rt.tools.from_mcp(...)` need only `import roundtable as rt`.
+    from roundtable import sync as sync
     from roundtable import tools as tools
     from roundtable._version import __version__
     from roundtable.agents import BaseAgent
@@ -143,6 +144,7 @@ _HOME = {
     "debate_sync": "sync",
     "decide": "scoring",
     "hookimpl": "plugins.hookspecs",
+    "sync": "sync",
     "tool": "tools.functions",
     "tools": "tools",
 }

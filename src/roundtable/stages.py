@@ -427,7 +427,7 @@ def _name_motions(result: TurnResult, spec: TurnSpec) -> TurnResult:
     """Return a vote on motions with their names instead of the voter's letters, without unknown or repeated ones."""
     if not spec.motions:
         return result
-    names, warnings = _MotionNames(spec.motions), list(result.warnings)
+    names, warnings = _MotionNames(spec.motions), [_in_names(text, spec.motions) for text in result.warnings]
     answer = result.answer
     match answer:
         case BallotAnswer():
@@ -465,6 +465,13 @@ def _name_motions(result: TurnResult, spec: TurnSpec) -> TurnResult:
     )
 
 
+def _in_names(warning: str, motions: Mapping[str, str]) -> str:
+    """Return a warning with the name of a motion for the voter's letter that it begins with, if it does."""
+    label, space, words = warning.partition(" ")
+    name = motions.get(label.strip("'")) if space else None
+    return warning if name is None else f"{name[:80]!r} {words}"
+
+
 class _MotionNames:
     """Looks up the names of motions; a letter counts once.
 
@@ -485,8 +492,9 @@ class _MotionNames:
             if name is not None:
                 names.append(name)
             else:
-                problem = "is named twice; its first place counts" if label in self._all else "is not a motion; dropped"
-                self.warnings.append(f"{label[:80]!r} {problem}")
+                name = self._all.get(label)  # readers of the warning do not know the voter's letters
+                problem = "is not a motion; dropped" if name is None else "is named twice; its first place counts"
+                self.warnings.append(f"{(name or label)[:80]!r} {problem}")
         return tuple(names)
 
 

@@ -369,7 +369,7 @@ def test_markdown_shows_every_text_as_it_was_written(preset: str, given: str) ->
         shown,
         shown,
         shown,
-        f"Choice: {shown}",
+        f"Answer: {shown}",
         shown,
         shown,
         f"{shown} (unsafe link left out)",

@@ -175,7 +175,10 @@ async def test_several_readings_give_the_middle_one_and_how_far_they_lie_apart()
     assert isinstance(found, AIConsensusResult)
     assert (found.summary, found.samples, found.spread) == ("0.5", 3, pytest.approx(0.7))
     assert found.level_in_words == "not measured"  # a level alone groups no answers
-    assert found.causes == ("ai: the answer holds no readable agreement level",)
+    assert found.causes == (
+        "ai: the answer holds no readable agreement level",
+        "ai: the reader gave no groups of answers, only a level",
+    )
     assert measured.usage is not None
     assert measured.usage.calls == 4
     assert other.requests[0].temperature == 0.7

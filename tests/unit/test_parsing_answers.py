@@ -420,6 +420,11 @@ def test_verdicts_on_earlier_answers_are_read_by_label() -> None:
     camel = parse_answer('{"position": "Tea", "bottomLine": " Green  tea ", "compared": []}')
     assert isinstance(camel, Parsed)
     assert camel.bottom_line == "Green tea"
+    both = '{"Bo": "same", "Cy": "same", "Bo": "different", "Cy": "same"}'
+    twice = parse_answer(f'{{"position": "Tea", "compared": {both}}}')
+    assert isinstance(twice, Parsed)
+    assert twice.compared == (("Cy", "same"),)
+    assert "the answer compared as 'Bo' is called both the same and different" in twice.warnings
     many = parse_answer(json.dumps({"position": "Tea", "compared": {str(place): "same" for place in range(60)}}))
     assert isinstance(many, Parsed)
     assert len(many.compared) == 50

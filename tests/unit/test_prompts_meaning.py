@@ -299,3 +299,27 @@ def test_an_agent_that_compares_its_own_answer_by_name_is_told_what_it_is_called
     assert ([found.turn for found in kept], dropped) == ([TurnKey(1, "positions", 1)], ())
     kept, dropped = resolve_comparisons([("Bo", "same")], quotations, prompt)
     assert (kept, dropped) == ((), ("the answer compared as 'Bo' is the agent's own, which is called 'you'",))
+
+
+def test_a_key_that_is_another_speakers_name_stands_for_nobody_else():
+    quotations = label_quotations(
+        [quoted("bo", shown_as="Bo X"), quoted("cy", shown_as="Bo_X", slot=1), quoted("dee", shown_as="bo x.", slot=2)]
+    )
+    prompt = "\n".join(quote_answer(quotation, Fence(NONCE)) for quotation in quotations)
+    asked = comparable(quotations, prompt)
+    assert {key: quotation.response.agent_id for key, quotation in asked.items()} == {
+        "speaker_1": "bo",
+        "Bo_X": "cy",
+        "bo_x.": "dee",
+    }
+    for label, slot in (("Bo X", 0), ("Bo_X", 1), ("bo x.", 2), ("speaker_1", 0)):
+        kept, dropped = resolve_comparisons([(label, "same")], quotations, prompt)
+        assert ([found.turn.slot for found in kept], dropped) == ([slot], ())
+
+
+def test_a_number_in_a_key_is_no_speaker_of_that_name():
+    quotations = [quoted("ada", shown_as="speaker_2"), quoted("bo", shown_as="\u6771", slot=1)]
+    assert {key: it.response.agent_id for key, it in comparable(quotations).items()} == {
+        "speaker_2": "ada",
+        "speaker_2_": "bo",
+    }

@@ -101,7 +101,7 @@ def test_markdown_is_a_document_of_headings() -> None:
         "\n"
         "**Use a monolith.**\n"
         "\n"
-        "Choice: No\n"
+        "Answer: No\n"
         "\n"
         "Confidence: 85%\n"
         "\n"
@@ -372,9 +372,8 @@ def test_csv_has_no_formula_and_no_control_character() -> None:
 def test_markdown_ends_with_minority_sources_and_cost() -> None:
     text = debate().to_markdown()
     end = text[text.index("## Minority report") :]
-    assert end.startswith(
-        "## Minority report\n\n- **GPT the optimist:** Adopt microservices\n\n## Sources\n\n- [A study"
-    )
+    assert end.startswith("## Minority report\n\n- **GPT the optimist:** Adopt microservices: ")
+    assert "\n\n## Sources\n\n- [A study" in end
     assert "(Claude the pragmatist, Sonar the researcher) \u201cMost split too soon.\u201d" in end
     assert end.endswith("- **Sonar the researcher (scripted:model-3):** 3 answered, 5,550 in, 1,260 out, 0.0369 USD\n")
     assert "Tools used: search\\_web" in text or "Tools used: search_web" in text

@@ -159,7 +159,7 @@ def test_a_row_says_what_was_compared_and_what_was_voted() -> None:
     compared = (Comparison(turn=key, verdict="same"),)
     answers: list[Answer] = [
         AgentResponse(agent_id="bo", agent_name="Bo", position="Tea!", bottom_line="Tea", compared=compared),
-        RankingAnswer(ranking=(("Tea",), ("Milk", "Mate"))),
+        RankingAnswer(ranking=(("Tea",), ("Milk", "Mate")), same=(("Milk", "Mate"),)),
         ApprovalAnswer(approved=("Tea", "Milk")),
         ScoresAnswer(scores={"Tea": 7.5, "Milk": 0.1 + 0.2}),
         BallotAnswer(choice=None),
@@ -179,7 +179,9 @@ def test_a_row_says_what_was_compared_and_what_was_voted() -> None:
         '{"Tea":7.5,"Milk":0.30000000000000004}',
         *("null", "null", "[]", "null"),
     ]
+    assert [row.get("same") for row in rows] == [None, '[["Milk","Mate"]]', *[None] * 6]
     assert "1/positions/0: same" in made.to_csv()
+    assert '"[[""Milk"",""Mate""]]"' in made.to_csv()
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,9 @@ def test_two_that_swap_their_answers_are_not_joined() -> None:
 def test_what_contradicts_itself_is_unknown() -> None:
     mixed = answers("x", "y", "x", a=(("y", "same"),), c=(("y", "different"),))
     assert [(pair.verdict, pair.evidence) for pair in find_camps(mixed).pairs] == [(None, "contested")]
-    twice = answers("x", "y", a=(("y", "same"), ("y", "different")))
-    assert [(pair.verdict, pair.evidence) for pair in find_camps(twice).pairs] == [(None, "unknown")]
+    twice = find_camps(answers("x", "y", a=(("y", "same"), ("y", "different"))))
+    assert [(pair.verdict, pair.evidence) for pair in twice.pairs] == [(None, "unknown")]
+    assert twice.warnings == ("a calls one answer both the same and different; that is ignored",)
 
 
 @pytest.mark.parametrize(

@@ -271,3 +271,15 @@ def test_a_list_of_results_that_is_cut_says_so() -> None:
     motions = option_motions(names)
     decision = count_vote(motions, [MotionVote("ada", Ranking(names))], rule="schulze")
     assert decision.why.endswith("1 to 0 against Option 8 and 3 more results.")
+
+
+def test_motions_that_most_call_the_same_but_numbers_tell_apart_are_told() -> None:
+    motions = find_motions([says("ada", "42"), says("bo", "43"), says("cy", "44")])
+    votes = [ranked(name, "42=43=44", ("42", "43", "44")) for name in ("ada", "bo")]
+    counted = count_vote(motions, [*votes, ranked("cy", "44 43 42")], rule="schulze")
+    assert counted.vote is not None
+    assert len(counted.vote.motions) == 3
+    assert counted.vote.warnings == tuple(
+        f"2 of 3 voters say that '{one}' and '{other}' are the same, but their options, stances or numbers differ"
+        for one, other in (("42", "43"), ("42", "44"), ("43", "44"))
+    )

@@ -421,9 +421,9 @@ MOTIONS = {"A": "Lisbon", "B": "Porto", "C": "Faro"}
             RankingAnswer(ranking=(("Porto",), ("Lisbon",)), same=(("Lisbon", "Porto"),)),
             (
                 "'X' is not a motion; dropped",
-                "'B' is named twice; its first place counts",
-                "among those that say the same: 'B' is named twice; its first place counts",
-                "among those that say the same: 'C' is named twice; its first place counts",
+                "'Porto' is named twice; its first place counts",
+                "among those that say the same: 'Porto' is named twice; its first place counts",
+                "among those that say the same: 'Faro' is named twice; its first place counts",
                 "among those that say the same: 'Z' is not a motion; dropped",
             ),
         ),

@@ -162,8 +162,12 @@ def read_analysis(text: str, responses: Sequence[AgentResponse], *, groupthink: 
     )
 
 
-def share_of(value: JsonValue) -> float | None:
-    """Parse a share, clipped to [0, 1] if it is slightly outside; `None` for anything else.
+def share_of(value: JsonValue, *, clip: bool = True) -> float | None:
+    """Parse a share; `None` for anything else.
+
+    Args:
+        value: The value.
+        clip: Whether a number that is slightly outside [0, 1], from -1 to 2, counts as the nearer end.
 
     Example:
         >>> share_of(0), share_of("0.8"), share_of("80 %"), share_of(1.2), share_of(85), share_of(True)
@@ -181,7 +185,8 @@ def share_of(value: JsonValue) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     share = value / scale
-    return min(1.0, max(0.0, float(share))) if -1 <= share <= 2 else None
+    clipped = min(1.0, max(0.0, float(share)))
+    return clipped if clipped == share or (clip and -1 <= share <= 2) else None
 
 
 def _full_result(
@@ -191,6 +196,12 @@ def _full_result(
     several = len(_in_several_clusters(fields.get("clusters"), names))
     unknown = _unknown_answers(fields.get("clusters"), names)
     causes: list[str] = []
+    raw_level = fields.get("agreementLevel", fields.get("agreement_level"))
+    if share_of(raw_level, clip=False) is None:
+        causes.append(f"ai: the reader's level of {str(raw_level)[:20]} is off the scale, so it counts as {level:g}")
+    clusters = _clusters(fields.get("clusters"), names, responses)
+    if not clusters:
+        causes.append("ai: the reader gave no groups of answers, only a level")
     if several:
         causes.append(f"ai: the reader put {counted(several, 'answer')} into several groups, so they count in none")
     if unknown:
@@ -202,7 +213,7 @@ def _full_result(
         disagreement_points=list_of_texts(fields.get("disagreementPoints")),
         summary=text_in(fields.get("summary")),
         method="ai",
-        clusters=_clusters(fields.get("clusters"), names, responses),
+        clusters=clusters,
         groupthink_warning=_warning(fields.get("groupthinkWarning")) if groupthink else None,
         key_points=_key_points_in(fields.get("keyPoints"), names, responses),
         nuances=_nuances(fields.get("nuances")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, assert_never
 
-from roundtable.report import in_words, plain
+from roundtable.report import in_words, plain, short_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -79,7 +79,8 @@ def turn_lines(turn: AnyTurn) -> list[Line]:
     says, why = in_words(answer)
     head = f"{speaker}: {says}"
     if answer.kind == "position":
-        chosen = f" [{answer.choice}]" if answer.choice else ""
+        short = short_answer(answer.choice, answer.bottom_line, answer.position)
+        chosen = f" [{short}]" if short else ""
         head = f"{speaker}{percent(answer.confidence)}:{chosen} {says}"
     body = [line(head, "bold", indent=2, hang=2)]
     body += [line(part, indent=4, paragraph=True) for part in plain(why, lines=True).splitlines() if part.strip()]

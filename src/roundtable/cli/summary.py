@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from roundtable.cli.context import asked_lines
 from roundtable.cli.event_printer import Line, line, percent, round_lines
 from roundtable.cli.storage_location import SHORT_ID
-from roundtable.report import choice_prefix, cost_in_words, pair_lines
+from roundtable.report import choice_prefix, cost_in_words, pair_lines, short_answer
 from roundtable.results.findings import (
     answer_note,
     head_to_head,
@@ -111,7 +111,8 @@ def _answer(result: DebateResult) -> list[Line]:
         return [*fallback, line("No position was given.", indent=2)]
     fallback.append(line(f"Positions in round {answered_rounds[-1].number}:"))
     for response in answered_rounds[-1].responses:
-        position = f"{choice_prefix(response.choice, response.position)}{response.position}"
+        short = short_answer(response.choice, response.bottom_line, response.position)
+        position = f"{choice_prefix(short, response.position)}{response.position}"
         fallback.append(line(f"{position} — {response.agent_name}{percent(response.confidence)}", indent=2, hang=2))
     return fallback
 

@@ -170,8 +170,14 @@ def parse_answer(
         return ParseFailure(reason, text, document.span)
     truncated = document.truncated or bool(too_long)
     cut = (_CUT_COMPARISON,) if "compared" in document.partial else ()
-    warnings = too_long + parsed.warnings + cut
-    return replace(parsed, truncated=truncated, repaired=document.repaired, warnings=warnings)
+    twice = tuple(
+        f"the answer compared as {label[:80]!r} is called both the same and different"
+        for label, _ in parsed.compared
+        if label in document.contradicted
+    )
+    compared = tuple(verdict for verdict in parsed.compared if verdict[0] not in document.contradicted)
+    warnings = too_long + parsed.warnings + cut + twice
+    return replace(parsed, compared=compared, truncated=truncated, repaired=document.repaired, warnings=warnings)
 
 
 def _parse_option_alone(

@@ -115,6 +115,8 @@ class Document:
     """Whether the text broke off before its end."""
     span: tuple[int, int]
     """Start and end in the text."""
+    contradicted: frozenset[str] = frozenset()
+    """Names that one object of it, at any depth, gives several different values; in `fields` they have the last."""
 
 
 def find_document(text: str, wanted: Callable[[JsonObject], bool]) -> Document | None:
@@ -134,9 +136,17 @@ def find_document(text: str, wanted: Callable[[JsonObject], bool]) -> Document |
     if tail is not None and wanted(tail.fields):
         return tail
     for start, end in reversed(spans):
-        fields = _strict(text[start:end])
+        contradicted: set[str] = set()
+        fields = _strict(text[start:end], contradicted)
         if fields is not None and wanted(fields):
-            return Document(fields, frozenset(), repaired=False, truncated=False, span=(start, end))
+            return Document(
+                fields,
+                frozenset(),
+                repaired=False,
+                truncated=False,
+                span=(start, end),
+                contradicted=frozenset(contradicted),
+            )
     return _find_repairable(text, spans, wanted)
 
 
@@ -177,11 +187,28 @@ def _outermost(text: str) -> tuple[list[tuple[int, int]], Document | None]:
     return spans[-_MAX_OBJECTS:], None
 
 
-def _strict(text: str) -> JsonObject | None:
-    """Parse valid JSON; line breaks within strings are accepted, since their meaning is clear."""
+def _strict(text: str, contradicted: set[str] | None = None) -> JsonObject | None:
+    """Parse valid JSON; line breaks within strings are accepted, since their meaning is clear.
+
+    Args:
+        text: The text.
+        contradicted: Takes the names that an object gives several different values.
+    """
+
+    def to_object(members: list[tuple[str, JsonValue]]) -> JsonObject:
+        fields = dict(members)
+        if contradicted is not None and len(fields) < len(members):
+            contradicted.update(name for name, value in members if fields[name] != value)
+        return fields
+
     try:
         value = json.loads(
-            text, strict=False, parse_constant=lambda _: None, parse_float=_finite, parse_int=_whole_number
+            text,
+            strict=False,
+            parse_constant=lambda _: None,
+            parse_float=_finite,
+            parse_int=_whole_number,
+            object_pairs_hook=to_object,
         )
         return _members(value)
     except (ValueError, RecursionError):

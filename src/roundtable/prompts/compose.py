@@ -16,7 +16,7 @@ from roundtable.types import Comparison
 from roundtable.types.plan import CHAIR_STAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from typing import Literal
 
     from roundtable.types import (
@@ -172,12 +172,27 @@ def _last_answers(quotations: Sequence[Quotation]) -> dict[str, Quotation]:
         if quotation.turn is not None and quotation.turn.stage != CHAIR_STAGE:
             last.pop(quotation.response.agent_id, None)
             last[quotation.response.agent_id] = quotation
+    others = [quotation for quotation in last.values() if not quotation.own]
+    names = {_speaker_key(quotation.shown_as) for quotation in last.values()}
+    taken: set[str] = set()
     by_key: dict[str, Quotation] = {}
-    for place, quotation in enumerate((one for one in last.values() if not one.own), 1):
+    for place, quotation in enumerate(others, 1):
+        name = _speaker_key(quotation.shown_as)
         key = _NOT_IN_KEYS.sub("_", Fence.inline(quotation.shown_as))[:_MOST_KEY_CHARS].strip("_")
-        by_key[key if key and key not in by_key else f"speaker_{place}"] = quotation
+        # A key that is another speaker's name, such as "Bo_X" for "Bo X", would stand for two.
+        folded = key.casefold()
+        is_free = bool(key) and folded not in taken and folded not in names - {name}
+        key = key if is_free else _free_key(f"speaker_{place}", names | taken)
+        taken.add(key.casefold())
+        by_key[key] = quotation
     by_key |= (("you", quotation) for quotation in last.values() if quotation.own)
     return by_key
+
+
+def _free_key(key: str, taken: Collection[str]) -> str:
+    while key in taken:
+        key += "_"
+    return key
 
 
 def _texts_of(answer: AgentResponse) -> tuple[str, ...]:

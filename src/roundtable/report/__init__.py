@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         SpeakerView,
         choice_prefix,
         initials,
+        short_answer,
     )
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "pair_lines",
     "plain",
     "section_parts",
+    "short_answer",
     "to_fragment",
     "to_markdown",
     "to_page",
@@ -65,7 +67,8 @@ _NAMES = {
     "sanitize": "plain",
     "style": "STYLE",
     "text": "Words cost_in_words in_words pair_lines to_text",
-    "view": "CostView OptionView PairTable Parts ReportView RoundView SourceView SpeakerView choice_prefix initials",
+    "view": "CostView OptionView PairTable Parts ReportView RoundView SourceView SpeakerView choice_prefix initials"
+    " short_answer",
 }
 
 __getattr__: Callable[[str], object]

@@ -408,7 +408,11 @@ def _pairs(table: PairTable) -> Iterator[Html]:
 
 def _option(option: OptionView) -> Html:
     name = tag("span", option.name, class_="chosen" if option.won else None, dir="auto")
-    backers = tag("div", ", ".join(option.backers), class_="soft small") if option.backers else None
+    words = ", ".join(option.backers)
+    if option.given_by:
+        put_first = f"; first choice of {words}" if words else "; nobody's single first choice"
+        words = f"put forward by {', '.join(option.given_by)}{put_first}"
+    backers = tag("div", words, class_="soft small") if words else None
     score = tag("span", option.score, class_="score") if option.score else None
     drawn = bar(option.share, won=option.won) if option.score else None
     return tag("li", tag("div", name, score, class_="line"), drawn, backers)

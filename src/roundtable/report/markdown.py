@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from roundtable.report.sanitize import plain, safe_url
-from roundtable.report.view import answer_line, heading, percent, short_name
+from roundtable.report.view import answer_line, choice_prefix, heading, percent, short_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -120,7 +120,7 @@ def _minority_markdown(view: ReportView) -> Iterator[str]:
         return
     yield "\n## Minority report\n"
     for speaker in view.minority:
-        position = speaker.choice or speaker.position
+        position = f"{choice_prefix(speaker.choice, speaker.position)}{speaker.position}"
         yield f"\n- **{_escape_text(speaker.name)}:** {_escape_text(position)}\n"
 
 
@@ -146,7 +146,7 @@ def _speaker_markdown(speaker: SpeakerView) -> list[str]:
     if speaker.error is not None:
         return [f"*Failed:* {_escape_text(speaker.error)}"]
     lines = [f"**{_escape_text(speaker.position)}**"] if plain(speaker.position) else []
-    lines += [f"Choice: {_escape_text(speaker.choice)}"] if speaker.choice else []
+    lines += [f"Answer: {_escape_text(speaker.choice)}"] if speaker.choice else []
     lines += [f"Confidence: {percent(speaker.confidence)}"] if speaker.confidence is not None else []
     paragraphs = plain(speaker.reasoning, lines=True).splitlines()
     lines += [_escape_text(paragraph, opens=True) for paragraph in paragraphs if paragraph.strip()]

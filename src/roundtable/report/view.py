@@ -22,6 +22,7 @@ __all__ = [
     "heading",
     "initials",
     "percent",
+    "short_answer",
     "short_name",
 ]
 
@@ -43,7 +44,7 @@ class SpeakerView:
     position: str = ""
     """Its position."""
     choice: str | None = None
-    """Option chosen."""
+    """Option chosen; on an open question the answer in few words, if the position does not begin with it."""
     reasoning: str = ""
     """Its reasons."""
     confidence: float | None = None
@@ -100,7 +101,9 @@ class OptionView:
     won: bool
     """Whether it is the answer, or tied for it."""
     backers: tuple[str, ...] = ()
-    """Names of those who chose it."""
+    """Names of those who chose it, in a vote on motions of those who put it first."""
+    given_by: tuple[str, ...] = ()
+    """Names of those who put it forward, if it is a motion of a vote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +222,18 @@ def choice_prefix(choice: str | None, position: str) -> str:
     if not choice or re.match(rf"\W*{re.escape(plain(choice))}(?!\w)", plain(position), re.IGNORECASE):
         return ""
     return f"{choice}: "
+
+
+def short_answer(choice: str | None, bottom_line: str | None, position: str) -> str | None:
+    """Return the answer in few words to show beside a position; `None` if the position begins with it.
+
+    Example:
+        >>> short_answer(None, "Lisbon", "It is warmer there."), short_answer(None, "Lisbon.", "Lisbon, by far")
+        ('Lisbon', None)
+    """
+    if choice or not bottom_line:
+        return choice
+    return bottom_line if choice_prefix(bottom_line.rstrip(" .!"), position) else None
 
 
 def heading(held: RoundView) -> str:

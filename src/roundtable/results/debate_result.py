@@ -433,6 +433,7 @@ def _turn_row(session_id: str, turn: AnyTurn) -> JsonObject:
         )
     elif not isinstance(turn.answer, PlanAnswer | TextAnswer):
         row |= {"ballot": _ballot_cell(turn.answer), "reasoning": turn.answer.reasoning}
+        row["same"] = _compact_json([[*group] for group in turn.answer.same]) if turn.answer.same else None
     return row
 
 

@@ -15,13 +15,14 @@ from roundtable.types.debate import last_complete, status_in_words
 from roundtable.types.plan import JUDGED, VOTE_STAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import AgentResponse
 
 __all__ = [
     "COUNTED",
+    "agent_names",
     "answer_note",
     "finding_lines",
     "head_to_head",
@@ -61,6 +62,12 @@ _SOURCES: Final = {
 }
 
 
+def agent_names(result: DebateResult, agents: Iterable[str]) -> tuple[str, ...]:
+    """Return the display names of agents by their ids."""
+    names = {agent.id: agent.name for agent in result.agents}
+    return tuple(names.get(agent, agent) for agent in agents)
+
+
 def is_stopped(result: DebateResult) -> bool:
     """Check whether somebody ended the debate early, for good."""
     reason = None if result.exit is None else result.exit.reason
@@ -97,10 +104,14 @@ def finding_lines(result: DebateResult) -> Iterator[tuple[str, str]]:
     """Yield a label and a line for each finding."""
     if result.answer is not None and result.team is None:
         yield "Answer from", answer_note(result) or _SOURCES[result.answer_source]
+    vote = None if result.decision is None else result.decision.vote
+    if vote is not None and result.config.options is None:
+        motions = (f"{motion.name} ({', '.join(agent_names(result, motion.agents))})" for motion in vote.motions)
+        yield "Motions, with those who put them forward", "; ".join(motions)
     if result.votes:
         yield "Votes", _votes(result)
-    if result.decision is not None and result.decision.vote is not None and result.decision.vote.warnings:
-        yield "Not counted in the vote", "; ".join(result.decision.vote.warnings)
+    if vote is not None and vote.warnings:
+        yield "Not counted in the vote", "; ".join(vote.warnings)
     if result.consensus is not None and result.consensus.causes:
         yield "Measured so because", "; ".join(result.consensus.causes)
     if result.consensus is not None and result.consensus.warnings:

@@ -15,9 +15,11 @@ from roundtable.report import (
     SpeakerView,
     cost_in_words,
     in_words,
+    short_answer,
 )
 from roundtable.results.findings import (
     COUNTED,
+    agent_names,
     answer_note,
     finding_lines,
     head_to_head,
@@ -44,7 +46,7 @@ __all__ = ["COLUMNS", "view_of"]
 COLUMNS: Final = (
     *("sessionId", "round", "stage", "slot", "agentId", "role", "outcome", "position", "choice", "confidence"),
     *("stance", "reasoning", "error", "errorCode", "durationS", "calls", "tokens", "costUsd"),
-    *("bottomLine", "compared", "ballot"),
+    *("bottomLine", "compared", "ballot", "same"),
 )
 """Columns of a table of turns, in order."""
 
@@ -145,6 +147,8 @@ def _options(result: DebateResult) -> tuple[OptionView, ...]:
         return ()
     counted = _counted(result)
     leading = {*decision.winners, *decision.tied}
+    motions = decision.vote.motions if decision.vote is not None and result.config.options is None else ()
+    given_by = {motion.name: agent_names(result, motion.agents) for motion in motions}
     highest = max((score for score in decision.scores.values() if score > 0), default=0.0)
     ranked = sorted(decision.scores.items(), key=lambda entry: (-entry[1], entry[0]))
     return tuple(
@@ -154,6 +158,7 @@ def _options(result: DebateResult) -> tuple[OptionView, ...]:
             share=score / highest if highest else 0.0,
             won=name in leading,
             backers=tuple(cast.agent_name for cast in _votes(result) if cast.vote == name),
+            given_by=given_by.get(name, ()),
         )
         for name, score in ranked
     )
@@ -345,7 +350,7 @@ def _position(
         seat=seats.get(response.agent_id, len(seats)),
         role=role,
         position=response.position,
-        choice=response.choice,
+        choice=short_answer(response.choice, response.bottom_line, response.position),
         reasoning=response.reasoning,
         confidence=response.confidence,
         sources=tuple((citation.title, citation.url) for citation in response.citations),

@@ -112,7 +112,7 @@ class Camps:
     told_apart: frozenset[tuple[int, int]] = frozenset()
     """Pairs of camps, by ascending index, that options, stances or numbers tell apart."""
     not_compared: tuple[str, ...] = ()
-    """Agents outside the largest camp whose answers nobody told apart from it."""
+    """Agents outside the first camp whose answers nobody told apart from it."""
     abstained: tuple[str, ...] = ()
     """Agents that gave no answer."""
     warnings: tuple[str, ...] = ()
@@ -339,6 +339,9 @@ class _Law:
                 unclear.add(node)
         for node in unclear:
             del declared[node]
+            warning = f"{answer.agent} calls one answer both the same and different; that is ignored"
+            if warning not in self.warnings:
+                self.warnings.append(warning)
         same = [node for node, verdict in declared.items() if verdict == "same"]
         if any(self._told_apart(*pair) for pair in combinations({own, *same}, 2)):
             self.warnings.append(f"{answer.agent} calls answers the same that differ; what it declared is ignored")

@@ -191,7 +191,7 @@ def count_vote(
     """
     warnings: list[str] = []
     cleaned = [_cleaned(vote, motions.names, warnings) for vote in votes]
-    classes = _classes(motions, cleaned)
+    classes = _classes(motions, cleaned, warnings)
     name_of = {name: joined[0].name for joined in classes for name in (motion.name for motion in joined)}
     counted_motions = tuple(
         sorted(map(_joined_motion, classes), key=lambda motion: (-len(motion.agents), len(motion.name), motion.name))
@@ -292,8 +292,11 @@ def _stand_together(levels: Sequence[AbstractSet[str]], members: AbstractSet[str
     return all(level <= members for level in levels[places[0] + 1 : places[-1]])
 
 
-def _classes(motions: Motions, votes: Sequence[MotionVote]) -> list[tuple[Motion, ...]]:
-    """Return the motions that are counted as one: those that are joined with exactly the same ones."""
+def _classes(motions: Motions, votes: Sequence[MotionVote], warnings: list[str]) -> list[tuple[Motion, ...]]:
+    """Return the motions that are counted as one: those that are joined with exactly the same ones.
+
+    Motions that most voters call the same although options, stances or numbers say otherwise get a warning.
+    """
     names = motions.names
     groups = {vote.voter: [frozenset(group) for group in vote.same] for vote in votes}
     joined = {name: {name} for name in names}
@@ -305,7 +308,13 @@ def _classes(motions: Motions, votes: Sequence[MotionVote]) -> list[tuple[Motion
             for agent in {*one.agents, *other.agents}
             for named in [groups.get(agent, [])]
         )
-        if 2 * agreeing > len(votes) and not is_vetoed and pair not in motions.told_apart:
+        if 2 * agreeing > len(votes) and pair in motions.told_apart:
+            named_pair = listing([repr(_short(name, _WORDS_CHARS)) for name in sorted(pair)])
+            warnings.append(
+                f"{agreeing} of {counted(len(votes), 'voter')} say that {named_pair} are the same, but their options, "
+                "stances or numbers differ"
+            )
+        elif 2 * agreeing > len(votes) and not is_vetoed:
             joined[one.name].add(other.name)
             joined[other.name].add(one.name)
     classes: dict[frozenset[str], list[Motion]] = {}
