@@ -57,8 +57,8 @@ class Module:
     """Classes, each with the name under which its asynchronous class is imported."""
     wraps: dict[str, str] = field(default_factory=dict)
     """The blocking class for each asynchronous class that a method may return."""
-    end: str = ""
-    """Source after the classes."""
+    functions: tuple[tuple[str, str, str], ...] = ()
+    """Functions after the classes: the source, and the file and the name of the asynchronous function."""
 
 
 HANDLE = """
@@ -112,6 +112,21 @@ def debate_sync({signature}) -> DebateResult:
         return table.debate(topic, **options)
 '''
 
+RUN_STUDY = '''
+def run_study({signature}) -> StudyReport:
+    """{doc}
+
+    See `roundtable.bench.run_study` for the arguments, the report and the errors. It works in a notebook: interrupt the
+    cell, and with `study` the same cell continues.
+    """
+    from roundtable.bench.study import run_study as run
+
+    # Of a class in this module.
+    portal = table._portal  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    asynchronous = table._table  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    return portal.call(lambda: run(asynchronous, {others}))
+'''
+
 CLIENT = """
 def __init__({signature}) -> None:
     self._portal = shared_portal()
@@ -151,7 +166,7 @@ MODULES = {
                 from roundtable.api.runs import DebateStream as AsyncStream
                 from roundtable.api.runs import Watch as AsyncWatch
         """,
-        exported=("DebateHandle", "DebateStream", "Roundtable", "Watch", "debate_sync"),
+        exported=("DebateHandle", "DebateStream", "Roundtable", "Watch", "debate_sync", "run_study"),
         wraps={"DebateHandle": "DebateHandle", "DebateStream": "DebateStream", "Watch": "Watch"},
         twins=(
             Twin(
@@ -197,7 +212,7 @@ MODULES = {
                 left_out=frozenset({"aclose", "for_tenant", "wiring"}),
             ),
         ),
-        end=DEBATE_SYNC,
+        functions=((DEBATE_SYNC, "api/table.py", "debate"), (RUN_STUDY, "bench/study.py", "run_study")),
     ),
     SOURCE / "client/sync.py": Module(
         doc="The client without `await`, for scripts and notebooks.",
@@ -273,12 +288,12 @@ class _Writer:
     def text(self) -> str:
         """Return the module, not yet formatted."""
         classes = [self._class(twin) for twin in self.module.twins]
-        end = self._filled_in(self.module.end, "api/table.py", "debate") if self.module.end else ""
+        functions = [self._filled_in(*function) for function in self.module.functions]
         exported = ", ".join(f'"{name}"' for name in self.module.exported)
         head = dedent(self.module.imports).strip()
         typing = "\n".join(f"    {line}" for name, line in sorted(self.imports.items()) if name not in head)
         parts = [f'"""{self.module.doc}\n"""\n\n# {HEADER}\n', f"{head}\n{typing}\n", f"__all__ = [{exported}]\n"]
-        return "\n".join([*parts, *classes, end])
+        return "\n".join([*parts, *classes, *functions])
 
     def _class(self, twin: Twin) -> str:
         nodes: dict[str, tuple[str, Function]] = {}
@@ -304,8 +319,12 @@ class _Writer:
         scope = _tree(path).body if owner is None else _class_in(path, owner).body
         function = next(node for node in scope if isinstance(node, Function) and node.name == name)
         self._add_imports(path, function.args)
+        if function.returns is not None:
+            self._add_imports(path, function.returns)
         doc = _summary(function) if "{doc}" in template else ""
-        return template.format(signature=ast.unparse(function.args), arguments=_call(function), doc=doc)
+        arguments = _call(function)
+        others = arguments.partition(", ")[2]
+        return template.format(signature=ast.unparse(function.args), arguments=arguments, others=others, doc=doc)
 
     def _method(self, path: str, function: Function, target: str) -> str:
         returned = "None" if function.returns is None else ast.unparse(function.returns)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from roundtable._core.portal import Portal
     from roundtable.api.changes import OnChange
     from roundtable.api.files import ExportFormat
-    from roundtable.api.many import OnError
+    from roundtable.api.many import DebateQueue, OnError
     from roundtable.api.options import ConverseOptions, DebateOptions, Perspectives
     from roundtable.api.profiles import ProfileLike
     from roundtable.api.runs import DebateHandle as AsyncHandle
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from roundtable.api.seats import AgentLike
     from roundtable.api.table_options import SeatLike
     from roundtable.api.tools import ToolLike
+    from roundtable.bench.arms import Extract
+    from roundtable.bench.questions import Question
+    from roundtable.bench.study import StudyReport
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
@@ -42,14 +45,15 @@ if TYPE_CHECKING:
     from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.results.debate_result import DebateResult
-    from roundtable.results.many import Results
-    from roundtable.scoring import Rule
+    from roundtable.results.many import Progress, Results
+    from roundtable.scoring import Normalise, Rule
     from roundtable.settings import Settings
     from roundtable.types import (
         Budget,
         ChatMessage,
         ContextResult,
         Estimate,
+        JsonObject,
         JsonValue,
         ProviderConfig,
         RunningCalls,
@@ -60,9 +64,10 @@ if TYPE_CHECKING:
         SynthesisResult,
     )
     from roundtable.types.agents import AgentProfile
+    from roundtable.types.request import DebateRequest
     from roundtable.types.teams import TeamOrder
 
-__all__ = ["DebateHandle", "DebateStream", "Roundtable", "Watch", "debate_sync"]
+__all__ = ["DebateHandle", "DebateStream", "Roundtable", "Watch", "debate_sync", "run_study"]
 
 
 class DebateStream(BlockingIterator[Event]):
@@ -264,18 +269,34 @@ class Roundtable:
         """Run a debate at most once under an id that you choose; a second call continues or returns it."""
         return self._portal.call(lambda: self._table.debate_once(session_id, topic, **options))
 
+    def describe(self, topic: str, **options: Unpack[DebateOptions]) -> JsonObject:
+        """Return what determines a debate, as JSON: its settings and its agents; see `debate` for the arguments."""
+        return self._table.describe(topic, **options)
+
     def debate_many(
         self,
-        topics: Sequence[str],
+        topics: Sequence[str | DebateRequest | Mapping[str, JsonValue]],
         *,
         modes: Sequence[str | DebateModeStrategy] = ("collaborative",),
         concurrency: int = 8,
         on_error: OnError = "record",
+        name: str | None = None,
+        on: DebateQueue | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
         **options: Unpack[DebateOptions],
     ) -> Results:
         """Run a debate of every question in every mode, a few at a time, and return all results."""
         return self._portal.call(
-            lambda: self._table.debate_many(topics, modes=modes, concurrency=concurrency, on_error=on_error, **options)
+            lambda: self._table.debate_many(
+                topics,
+                modes=modes,
+                concurrency=concurrency,
+                on_error=on_error,
+                name=name,
+                on=on,
+                on_progress=on_progress,
+                **options,
+            )
         )
 
     def estimate(self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]) -> Estimate:
@@ -534,3 +555,46 @@ def debate_sync(
     """
     with Roundtable(providers=providers, plugins=plugins, storage=storage) as table:
         return table.debate(topic, **options)
+
+
+def run_study(
+    table: Roundtable,
+    questions: Sequence[Question],
+    *,
+    modes: Sequence[str] = ("collaborative",),
+    normalise: Normalise = "casefold",
+    extract: Extract | None = None,
+    concurrency: int = 4,
+    study: str | None = None,
+    on: DebateQueue | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    resamples: int = 10000,
+    seed: int = 0,
+    **options: Unpack[DebateOptions],
+) -> StudyReport:
+    """Answer questions with and without debate, and test which differences are more than chance.
+
+    See `roundtable.bench.run_study` for the arguments, the report and the errors. It works in a notebook: interrupt the
+    cell, and with `study` the same cell continues.
+    """
+    from roundtable.bench.study import run_study as run
+
+    # Of a class in this module.
+    portal = table._portal  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    asynchronous = table._table  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    return portal.call(
+        lambda: run(
+            asynchronous,
+            questions,
+            modes=modes,
+            normalise=normalise,
+            extract=extract,
+            concurrency=concurrency,
+            study=study,
+            on=on,
+            on_progress=on_progress,
+            resamples=resamples,
+            seed=seed,
+            **options,
+        )
+    )

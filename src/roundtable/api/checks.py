@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import casefold
@@ -18,6 +19,7 @@ __all__ = [
     "check_budget",
     "check_deadline",
     "check_flag",
+    "check_job_name",
     "check_list",
     "check_mapping",
     "check_mode_given",
@@ -45,6 +47,17 @@ def check_name(what: str, given: object) -> None:
     check_text(what, given)
     if not given:
         raise _wrong_type(what, "a text that is not empty", given)
+
+
+_LONGEST_JOB_NAME: Final = 80
+_JOB_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def check_job_name(given: object) -> None:
+    """Check that a value can name many debates."""
+    if not isinstance(given, str) or len(given) > _LONGEST_JOB_NAME or not _JOB_NAME.fullmatch(given):
+        hint = f"Use 1 to {_LONGEST_JOB_NAME} letters (a-z), digits, hyphens and underscores, such as 'night-7'."
+        raise ConfigurationError(f"{given!r} cannot be a name for many debates", hint=hint)
 
 
 def check_storage(given: object) -> None:

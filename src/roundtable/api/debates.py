@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         CallerObjects,
         ContextResult,
         Estimate,
+        JsonObject,
         RunningCalls,
         SessionRecord,
         SynthesisResult,
@@ -245,6 +246,18 @@ class Debates:
         """
         resolved = self._resolve(topic, **options)
         check_config(resolved.mode or self._wiring.engine.modes.get_mode(resolved.config.mode), resolved.config)
+
+    @property
+    def tenant(self) -> str:
+        """Tenant of the sessions."""
+        return self._wiring.options.tenant
+
+    def describe(self, topic: str, **options: Unpack[DebateOptions]) -> JsonObject:
+        """Return what determines a debate; see `Roundtable.describe`."""
+        resolved = self._resolve(topic, **options)
+        config = resolved.config.model_dump(mode="json", exclude_defaults=True, exclude={"agents", "budget"})
+        agents = [seat.config.model_dump(mode="json", exclude_defaults=True) for seat in resolved.seats]
+        return {**config, "agents": agents}
 
     async def _make_ready(self, agents: Mapping[str, Agent], budget: Budget | None) -> None:
         """Prepare models and tools, and check that models have the price that a budget needs."""

@@ -1,18 +1,26 @@
-"""Many debates: every question in every mode."""
+"""Many debates: every question in every mode, here or in a fleet."""
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
-from anyio import create_task_group
+from anyio import create_task_group, current_time
+from pydantic import ValidationError
+from pydantic_core import to_json
 
-from roundtable.api.checks import check_list, check_whole
+from roundtable.api.checks import check_job_name, check_list, check_whole
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.results.debate_result import DebateResult
-from roundtable.results.many import FailedDebate
-from roundtable.stages import error_info
+from roundtable.results.many import FailedDebate, Progress
+from roundtable.stages import error_from_info, error_info
+from roundtable.types import Usage
+from roundtable.types.base import first_error
+from roundtable.types.request import DebateRequest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -20,8 +28,9 @@ if TYPE_CHECKING:
     from roundtable.api.debates import Debates
     from roundtable.api.options import DebateOptions
     from roundtable.protocols import DebateModeStrategy
+    from roundtable.types import JsonValue
 
-__all__ = ["ManyDebates", "OnError", "run_jobs"]
+__all__ = ["DebateQueue", "ManyDebates", "NamedDebate", "OnError", "run_jobs"]
 
 
 T = TypeVar("T")
@@ -63,14 +72,48 @@ OnError: TypeAlias = Literal["record", "raise"]
 _MOST: Final = 1000
 
 
+class NamedDebate(NamedTuple):
+    """A debate to hold at most once."""
+
+    session_id: str
+    """Id of its session."""
+    request: DebateRequest
+    """What to debate, and how; plain data."""
+
+
+class DebateQueue(Protocol):
+    """Holds debates in other processes too, as `roundtable.fleet.Fleet` does."""
+
+    async def hold(
+        self,
+        job: str,
+        debates: Sequence[NamedDebate],
+        *,
+        concurrency: int = 8,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> list[DebateResult | FailedDebate]:
+        """Hold debates, or what is missing of them, and return the outcome of each, in order."""
+
+
+class _Asked(NamedTuple):
+    """One debate that was asked for."""
+
+    topic: str
+    mode: str
+    options: DebateOptions
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManyDebates:
     """The arguments of `Roundtable.debate_many`, which explains each."""
 
-    topics: Sequence[str]
+    questions: Sequence[str | DebateRequest | Mapping[str, JsonValue]]
     modes: Sequence[str | DebateModeStrategy]
     concurrency: int
     on_error: OnError
+    name: str | None
+    on: DebateQueue | None
+    on_progress: Callable[[Progress], None] | None
     options: DebateOptions
 
     async def hold(self, debates: Debates) -> list[DebateResult | FailedDebate]:
@@ -80,46 +123,153 @@ class ManyDebates:
             ConfigurationError: An argument is not valid; no model was called.
             RoundtableError: With `on_error="raise"`, the error of the first debate that failed.
         """
-        self._check(debates)
-        jobs = [partial(self._debate, debates, topic, mode) for topic in self.topics for mode in self.modes]
+        asked = self._checked(debates)
+        if self.name is None:
+            ids: list[str | None] = [None] * len(asked)
+        else:
+            ids = [*_session_ids(self.name, asked, debates)]
+        if self.on is not None:
+            return await self._queued(self.on, asked, ids)
+        count = _Count(len(asked), self.on_progress)
+        jobs = [
+            partial(self._debate, debates, one, session_id, count) for one, session_id in zip(asked, ids, strict=True)
+        ]
         return await run_jobs(jobs, at_once=self.concurrency)
 
     async def _debate(
-        self, debates: Debates, topic: str, mode: str | DebateModeStrategy
+        self, debates: Debates, asked: _Asked, session_id: str | None, count: _Count
     ) -> DebateResult | FailedDebate:
+        outcome: DebateResult | FailedDebate
         try:
-            return await debates.debate(topic, **self._options(mode))
+            if session_id is None:
+                outcome = await debates.debate(asked.topic, **asked.options)
+            else:
+                outcome = await debates.debate_once(session_id, asked.topic, **asked.options)
         except RoundtableError as error:
             if self.on_error == "raise":
                 raise
-            return _failed(topic, mode, error)
+            outcome = _failed(asked, error)
+        count.add(outcome)
+        return outcome
 
-    def _options(self, mode: str | DebateModeStrategy) -> DebateOptions:
-        return {**self.options, "mode": mode}
+    async def _queued(
+        self, queue: DebateQueue, asked: Sequence[_Asked], ids: Sequence[str | None]
+    ) -> list[DebateResult | FailedDebate]:
+        named = [NamedDebate(session_id or "", _request(one)) for one, session_id in zip(asked, ids, strict=True)]
+        job = f"{self.name}-{hashlib.sha256(to_json([debate.session_id for debate in named])).hexdigest()[:8]}"
+        held = await queue.hold(job, named, concurrency=self.concurrency, on_progress=self.on_progress)
+        failure = next((outcome for outcome in held if isinstance(outcome, FailedDebate)), None)
+        if failure is not None and self.on_error == "raise":
+            raise error_from_info(failure.error)
+        return held
 
-    def _check(self, debates: Debates) -> None:
-        check_list("topics", self.topics, "a list of questions")
+    def _checked(self, debates: Debates) -> list[_Asked]:
+        check_list("topics", self.questions, "a list of questions")
         check_list("modes", self.modes, "a list of modes")
         check_whole("concurrency", self.concurrency)
         if not 1 <= self.concurrency <= _MOST:
             raise ConfigurationError(f"concurrency must be 1 to {_MOST} debates at a time, not {self.concurrency}")
         if self.on_error not in ("record", "raise"):
             raise ConfigurationError(f"on_error must be 'record' or 'raise', not {self.on_error!r}")
+        if self.name is not None:
+            check_job_name(self.name)
+        elif self.on is not None:
+            raise ConfigurationError("on= needs name=, under which the queue keeps the debates")
         if "mode" in self.options:
             raise ConfigurationError("debate_many takes modes, not mode", hint="Write modes=['delphi', 'adversarial'].")
         if not self.modes:
             raise ConfigurationError("modes is empty", hint="Leave it out for collaborative debates.")
-        for mode in self.modes if self.topics else ():
-            debates.check(self.topics[0], **self._options(mode))
-        for topic in self.topics[1:]:
-            debates.check(topic, **self._options(self.modes[0]))
+        asked = [one for question in self.questions for one in self._asked(question)]
+        for one in asked:
+            debates.check(one.topic, **one.options)
+        return asked
+
+    def _asked(self, question: str | DebateRequest | Mapping[str, JsonValue]) -> list[_Asked]:
+        """Return a question in every mode, or in its own."""
+        given: dict[str, Any]
+        if isinstance(question, DebateRequest):
+            given = {"topic": question.topic, **question.given_options()}
+        elif isinstance(question, Mapping):
+            given = dict(question)
+        else:
+            given = {"topic": question}
+        topic = given.pop("topic", None)
+        modes = [given.pop("mode")] if "mode" in given else self.modes
+        return [
+            _Asked(
+                topic,
+                mode if isinstance(mode, str) else getattr(mode, "name", ""),  # no mode at all is refused by the check
+                cast("DebateOptions", {**self.options, **given, "mode": mode}),  # checked with the debate
+            )
+            for mode in modes
+        ]
 
 
-def _failed(topic: str, mode: str | DebateModeStrategy, error: RoundtableError) -> FailedDebate:
+class _Count:
+    """Counts debates as they end."""
+
+    def __init__(self, total: int, on_progress: Callable[[Progress], None] | None) -> None:
+        self._total = total
+        self._on_progress = on_progress
+        self._begun = current_time()
+        self._ended = self._failed = 0
+        self._usage = Usage()
+
+    def add(self, outcome: DebateResult | FailedDebate) -> None:
+        if self._on_progress is None:
+            return
+        self._ended += 1
+        if isinstance(outcome, FailedDebate):
+            self._failed += 1
+        result = outcome.partial if isinstance(outcome, FailedDebate) else outcome
+        if result is not None:
+            self._usage += result.usage
+        self._on_progress(
+            Progress(
+                ended=self._ended,
+                total=self._total,
+                failed=self._failed,
+                usage=self._usage,
+                elapsed_s=current_time() - self._begun,
+            )
+        )
+
+
+def _session_ids(name: str, asked: Sequence[_Asked], debates: Debates) -> list[str]:
+    """Return an id for each debate, made from the name and all that determines the debate.
+
+    A question that is asked twice is debated twice.
+    """
+    digests: list[str] = []
+    times: Counter[str] = Counter()
+    for one in asked:
+        plan = debates.describe(one.topic, **one.options)
+        text = to_json([name, debates.tenant, plan], serialize_unknown=True)
+        digest = hashlib.sha256(text).hexdigest()[:32]
+        times[digest] += 1
+        digests.append(digest if times[digest] == 1 else f"{digest}-{times[digest]}")
+    return digests
+
+
+def _request(asked: _Asked) -> DebateRequest:
+    """Return a debate as plain data.
+
+    Raises:
+        ConfigurationError: An option is an object.
+    """
+    try:
+        return DebateRequest.model_validate({"topic": asked.topic, **asked.options})
+    except ValidationError as error:
+        reason = ": ".join(filter(None, first_error(error)))
+        hint = "Other processes read the options, so they must be plain data, such as agents by name."
+        raise ConfigurationError(f"the question {asked.topic[:80]!r} cannot be queued: {reason}", hint=hint) from None
+
+
+def _failed(asked: _Asked, error: RoundtableError) -> FailedDebate:
     result = error.partial
     return FailedDebate(
-        topic=topic,
-        mode=mode if isinstance(mode, str) else mode.name,
+        topic=asked.topic,
+        mode=asked.mode,
         error=error_info(error),
         session_id=error.session_id,
         partial=result if isinstance(result, DebateResult) else None,

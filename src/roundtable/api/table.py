@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from roundtable.api.assembly import TableParts
     from roundtable.api.debates import Debates
-    from roundtable.api.many import OnError
+    from roundtable.api.many import DebateQueue, OnError
     from roundtable.api.options import DebateOptions, Perspectives
     from roundtable.api.profiles import ProfileLike
     from roundtable.api.runs import DebateHandle, DebateStream, Prepared, Watch
@@ -35,10 +35,11 @@ if TYPE_CHECKING:
     from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.results.debate_result import DebateResult
-    from roundtable.results.many import Results
+    from roundtable.results.many import Progress, Results
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
-    from roundtable.types import Budget, Estimate, Event, JsonValue, ProviderConfig
+    from roundtable.types import Budget, Estimate, Event, JsonObject, JsonValue, ProviderConfig
+    from roundtable.types.request import DebateRequest
 
 __all__ = ["Roundtable", "debate"]
 
@@ -297,25 +298,52 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         await self._load(options.get("agents"))
         return await self._debates.debate_once(session_id, topic, **options)
 
+    def describe(self, topic: str, **options: Unpack[DebateOptions]) -> JsonObject:
+        """Return what determines a debate, as JSON: its settings and its agents; see `debate` for the arguments.
+
+        Values that are defaults are left out, as is the budget. No model is called.
+
+        Raises:
+            ConfigurationError: An argument is not valid.
+
+        Example:
+            >>> from roundtable.testing import scripted_agents
+            >>> table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
+            >>> plan = table.describe("Tea or coffee?", rounds=2)
+            >>> plan["rounds"], [agent["id"] for agent in plan["agents"]]
+            (2, ['ada', 'bo'])
+        """
+        return self._debates.describe(topic, **options)
+
     async def debate_many(
         self,
-        topics: Sequence[str],
+        topics: Sequence[str | DebateRequest | Mapping[str, JsonValue]],
         *,
         modes: Sequence[str | DebateModeStrategy] = ("collaborative",),
         concurrency: int = 8,
         on_error: OnError = "record",
+        name: str | None = None,
+        on: DebateQueue | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
         **options: Unpack[DebateOptions],
     ) -> Results:
         """Run a debate of every question in every mode, a few at a time, and return all results.
 
-        Each debate is a separate session. All arguments are checked before the first call.
+        Each debate is a separate session. All arguments are checked before the first call. With a `name`, the same call
+        again holds only what is missing: debates that ended are read from the storage, interrupted ones continue.
 
         Args:
-            topics: The questions.
+            topics: The questions: texts, `DebateRequest`s, or mappings with `topic` and options, which win over those
+                below. A question with a `mode` is debated in this mode alone.
             modes: Debate modes, by name or as objects.
             concurrency: Most concurrent debates, 1 to 1000; the table also limits concurrent calls.
             on_error: What to do when a debate fails: add it to `Results.failures` (`"record"`), or end the others and
                 raise its error (`"raise"`).
+            name: Name of these debates, 1 to 80 letters, digits, hyphens and underscores. A debate of other options or
+                agents is another debate under it; its `budget` may change.
+            on: A `roundtable.fleet.Fleet` that holds the debates, with all its workers. Needs `name`, and options that
+                are plain data.
+            on_progress: Called whenever a debate has ended; `roundtable.bench.print_progress` shows a line.
             options: Options of all debates, as for `debate`, without `mode`.
 
         Raises:
@@ -335,7 +363,16 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         from roundtable.api.many import ManyDebates
         from roundtable.results.many import Results
 
-        many = ManyDebates(topics=topics, modes=modes, concurrency=concurrency, on_error=on_error, options=options)
+        many = ManyDebates(
+            questions=topics,
+            modes=modes,
+            concurrency=concurrency,
+            on_error=on_error,
+            name=name,
+            on=on,
+            on_progress=on_progress,
+            options=options,
+        )
         return Results(await many.hold(self._debates), rules=self.wiring.catalog.rules)
 
     def estimate(self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]) -> Estimate:

@@ -19,6 +19,7 @@ from roundtable.bench.metrics import (
     LatencyMetrics,
     interaction_score,
 )
+from roundtable.bench.progress import print_progress
 from roundtable.bench.questions import Question, read_questions
 from roundtable.bench.results import (
     Comparison,
@@ -72,6 +73,7 @@ __all__ = [
     "mcnemar_test",
     "metrics_of",
     "paired_bootstrap",
+    "print_progress",
     "questions_needed",
     "read_experiment",
     "read_metrics",

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from roundtable._core.text import error_text
+from roundtable._version import __version__
 from roundtable.errors import ConfigurationError
 from roundtable.metrics import Transitions, transitions
 from roundtable.modes.oxford import LAST_VOTE
@@ -75,6 +76,41 @@ class StudyAnswer(Value):
     """What it consumed."""
     answers: tuple[str | None, ...] = ()
     """The individual answers that were counted."""
+    question: str = ""
+    """The question."""
+    gold: str = ""
+    """The right answer."""
+    category: str | None = None
+    """Kind of question."""
+    session_id: str = ""
+    """Session of the debate, or of the independent answers."""
+    mode: str = ""
+    """Mode of this session."""
+    seed: int = 0
+    """Its seed."""
+    models: tuple[str, ...] = ()
+    """Its models, as `provider:model`; the provider alone where its default was used."""
+    prompt_version: str = ""
+    """Version of its prompt texts."""
+    library_version: str = ""
+    """Version of this library when the study was evaluated."""
+
+    def of(self, question: Question, result: DebateResult) -> StudyAnswer:
+        """Return the answer with the question, and with what it was made with."""
+        turns = [turn for record in result.rounds for turn in record.turns if turn.outcome == "answered"]
+        return self.model_copy(
+            update={
+                "question": question.question,
+                "gold": question.gold,
+                "category": question.category,
+                "session_id": result.session_id,
+                "mode": result.mode,
+                "seed": result.config.seed,
+                "models": tuple(":".join(filter(None, (one.provider, one.model))) for one in result.roster.agents),
+                "prompt_version": (turns[0].result.prompt_version or "") if turns else "",
+                "library_version": __version__,
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ _COLUMNS: Final = {
     "question": ("question", "topic"),
     "gold": ("gold", "goldanswer", "gold_answer", "answer"),
     "options": ("options", "choices"),
+    "category": ("category", "subject"),
 }
 """The names that the column of each field can have, in any case."""
 _CSV: Final = (".csv", ".tsv")
@@ -48,15 +49,17 @@ class Question(Value):
     """The right answer."""
     options: tuple[NonEmpty, ...] | None = None
     """Options to choose from."""
+    category: NonEmpty | None = None
+    """Kind of question, such as its subject."""
 
 
 def read_questions(path: str | PathLike[str]) -> tuple[Question, ...]:
     """Read questions from a CSV file with a header, or from JSON objects, one per line (`.jsonl`).
 
-    Columns: `question` (or `topic`), `gold` (or `answer`), and optionally `id` and `options` (or `choices`), in any
-    case. Options are separated by `|` in CSV; in JSON they are a list, or the same text. Other columns and empty lines
-    are ignored. The default id of a question is its position, from 1. Columns are separated by commas, semicolons or
-    tabs, as in the header. The file is UTF-8.
+    Columns: `question` (or `topic`), `gold` (or `answer`), and optionally `id`, `options` (or `choices`) and `category`
+    (or `subject`), in any case. Options are separated by `|` in CSV; in JSON they are a list, or the same text. Other
+    columns and empty lines are ignored. The default id of a question is its position, from 1. Columns are separated by
+    commas, semicolons or tabs, as in the header. The file is UTF-8.
 
     Raises:
         ConfigurationError: The file cannot be read, or a line is not a question.

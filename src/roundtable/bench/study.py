@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Unpack
 
-from roundtable.api.checks import check_list
+from anyio import current_time
+
+from roundtable.api.checks import check_job_name, check_list
 from roundtable.api.many import run_jobs
 from roundtable.bench.arms import Extract, Reader, StudyAnswer, answers_of, drawn_from
 from roundtable.bench.statistics import (
@@ -24,19 +28,24 @@ from roundtable.bench.statistics import (
 from roundtable.errors import ConfigurationError, ContextTooLong, RoundtableError
 from roundtable.metrics import Transitions, brier_score, expected_calibration_error
 from roundtable.results.dataframes import frame_of
+from roundtable.results.debate_result import DebateResult
+from roundtable.results.many import FailedDebate, Progress
 from roundtable.scoring import Normalise, normaliser
 from roundtable.scoring.words import counted
 from roundtable.types import Share, Usage, Value
 from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from pandas import DataFrame
 
     from roundtable.api import Roundtable
+    from roundtable.api.many import DebateQueue
     from roundtable.api.options import DebateOptions
     from roundtable.bench.questions import Question
-    from roundtable.results.many import Results
-    from roundtable.types import JsonObject
+    from roundtable.protocols import KeyValue
+    from roundtable.types import JsonObject, JsonValue
 
 __all__ = ["ArmReport", "Movement", "PairedReport", "StudyReport", "StudyVerdict", "Worth", "report_of", "run_study"]
 
@@ -47,7 +56,10 @@ Worth: TypeAlias = Literal["adopt", "reject", "conditional"]
 """Whether a mode is worth its price."""
 
 _LEVEL: Final = "0.95"
-_COLUMNS: Final = ("questionId", "arm", "answer", "correct", "confidence", "calls", "tokens", "costUsd")
+_COLUMNS: Final = (
+    *("questionId", "arm", "answer", "correct", "confidence", "calls", "tokens", "costUsd"),
+    *("question", "gold", "category", "sessionId", "mode", "seed", "models", "promptVersion", "libraryVersion"),
+)
 
 
 class ArmReport(Value):
@@ -172,6 +184,15 @@ class StudyReport(Value):
                 "calls": answer.usage.calls,
                 "tokens": answer.usage.total_tokens,
                 "costUsd": answer.usage.cost_usd,
+                "question": answer.question,
+                "gold": answer.gold,
+                "category": answer.category,
+                "sessionId": answer.session_id,
+                "mode": answer.mode,
+                "seed": answer.seed,
+                "models": "; ".join(answer.models),
+                "promptVersion": answer.prompt_version,
+                "libraryVersion": answer.library_version,
             }
             for answer in self.answers
         ]
@@ -334,6 +355,10 @@ def _compare(
 
 
 _ROUNDS: Final = 2
+_QUEUED: Final = 1_000
+"""Questions whose debates are queued together."""
+_MOST_DIFFERENCES: Final = 20
+_MOST_SHOWN: Final = 60
 # Known questions have their answers on the web, which only arms with tools would find.
 _NO_SEARCH: Final[DebateOptions] = {"search": False}
 
@@ -345,58 +370,203 @@ class _Study:
     normalise: Normalise
     extract: Extract | None
     options: DebateOptions
+    name: str | None = None
+    """Name under which debates are kept; `None` keeps nothing for later."""
+    on: DebateQueue | None = None
+    concurrency: int = 8
+    progress: _Total | None = None
     answers: dict[str, list[StudyAnswer]] = field(default_factory=dict)
     moved: dict[str, Transitions] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
 
-    async def ask(self, question: Question) -> None:
-        """Ask one question in every arm, or record why it failed."""
+    async def ask(self, questions: Sequence[Question]) -> None:
+        """Ask questions in every arm, or record why one failed."""
+        held = await self._hold([self.planned(question, mode) for question in questions for mode in self.modes])
+        by_question = [held[start : start + len(self.modes)] for start in range(0, len(held), len(self.modes))]
+        debated = {
+            question.id: debates
+            for question, outcomes in zip(questions, by_question, strict=True)
+            if (debates := self._complete(question, outcomes))
+        }
+        going_on = [question for question in questions if question.id in debated]
+        baselines = [one for question in going_on for one in self._baselines(question, debated[question.id])]
+        drawn = await self._hold(baselines)
+        for number, question in enumerate(going_on):
+            if (samples := self._complete(question, drawn[2 * number : 2 * number + 2])) is not None:
+                self._count(question, debated[question.id], *samples)
+
+    def _baselines(self, question: Question, debates: Sequence[DebateResult]) -> list[dict[str, Any]]:
+        """Return the debates that answer a question without debate, at the price of its dearest debate."""
+        price = max(max(1, result.usage.calls) for result in debates)
+        rounds_needed = -(-price // len(debates[0].agents))
+        rounds = min(rounds_needed, self.table.wiring.settings.max_rounds)
+        return [
+            self.planned(question, f"self-consistency:samples={price}", 1),
+            self.planned(question, "independent-vote", rounds),
+        ]
+
+    def _complete(
+        self, question: Question, outcomes: Sequence[DebateResult | FailedDebate]
+    ) -> list[DebateResult] | None:
+        """Return the results if all debates of a question were held to their end, else record why not."""
+        if why := _failure(outcomes):
+            self.failed[question.id] = why
+            return None
+        return [outcome for outcome in outcomes if isinstance(outcome, DebateResult)]
+
+    def _count(
+        self, question: Question, debates: Sequence[DebateResult], sampled: DebateResult, voted: DebateResult
+    ) -> None:
+        """Count the answers of every arm to one question."""
         rule = self.options.get("decide") or ("schulze" if self.options.get("vote") else "plurality")
         reader = Reader(question, rule, self.normalise, self.extract)
-        debates = await self._hold(question, self.modes, self.options.get("rounds", _ROUNDS))
-        if why := _failure(debates):
-            self.failed[question.id] = why
-            return
-        price = max(max(1, result.usage.calls) for result in debates)
-        seats = len(debates[0].agents)
-        rounds_needed = -(-price // seats)
-        max_rounds = self.table.wiring.settings.max_rounds
-        sampled = await self._hold(question, [f"self-consistency:samples={price}"], 1, is_baseline=True)
-        voted = await self._hold(question, ["independent-vote"], min(rounds_needed, max_rounds), is_baseline=True)
-        if why := _failure(sampled) or _failure(voted):
-            self.failed[question.id] = why
-            return
-        drawn = [[answer for result in results for answer in drawn_from(result)] for results in (sampled, voted)]
         try:
-            answers = answers_of(reader, debates, *drawn)
+            answers = answers_of(reader, debates, drawn_from(sampled), drawn_from(voted))
             moved = {result.mode: reader.moved(result) for result in debates}
         except ConfigurationError as error:
             self.failed[question.id] = error.message
             return
-        self.answers[question.id] = answers
+        sources = [voted, *(source for result in debates for source in (result, sampled, voted))]
+        self.answers[question.id] = [
+            answer.of(question, source) for answer, source in zip(answers, sources, strict=True)
+        ]
         for mode, change in moved.items():
             self.moved[mode] = self.moved.get(mode, Transitions()) + change
 
-    async def _hold(
-        self, question: Question, modes: Sequence[str], rounds: int, *, is_baseline: bool = False
-    ) -> Results:
-        debate_options: DebateOptions = {**_NO_SEARCH, **self.options, "rounds": rounds, "options": question.options}
-        if is_baseline:
+    async def _hold(self, planned: Sequence[Mapping[str, Any]]) -> tuple[DebateResult | FailedDebate, ...]:
+        if not planned:
+            return ()
+        on_progress = None if self.progress is None else self.progress.part()
+        results = await self.table.debate_many(
+            planned, name=self.name, on=self.on, concurrency=self.concurrency, on_progress=on_progress
+        )
+        return results.held
+
+    def planned(self, question: Question, mode: str, baseline_rounds: int | None = None) -> dict[str, Any]:
+        """Return a debate to hold, with its options.
+
+        Args:
+            question: The question.
+            mode: The mode.
+            baseline_rounds: Rounds of an answer without debate; `None` for a debate.
+        """
+        options: DebateOptions = {"rounds": _ROUNDS, **_NO_SEARCH, **self.options, "options": question.options}
+        if baseline_rounds is not None:
+            options = {**options, "rounds": baseline_rounds}
             # Options that steer a debate would end a vote early, or do not apply to it.
-            debate_options = {**debate_options, "exit_when": None, "exit_on_consensus": False, "perspectives": None}
-            debate_options = {**debate_options, "baseline": False, "skip_rounds_when": None, "synthesize": False}
-        return await self.table.debate_many([question.question], modes=modes, **debate_options)
+            options = {**options, "exit_when": None, "exit_on_consensus": False, "perspectives": None}
+            options = {**options, "baseline": False, "skip_rounds_when": None, "synthesize": False}
+        given = {name: value for name, value in options.items() if value is not None or name != "options"}
+        return {"topic": question.question, "mode": mode, **given}
 
 
-def _failure(results: Results) -> str:
+class _Total:
+    """Adds up the progress of all parts of a study."""
+
+    def __init__(self, total: int, show: Callable[[Progress], None]) -> None:
+        self._total = total
+        self._show = show
+        self._begun = current_time()
+        self._parts: list[Progress] = []
+
+    def part(self) -> Callable[[Progress], None]:
+        """Return what one part of the study reports to."""
+        number = len(self._parts)
+        self._parts.append(Progress(ended=0, total=0, elapsed_s=0.0))
+
+        def report(progress: Progress) -> None:
+            self._parts[number] = progress
+            self._show(
+                Progress(
+                    ended=sum(part.ended for part in self._parts),
+                    total=self._total,
+                    failed=sum(part.failed for part in self._parts),
+                    usage=sum((part.usage for part in self._parts), Usage()),
+                    elapsed_s=current_time() - self._begun,
+                )
+            )
+
+        return report
+
+
+async def _keep(table: Roundtable, name: str, plan: JsonObject) -> None:
+    """Store what a study asks, or check that a study of this name asked the same.
+
+    Raises:
+        ConfigurationError: It did not; or the storage keeps no values.
+    """
+    wiring = table.wiring
+    values: KeyValue | None = getattr(wiring.storage, "kv", None)
+    if values is None:
+        msg = f"a study cannot be kept in {type(wiring.storage).__name__}, which keeps no values"
+        raise ConfigurationError(msg, hint="Use sqlite:///... or postgresql://..., or leave out study=.")
+    stored = await values.update(
+        f"studies/{name}", lambda old: plan if old is None else old, tenant=wiring.options.tenant
+    )
+    changes = [*_differences(stored, plan)]
+    if changes:
+        more = f" (and {len(changes) - 3} more differences)" if len(changes) > 3 else ""
+        raise ConfigurationError(
+            f"the study {name!r} was begun with other questions or settings: {'; '.join(changes[:3])}{more}",
+            hint="Ask the same again, or choose another name.",
+            details={"differences": list(changes[:_MOST_DIFFERENCES])},
+        )
+
+
+def _plan(table: Roundtable, questions: Sequence[Question], study: _Study) -> JsonObject:
+    """Return what determines the debates of a study, without the texts of its questions."""
+    settings: dict[str, JsonValue] = {}
+    for mode in study.modes:
+        plan = table.describe(**study.planned(questions[0], mode))
+        settings[mode] = {name: value for name, value in plan.items() if name not in {"topic", "options", "mode"}}
+    return {
+        "questions": {
+            question.id: hashlib.sha256(question.model_dump_json().encode()).hexdigest()[:16] for question in questions
+        },
+        "normalise": _name_of(study.normalise),
+        "extract": _name_of(study.extract),
+        "modes": settings,
+    }
+
+
+def _name_of(given: object) -> JsonValue:
+    """Return a text as it is, and the name of a function."""
+    return given if given is None or isinstance(given, str) else getattr(given, "__qualname__", type(given).__name__)
+
+
+def _differences(old: JsonValue, new: JsonValue, where: str = "") -> Iterator[str]:
+    """Yield in words where two JSON values differ."""
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        if old != new:
+            yield f"{where} was {_shown(old)} and is {_shown(new)}"
+        return
+    for name in {**old, **new}:
+        path = f"{where}.{name}" if where else name
+        if where == "questions":
+            if old.get(name) != new.get(name):
+                yield f"{path} {'is missing' if name not in new else 'is new' if name not in old else 'has changed'}"
+        elif name not in new:
+            yield f"{path} was {_shown(old[name])} and is left out"
+        elif name not in old:
+            yield f"{path} was left out and is {_shown(new[name])}"
+        else:
+            yield from _differences(old[name], new[name], path)
+
+
+def _shown(value: JsonValue) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}\u2026"
+
+
+def _failure(outcomes: Sequence[DebateResult | FailedDebate]) -> str:
     """Return why debates cannot be counted; empty if all were held to their end."""
-    if results.failures:
-        return results.failures[0].error.message
-    unfinished = next((result for result in results if result.status != "completed"), None)
-    if unfinished is None:
-        return ""
-    reason = unfinished.exit.details if unfinished.exit else unfinished.answer_reason
-    return f"{unfinished.mode} is {unfinished.status}: {reason}"
+    for outcome in outcomes:
+        if isinstance(outcome, FailedDebate):
+            return outcome.error.message
+        if outcome.status != "completed":
+            reason = outcome.exit.details if outcome.exit else outcome.answer_reason
+            return f"{outcome.mode} is {outcome.status}: {reason}"
+    return ""
 
 
 def _check(table: Roundtable, questions: Sequence[Question], modes: Sequence[str], study: _Study) -> None:
@@ -414,15 +584,8 @@ def _check(table: Roundtable, questions: Sequence[Question], modes: Sequence[str
     kinds = {None if question.options is None else len(question.options): question for question in questions}
     for question in kinds.values():
         for mode in modes:
-            options: DebateOptions = {
-                "rounds": _ROUNDS,
-                **_NO_SEARCH,
-                **study.options,
-                "mode": mode,
-                "options": question.options,
-            }
             with suppress(ContextTooLong):  # the estimate assumes the longest answers; shorter ones may fit
-                table.estimate(question.question, **options)
+                table.estimate(**study.planned(question, mode))
 
 
 async def run_study(
@@ -433,6 +596,9 @@ async def run_study(
     normalise: Normalise = "casefold",
     extract: Extract | None = None,
     concurrency: int = 4,
+    study: str | None = None,
+    on: DebateQueue | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
     resamples: int = 10_000,
     seed: int = 0,
     **options: Unpack[DebateOptions],
@@ -446,6 +612,9 @@ async def run_study(
     the end, all its answers are left out, since only pairs can be compared. Everything is checked before the first
     call.
 
+    With `study`, every answer is kept in the storage as it comes. The same call again, after an interruption, a crash
+    or with a larger `budget`, asks only for what is missing.
+
     Args:
         table: Table whose agents answer. Calls of the analyzer count as part of the debate; an `analyzer` without a
             model is cheapest.
@@ -454,7 +623,11 @@ async def run_study(
         normalise: When two spellings are the same answer, as for `roundtable.decide`.
         extract: Takes a position and returns the answer in it, for questions without options, such as
             `extract_last("number")`; by default, the whole position. A question for which it fails is left out.
-        concurrency: Questions to run at the same time.
+        concurrency: Questions to run at the same time; with `on`, debates at the same time in each worker.
+        study: Name of the study, 1 to 80 letters, digits, hyphens and underscores. Other questions or settings under a
+            used name are refused.
+        on: A `roundtable.fleet.Fleet` whose workers hold the debates. Needs `study`, and options that are plain data.
+        on_progress: Called whenever a debate has ended; `print_progress` shows a line.
         resamples: Resamples of each bootstrap interval.
         seed: Seed of the resampling.
         options: As for `Roundtable.debate`, without `mode` and `options`. The default of `rounds` is 2, and providers'
@@ -487,8 +660,20 @@ async def run_study(
     if options.get("decide") in JUDGED:
         hint = "Use Roundtable.debate_many for debates with judges."
         raise ConfigurationError("a study counts all answers by one rule, so judges cannot decide it", hint=hint)
-    study = _Study(table, modes, normalise, extract, options)
-    _check(table, questions, modes, study)
-    await run_jobs([partial(study.ask, question) for question in questions], at_once=concurrency)
-    answers = [answer for question in questions for answer in study.answers.get(question.id, ())]
-    return report_of(answers, study.moved, study.failed, resamples=resamples, seed=seed)
+    if study is not None:
+        check_job_name(study)
+    elif on is not None:
+        raise ConfigurationError("on= needs study=, under which the queue keeps the debates")
+    asked = _Study(table, modes, normalise, extract, options, study, on)
+    _check(table, questions, modes, asked)
+    if study is not None:
+        await _keep(table, study, _plan(table, questions, asked))
+    if on_progress is not None:
+        asked.progress = _Total(len(questions) * (len(modes) + 2), on_progress)
+    # A queue gets many questions at a time, since its workers wait for the last debate of each part.
+    size, at_once = (1, concurrency) if on is None else (_QUEUED, 1)
+    asked.concurrency = concurrency if on is not None else asked.concurrency
+    parts = [questions[start : start + size] for start in range(0, len(questions), size)]
+    await run_jobs([partial(asked.ask, part) for part in parts], at_once=at_once)
+    answers = [answer for question in questions for answer in asked.answers.get(question.id, ())]
+    return report_of(answers, asked.moved, asked.failed, resamples=resamples, seed=seed)

@@ -34,11 +34,11 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="List the debates withou
 Seconds = Annotated[float, typer.Option("--limit", metavar="SECONDS", help="Time limit for one debate.")]
 
 
-def _open(arguments: Mapping[str, Any]) -> CommandContext:
-    """Create the context; without a named storage, sessions stay in memory, since results go to folders."""
+def _open(arguments: Mapping[str, Any], *, keeps: bool = False) -> CommandContext:
+    """Create the context; sessions stay in memory if they need not be kept and no storage is named."""
     # The `--seed` of a study seeds its statistics, not its debates.
     command_options = replace(CommandOptions.of(arguments), live=False, seed=0)
-    in_memory = command_options.storage is None and command_options.database is None
+    in_memory = not keeps and command_options.storage is None and command_options.database is None
     return open_context(replace(command_options, storage="memory://") if in_memory else command_options)
 
 
@@ -156,6 +156,14 @@ def study(
         ),
     ] = None,
     concurrency: Annotated[int, typer.Option("--concurrency", help="Questions to run at the same time.")] = 4,
+    name: Annotated[
+        str | None,
+        typer.Option("--study", metavar="NAME", help="Keep the answers under this name; the same command continues."),
+    ] = None,
+    fleet: Annotated[
+        str | None,
+        typer.Option("--fleet", metavar="FLEET", help="Let this fleet and all its workers hold the debates."),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")] = 0,
     agents: Agents = None,
     analyzer: Analyzer = "semantic",
@@ -164,6 +172,7 @@ def study(
     database: Database = None,
     storage: Storage = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Measure whether debating pays.
 
@@ -176,6 +185,6 @@ def study(
     if normalise not in normalisations:
         raise ConfigurationError(f"unknown value for --normalise: {normalise!r}; choose {', '.join(normalisations)}")
     mode_names = split_list(modes, "--modes") or ("collaborative",)
-    options = Asked(mode_names, rounds, decide, normalise, extract, concurrency, seed)
-    context = _open(arguments)
+    options = Asked(mode_names, rounds, decide, normalise, extract, concurrency, seed, name, fleet)
+    context = _open(arguments, keeps=name is not None)
     return context.run(lambda context: hold_study(context, file, options), hears=True)

@@ -13,6 +13,7 @@ from roundtable.bench import (
     compare_metrics,
     extract_last,
     interaction_score,
+    print_progress,
     read_experiment,
     read_metrics,
     read_questions,
@@ -29,8 +30,9 @@ from roundtable.types.base import first_error
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from roundtable.bench import BenchmarkMetrics, ConsensusMetrics, Experiment, ExperimentRun
+    from roundtable.bench import BenchmarkMetrics, ConsensusMetrics, Experiment, ExperimentRun, StudyReport
     from roundtable.cli.context import CommandContext
+    from roundtable.fleet import Fleet
 
 __all__ = [
     "Asked",
@@ -70,6 +72,8 @@ class Asked(NamedTuple):
     extract: str | None
     concurrency: int
     seed: int
+    study: str | None
+    fleet: str | None
 
 
 async def list_debates(context: CommandContext, plan: Plan) -> ExitCode:
@@ -219,7 +223,24 @@ async def compare_folders(context: CommandContext, baseline: str, candidate: str
 
 async def hold_study(context: CommandContext, file: str, asked: Asked) -> ExitCode:
     """Hold a study and show its tables."""
-    report = await run_study(
+    if asked.study is not None and not context.screen.quiet:
+        context.screen.remark("Every answer is kept. If this ends early, the same command continues.")
+    if asked.fleet is None:
+        report = await _hold_study(context, file, asked)
+    else:
+        from roundtable.fleet import Fleet
+
+        async with Fleet(context.table, name=asked.fleet) as fleet:
+            report = await _hold_study(context, file, asked, fleet)
+    if context.screen.as_json:
+        context.screen.data(report.model_dump(mode="json"))
+    else:
+        context.screen.document(report.to_markdown().rstrip())
+    return ExitCode.FAILED if report.failed else ExitCode.OK
+
+
+async def _hold_study(context: CommandContext, file: str, asked: Asked, on: Fleet | None = None) -> StudyReport:
+    return await run_study(
         context.table,
         read_questions(file),
         modes=asked.modes,
@@ -228,13 +249,11 @@ async def hold_study(context: CommandContext, file: str, asked: Asked) -> ExitCo
         normalise=cast("Literal['casefold', 'exact', 'numeric']", asked.normalise),
         extract=None if asked.extract is None else extract_last(asked.extract),
         concurrency=asked.concurrency,
+        study=asked.study,
+        on=on,
+        on_progress=None if context.screen.quiet else print_progress,
         seed=asked.seed,
     )
-    if context.screen.as_json:
-        context.screen.data(report.model_dump(mode="json"))
-    else:
-        context.screen.document(report.to_markdown().rstrip())
-    return ExitCode.FAILED if report.failed else ExitCode.OK
 
 
 def scenario_of(topic: str, mode: str, rounds: int) -> BenchmarkScenario:

@@ -12,7 +12,7 @@ import anyio
 import sniffio
 
 from roundtable._core.eventloop import import_on_thread, until_one_ends
-from roundtable.errors import ConfigurationError
+from roundtable.errors import ConfigurationError, SessionConflict
 from roundtable.fleet.jobs import (
     Job,
     JobStatus,
@@ -22,7 +22,8 @@ from roundtable.fleet.jobs import (
     requests_of,
     stored_result,
 )
-from roundtable.results.many import FailedDebate, Results
+from roundtable.results.many import FailedDebate, Progress, Results
+from roundtable.stages import error_info
 from roundtable.types import Budget
 from roundtable.types.debate import ErrorInfo
 from roundtable.types.request import DebateRequest
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from roundtable.api import Roundtable
+    from roundtable.api.many import NamedDebate
     from roundtable.api.options import DebateOptions
     from roundtable.fleet.queue import JobQueue, QueuedDebate
     from roundtable.fleet.records import FleetRecords
@@ -166,13 +168,23 @@ class Fleet:
                 a job with other questions or options.
             StorageError: The database cannot be used.
         """
-        check_name(job)
         if type(priority) is not int or not 1 <= priority <= _LOWEST_PRIORITY:
             raise ConfigurationError(
                 f"priority must be a whole number from 1 to {_LOWEST_PRIORITY:,}, not {priority!r}"
             )
         _check_budget(job_budget)
-        requests = requests_of(questions, options)
+        return await self._submit(job, requests_of(questions, options), priority=priority, job_budget=job_budget)
+
+    async def _submit(
+        self,
+        job: str,
+        requests: Sequence[DebateRequest],
+        session_ids: Sequence[str] | None = None,
+        *,
+        priority: int = 1_000,
+        job_budget: Budget | None = None,
+    ) -> JobStatus:
+        check_name(job)
         check_kinds(requests, self.table.wiring)
         queue, records = await self._open()
         new = Job(
@@ -191,8 +203,67 @@ class Fleet:
                 hint="Choose another name for this job.",
                 details={"submitted": stored.submitted_at.isoformat(), "debates": stored.debates},
             )
-        await queue.add([stored.debate(number, request) for number, request in enumerate(requests, 1)], priority)
+        ids: Sequence[str | None] = session_ids or [None] * len(requests)
+        debates = [
+            stored.debate(number, request, session_id)
+            for number, (request, session_id) in enumerate(zip(requests, ids, strict=True), 1)
+        ]
+        await queue.add(debates, priority)
         return await self.status(job)
+
+    async def hold(
+        self,
+        job: str,
+        debates: Sequence[NamedDebate],
+        *,
+        concurrency: int = 8,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> list[DebateResult | FailedDebate]:
+        """Queue debates and wait until all have ended; `Roundtable.debate_many` and `run_study` call this with `on=`.
+
+        This process works too, unless it does so already or its event loop is not that of asyncio. Debates of an
+        earlier call that failed or were cancelled are queued again.
+
+        Args:
+            job: Name of the job.
+            debates: The debates, with the ids of their sessions.
+            concurrency: As for `work`.
+            on_progress: Called when debates have ended, at most twice a second.
+
+        Raises:
+            ConfigurationError: A debate cannot be queued.
+            StorageError: The database cannot be used.
+        """
+        if not debates:
+            return []
+        status = await self._submit(
+            job, [debate.request for debate in debates], [debate.session_id for debate in debates]
+        )
+        if status.failed or status.cancelled:
+            await self.retry(job)
+        begun = anyio.current_time()
+
+        def report(now: JobStatus) -> None:
+            if on_progress is not None and now.ended:
+                elapsed_s = anyio.current_time() - begun
+                failed = now.failed + now.cancelled
+                on_progress(
+                    Progress(ended=now.ended, total=now.debates, failed=failed, usage=now.usage, elapsed_s=elapsed_s)
+                )
+
+        from roundtable.fleet.worker import is_working
+
+        if sniffio.current_async_library() == "asyncio" and not is_working():
+            await self.work(concurrency=concurrency, until_done=job, on_progress=report)
+        else:
+            await self.wait(job, on_progress=report)
+        queue, records = await self._open()
+        rows = await queue.debates((await records.job(job)).workflow_ids, loads=True)
+        outcomes = [await self._outcome(row) for row in rows]
+        return [
+            _cancelled(debate) if outcome is None else outcome
+            for debate, outcome in zip(debates, outcomes, strict=True)
+        ]
 
     async def work(
         self,
@@ -352,6 +423,11 @@ class Fleet:
             session_id=None if stored is None else row.session_id,
             partial=stored,
         )
+
+
+def _cancelled(debate: NamedDebate) -> FailedDebate:
+    error = SessionConflict("the debate was cancelled before it gave an answer", hint="Submit it again.")
+    return FailedDebate(topic=debate.request.topic, mode=debate.request.mode, error=error_info(error))
 
 
 def _queue_name(fleet: str, tenant: str) -> str:

@@ -75,14 +75,16 @@ class Job(Value):
     submitted_at: Timestamp
     """When it was submitted."""
 
-    def debate(self, number: int, request: DebateRequest) -> JobDebate:
+    def debate(self, number: int, request: DebateRequest, session_id: str | None = None) -> JobDebate:
         """Return one debate of the job, with the ids of its workflow and its session.
 
         Args:
             number: Its number within the job, from 1.
             request: What to debate.
+            session_id: Id of its session; made from the job when left out.
         """
-        session_id = hashlib.sha256(f"{self.nonce}/{number}".encode()).hexdigest()[:32]
+        if session_id is None:
+            session_id = hashlib.sha256(f"{self.nonce}/{number}".encode()).hexdigest()[:32]
         return JobDebate(self.workflow_id(number), session_id, request.model_dump_json(exclude_unset=True))
 
     def workflow_id(self, number: int) -> str:

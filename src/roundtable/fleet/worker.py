@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from roundtable.fleet.records import FleetRecords
     from roundtable.results.debate_result import DebateResult
 
-__all__ = ["Worker"]
+__all__ = ["Worker", "is_working"]
 
 logger: logging.Logger = logging.getLogger("roundtable.fleet")
 
@@ -57,6 +57,11 @@ _FINISH_S: Final = 5
 
 _worker: Worker | None = None
 """The worker of this process: DBOS keeps one application per process, and calls a function, not a method."""
+
+
+def is_working() -> bool:
+    """Check whether a worker runs in this process."""
+    return _worker is not None
 
 
 @DBOS.workflow(name=HOLD, max_recovery_attempts=None, serialization_type=WorkflowSerializationFormat.PORTABLE)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import DebateConfig, Decision, JsonObject
 
-__all__ = ["FailedDebate", "Results"]
+__all__ = ["FailedDebate", "Progress", "Results"]
 
 
 _COLUMNS: Final = (
@@ -33,6 +33,31 @@ _COLUMNS: Final = (
     *("calls", "tokens", "costUsd", "durationS", "error", "errorCode"),
 )
 """Columns of a table of debates, in order."""
+
+
+class Progress(Value):
+    """How far many debates are.
+
+    Example:
+        >>> Progress(ended=20, total=60, elapsed_s=30.0).left_s
+        60.0
+    """
+
+    ended: int
+    """Debates that have ended, failed ones included."""
+    total: int
+    """Debates in all."""
+    failed: int = 0
+    """Debates that failed."""
+    usage: Usage = Usage()
+    """What the debates that ended have consumed, in earlier calls too."""
+    elapsed_s: float
+    """Seconds since the beginning."""
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until the end if it goes on at this rate; `None` before the first debate has ended."""
+        return self.elapsed_s / self.ended * (self.total - self.ended) if self.ended else None
 
 
 class FailedDebate(Value):

@@ -1,0 +1,245 @@
+"""`debate_many` with a name: the same call again holds what is missing, here or in a fleet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+
+from roundtable import Budget, Roundtable, sync
+from roundtable.bench import print_progress
+from roundtable.bench.progress import progress_line
+from roundtable.errors import APIAuthError, ConfigurationError, RoundtableError
+from roundtable.exits import MaxRounds
+from roundtable.providers import Delay, ScriptedModel
+from roundtable.results.many import FailedDebate, Progress
+from roundtable.types import ChatRequest, Usage
+from roundtable.types.request import DebateRequest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.anyio
+ASKED = ["Tea?", "Milk?", "Mate?"]
+
+
+class Counted:
+    """A table whose calls are counted by question, agent and round."""
+
+    def __init__(self, storage: str = "memory://", *, delay_s: float = 0.0, models: tuple[str, ...] = ("ada", "bo")):
+        self.calls: Counter[tuple[str, str, str]] = Counter()
+        self.broken: set[str] = set()
+        self.delay_s = delay_s
+
+        def reply(request: ChatRequest) -> Any:
+            topic = next(topic for topic in (*ASKED, "Rum?") if topic in request.messages[-1].content)
+            if topic in self.broken:
+                return APIAuthError("no key")
+            self.calls[topic, request.metadata["agent"], request.metadata["round"]] += 1
+            return Delay(self.delay_s, {"position": "Yes"})
+
+        agents = [ScriptedModel(reply, model=name) for name in models]
+        self.table = Roundtable(agents, storage=storage, analyzer="declared")
+
+    def of(self, topic: str) -> int:
+        return sum(count for (asked, _, _), count in self.calls.items() if asked == topic)
+
+
+async def test_the_same_call_again_makes_no_call_and_another_question_or_option_makes_its_own() -> None:
+    counted = Counted()
+    first = await counted.table.debate_many(ASKED, modes=["delphi", "adversarial"], rounds=1, name="drinks")
+    asked = counted.calls.total()
+    again = await counted.table.debate_many(ASKED[::-1], modes=["adversarial", "delphi"], rounds=1, name="drinks")
+    assert counted.calls.total() == asked
+    assert {result.session_id for result in again} == {result.session_id for result in first}
+    assert len({result.session_id for result in first}) == 6
+    assert [(result.topic, result.mode) for result in again][:2] == [("Mate?", "adversarial"), ("Mate?", "delphi")]
+    more = await counted.table.debate_many([*ASKED, "Rum?"], modes=["delphi"], rounds=1, name="drinks")
+    assert counted.calls.total() - asked == counted.of("Rum?") == 2
+    other = await counted.table.debate_many(["Tea?"], modes=["delphi"], rounds=2, name="drinks")
+    unnamed = await counted.table.debate_many(["Tea?"], modes=["delphi"], rounds=1)
+    elsewhere = await counted.table.debate_many(["Tea?"], modes=["delphi"], rounds=1, name="drinks-2")
+    ids = [results[0].session_id for results in (more, other, unnamed, elsewhere)]
+    assert len({*ids}) == 4
+    assert ids[0] == first[0].session_id
+
+
+async def test_other_agents_and_tenants_hold_debates_of_their_own(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/debates.db"
+    first = await Counted(storage).table.debate_many(["Tea?"], rounds=1, name="drinks")
+    others = Counted(storage, models=("ada", "cy"))
+    second = await others.table.debate_many(["Tea?"], rounds=1, name="drinks")
+    tenant = await others.table.for_tenant("acme").debate_many(["Tea?"], rounds=1, name="drinks")
+    assert len({results[0].session_id for results in (first, second, tenant)}) == 3
+    assert others.calls.total() == 4
+
+
+async def test_a_question_asked_twice_is_debated_twice_each_time_once() -> None:
+    counted = Counted()
+    twice = [await counted.table.debate_many(["Tea?", "Tea?"], rounds=1, name="drinks") for _ in range(2)]
+    assert [result.session_id for result in twice[0]] == [result.session_id for result in twice[1]]
+    assert len({result.session_id for result in twice[0]}) == 2
+    assert counted.calls.total() == 4
+
+
+async def test_a_cancelled_call_continues_and_repeats_nothing_that_is_stored(tmp_path: Path) -> None:
+    counted = Counted(f"sqlite:///{tmp_path}/debates.db", delay_s=0.02)
+    with anyio.move_on_after(0.3):
+        await counted.table.debate_many(ASKED, rounds=8, concurrency=2, name="drinks")
+    stored: set[tuple[str, str, str]] = set()
+    for summary in await counted.table.sessions():
+        held = await counted.table.session(summary.id)
+        turns = [turn for record in held.rounds for turn in record.turns]
+        stored |= {(held.topic, turn.agent_id, str(turn.round)) for turn in turns if turn.outcome == "answered"}
+    assert 0 < len(stored) < 48
+    counted.delay_s = 0
+    results = await counted.table.debate_many(ASKED, rounds=8, concurrency=2, name="drinks")
+    assert [len(result.rounds) for result in results] == [8, 8, 8]
+    assert all(counted.calls[turn] == 1 for turn in stored)
+    assert len(counted.calls) == 48
+    await counted.table.aclose()
+
+
+async def test_what_failed_or_ran_out_of_budget_continues() -> None:
+    counted = Counted()
+    counted.broken = {"Milk?"}
+    part = await counted.table.debate_many(ASKED, rounds=2, name="drinks", budget=Budget(max_calls=3))
+    assert [result.status for result in part] == ["partial", "partial"]
+    assert [failure.topic for failure in part.failures] == ["Milk?"]
+    counted.broken = set()
+    whole = await counted.table.debate_many(ASKED, rounds=2, name="drinks", budget=Budget(max_calls=30))
+    assert [result.status for result in whole] == ["completed"] * 3
+    assert set(counted.calls.values()) == {1}
+
+
+async def test_questions_have_options_of_their_own_and_progress_counts_what_ended() -> None:
+    counted, seen = Counted(), list[Progress]()
+    counted.broken = {"Mate?"}
+    questions = [
+        "Tea?",
+        DebateRequest(topic="Milk?", mode="delphi", rounds=2),
+        {"topic": "Mate?", "options": ["Yes", "No"], "exit_when": MaxRounds(1)},
+    ]
+    results = await counted.table.debate_many(
+        questions, modes=["collaborative", "adversarial"], rounds=1, concurrency=1, on_progress=seen.append
+    )
+    held = [(one.topic, one.mode, isinstance(one, FailedDebate)) for one in results.held]
+    assert held == [
+        ("Tea?", "collaborative", False),
+        ("Tea?", "adversarial", False),
+        ("Milk?", "delphi", False),
+        ("Mate?", "collaborative", True),
+        ("Mate?", "adversarial", True),
+    ]
+    assert len(results[2].rounds) == 2
+    assert [(one.ended, one.total, one.failed) for one in seen] == [
+        (1, 5, 0),
+        (2, 5, 0),
+        (3, 5, 0),
+        (4, 5, 1),
+        (5, 5, 2),
+    ]
+    assert seen[-1].usage.calls == results.usage.calls
+    assert seen[0].left_s == pytest.approx(4 * seen[0].elapsed_s)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"name": "two words"}, "'two words' cannot be a name for many debates"),
+        ({"name": ""}, "cannot be a name"),
+        ({"name": "x" * 81}, "cannot be a name"),
+        ({"name": 7}, "7 cannot be a name"),
+        ({"on": object()}, "on= needs name="),
+        ({"topics": [{"question": "Tea?"}]}, "question"),
+        ({"topics": [{}]}, "topic"),
+        ({"topics": [{"topic": "Tea?", "modes": ["delphi"]}]}, "modes"),
+        ({"topics": ["Tea?", {"topic": "Milk?", "mode": "nonsense"}]}, "nonsense"),
+    ],
+)
+async def test_what_cannot_be_asked_is_refused_before_a_call(given: dict[str, Any], message: str) -> None:
+    counted = Counted()
+    with pytest.raises((ConfigurationError, TypeError), match=message):
+        await counted.table.debate_many(**({"topics": ASKED} | given))
+    assert not counted.calls
+
+
+async def test_without_a_key_value_store_a_name_works_too() -> None:
+    """Only studies keep what they ask; ids of debates follow from what is asked."""
+    counted = Counted()
+    plan = counted.table.describe("Tea?", rounds=2, budget=Budget(max_calls=9))
+    assert (plan["topic"], plan["rounds"], "budget" in plan) == ("Tea?", 2, False)
+    assert [agent["model"] for agent in plan["agents"]] == ["ada", "bo"]  # type: ignore[index,union-attr,call-overload]
+
+
+def test_blocking_tables_take_names_too() -> None:
+    counted = Counted()
+    table = sync.Roundtable()
+    table._table = counted.table
+    one = table.debate_many(["Tea?"], rounds=1, name="drinks")
+    assert table.debate_many(["Tea?"], rounds=1, name="drinks")[0].session_id == one[0].session_id
+    assert counted.calls.total() == 2
+
+
+@pytest.fixture
+def progress() -> list[Progress]:
+    usage = Usage(calls=12, input_tokens=5, output_tokens=5, cost_usd=0.25)
+    return [Progress(ended=n, total=40, failed=n // 40, usage=usage, elapsed_s=float(n)) for n in range(1, 41)]
+
+
+def test_a_log_gets_a_line_for_each_twentieth(progress: list[Progress], capsys: pytest.CaptureFixture[str]) -> None:
+    for one in progress:
+        print_progress(one)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 20
+    assert lines[0] == "2 of 40 debates, 12 calls, 0.25 USD, 1 a second, 38 s left"
+    assert lines[-1] == "40 of 40 debates, 1 failed, 12 calls, 0.25 USD, 1 a second, 40 s in all"
+
+
+def test_a_terminal_has_one_line(progress: list[Progress], monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+    import pty
+
+    leader, follower = pty.openpty()
+    with os.fdopen(follower, "w") as terminal:
+        monkeypatch.setattr("sys.stderr", terminal)
+        for one in progress[-2:]:
+            print_progress(one)
+        shown = os.read(leader, 4096).decode()
+    os.close(leader)
+    assert shown.count("\n") == 1
+    assert shown.endswith("in all\x1b[K\r\n")
+    assert shown.startswith("\r39 of 40 debates")
+
+
+@pytest.mark.parametrize(("left_s", "words"), [(59.4, "59 s left"), (600, "10 min left"), (9000, "2.5 h left")])
+def test_durations_have_readable_units(left_s: float, words: str) -> None:
+    assert progress_line(Progress(ended=1, total=2, elapsed_s=left_s)).endswith(words)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_fleet_holds_what_is_missing(tmp_path: Path) -> None:
+    pytest.importorskip("dbos")
+    from roundtable.fleet import Fleet
+
+    counted, seen = Counted(f"sqlite:///{tmp_path}/debates.db"), list[Progress]()
+    counted.broken = {"Mate?"}
+    local = await counted.table.debate_many(["Tea?"], rounds=1, name="drinks")
+    async with counted.table, Fleet(counted.table) as fleet:
+        with pytest.raises(RoundtableError):
+            await counted.table.debate_many(
+                ASKED, rounds=1, name="drinks", on=fleet, on_error="raise", on_progress=seen.append
+            )
+        assert (counted.of("Tea?"), counted.of("Milk?")) == (2, 2)
+        assert (seen[-1].ended, seen[-1].total, seen[-1].failed) == (3, 3, 1)
+        counted.broken = set()
+        whole = await counted.table.debate_many(ASKED, rounds=1, name="drinks", on=fleet)
+        assert [result.topic for result in whole] == ASKED
+        assert whole[0].session_id == local[0].session_id
+        assert set(counted.calls.values()) == {1}
+        with pytest.raises(ConfigurationError, match=r"cannot be queued: .*agents"):
+            await counted.table.debate_many(ASKED, name="drinks", on=fleet, agents=[ScriptedModel(["Tea"])])
+        assert list(await counted.table.debate_many([], name="drinks", on=fleet)) == []
