@@ -1,4 +1,6 @@
-"""A worker of a fleet in a process of its own: `fleet_child.py STORAGE FOLDER JOB [DELAY]`.
+"""A worker of a fleet in a process of its own: `fleet_child.py STORAGE FOLDER JOB [DELAY [RATE]]`.
+
+A job named `-` is none: the worker then works until it is ended. RATE is the calls per minute of each model.
 
 Each call of a model appends a line to `calls.txt` in the folder: the session's question, the agent and the round. A
 question that holds the word `poison` kills the process.
@@ -21,7 +23,7 @@ from roundtable.types import ChatRequest
 AGENTS = ("ada", "bo")
 
 
-def table_for(storage: str, folder: Path, delay_s: float = 0.0) -> Roundtable:
+def table_for(storage: str, folder: Path, delay_s: float = 0.0, rate: float | None = None) -> Roundtable:
     """Return a table whose calls are counted in a file."""
 
     def reply(request: ChatRequest) -> Delay | dict[str, str]:
@@ -34,22 +36,27 @@ def table_for(storage: str, folder: Path, delay_s: float = 0.0) -> Roundtable:
             file.write(f"{number.strip(':?')} {request.metadata['agent']} {request.metadata.get('round', '?')}\n")
         return Delay(delay_s, answer) if delay_s else answer
 
-    return Roundtable([_seat(name, reply) for name in AGENTS], storage=storage, analyzer="declared", observers=[])
+    seats = [_Paced(reply, model=name) for name in AGENTS]
+    for seat in seats:
+        seat.requests_per_minute = rate
+    return Roundtable(seats, storage=storage, analyzer="declared", observers=[])
 
 
-def _seat(name: str, reply: object) -> ScriptedModel:
-    return ScriptedModel(reply, model=name)  # type: ignore[arg-type]
+class _Paced(ScriptedModel):
+    """A model whose provider has a default rate."""
+
+    requests_per_minute: float | None = None
 
 
-async def main(storage: str, folder: str, job: str, delay_s: float) -> None:
+async def main(storage: str, folder: str, job: str, delay_s: float = 0.0, rate: float | None = None) -> None:
     """Hold debates until the job is done, or a signal ends this."""
     from roundtable._core.eventloop import hearing
 
-    async with table_for(storage, Path(folder), delay_s) as table, Fleet(table) as fleet:
+    async with table_for(storage, Path(folder), delay_s, rate) as table, Fleet(table) as fleet:
         with anyio.CancelScope() as scope:
             async with hearing(lambda _: scope.cancel()):
-                await fleet.work(concurrency=4, until_done=job)
+                await fleet.work(concurrency=4, until_done=None if job == "-" else job)
 
 
 if __name__ == "__main__":
-    anyio.run(main, sys.argv[1], sys.argv[2], sys.argv[3], float(sys.argv[4]) if len(sys.argv) > 4 else 0.0)
+    anyio.run(main, *sys.argv[1:4], *map(float, sys.argv[4:]))

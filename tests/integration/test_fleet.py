@@ -60,8 +60,8 @@ async def until_called(folder: Path, number: int) -> None:
         await anyio.sleep(0.02)
 
 
-def child(storage: str, folder: Path, job: str, delay_s: float) -> subprocess.Popen[str]:
-    words = [sys.executable, str(CHILD), storage, str(folder), job, str(delay_s)]
+def child(storage: str, folder: Path, job: str, *numbers: float) -> subprocess.Popen[str]:
+    words = [sys.executable, str(CHILD), storage, str(folder), job, *map(str, numbers)]
     return subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.DEVNULL, text=True)
 
 
@@ -321,6 +321,48 @@ def stored_turns(results: list[DebateResult]) -> set[str]:
         for turn in record.turns
         if turn.outcome == "answered"
     }
+
+
+@pytest.mark.anyio
+class TestRates:
+    @pytest.mark.slow
+    async def test_workers_share_the_rates_of_providers(self, tmp_path: Path) -> None:
+        """Each model has 12 calls a minute; without sharing, two workers would make 24 of each at once."""
+        workers = [child(address(tmp_path), tmp_path, "-", 0.0, 12.0) for _ in range(2)]
+        try:
+            async with Roundtable(storage=address(tmp_path)) as table, Fleet(table) as fleet:
+                _, records = await fleet._open()
+                while len(await records.workers()) < 2:  # noqa: ASYNC110  (other processes change it)
+                    await anyio.sleep(0.05)
+                await anyio.sleep(4.5)  # a worker looks for others every 4 s
+                await fleet.submit("drinks", questions(24), rounds=1)
+                await until_called(tmp_path, 20)
+                await anyio.sleep(2)
+            begun = Counter(line.split()[1] for line in (tmp_path / "calls.txt").read_text().splitlines())
+            assert len(begun) == 2
+            assert all(10 <= count <= 14 for count in begun.values()), begun
+        finally:
+            for worker in workers:
+                worker.kill()
+                worker.wait()
+
+    async def test_a_worker_takes_its_part_of_the_rates_while_it_works(self, tmp_path: Path) -> None:
+        async with table_for(address(tmp_path), tmp_path, 0.0, 600.0) as table, Fleet(table) as fleet:
+            gateway = table.wiring.models.gateway
+            await fleet.submit("drinks", questions(4), rounds=1)
+            other = child(address(tmp_path), tmp_path, "-", 0.2, 600.0)
+            try:
+                await until_called(tmp_path, 4)
+                with anyio.fail_after(20):
+                    async with anyio.create_task_group() as group:
+                        group.start_soon(fleet.work)
+                        while gateway._parts != 2:  # noqa: ASYNC110  (another task changes it)
+                            await anyio.sleep(0.02)
+                        group.cancel_scope.cancel()
+                assert gateway._parts == 1
+            finally:
+                other.kill()
+                other.wait()
 
 
 class TestRefusals:

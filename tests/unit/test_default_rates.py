@@ -11,7 +11,7 @@ from roundtable import Roundtable
 from roundtable.errors import APIRateLimitError, ConfigurationError
 from roundtable.gateway import Gateway
 from roundtable.gateway.state import RateBucket
-from roundtable.providers import Cassette, chat_model
+from roundtable.providers import Cassette, ScriptedModel, chat_model
 from roundtable.settings import Settings
 from roundtable.testing.servers import LoopbackServer, http_reply
 from roundtable.testing.storage_samples import ManualClock
@@ -285,6 +285,41 @@ async def test_recorded_calls_take_no_tokens_of_a_rate(tmp_path, clock):
         await model.complete(ASK)
     await model.complete(ASK.model_copy(update={"max_tokens": 1000}))
     assert clock.waits == []
+
+
+def test_a_shared_bucket_gives_an_equal_part():
+    clock = ManualClock()
+    bucket = RateBucket(60, clock=clock, parts=2)
+    assert (bucket.available, bucket.take(30), bucket.take(1)) == (30, 0.0, 2.0)
+    clock.move(40)
+    bucket.share(4)
+    assert bucket.available == 15  # not the 19 of the larger part
+    assert (bucket.take(15), bucket.take(1)) == (0.0, 4.0)
+    bucket.share(1)
+    clock.move(61)
+    assert (bucket.available, bucket.per_minute) == (60, 60)
+    bucket.share(3)
+    bucket.adopt_limit(90, remaining=30, reset_s=60, pending=0)
+    assert (bucket.available, bucket.per_minute) == (10, 20)
+    bucket.adopt_limit(120, remaining=None, reset_s=None, pending=0)
+    assert (bucket.available, bucket.per_minute) == (20, 40)
+
+
+async def test_a_gateway_shares_the_rates_of_models_called_before_and_after(clock):
+    gateway = Gateway(clock=clock)
+    early, late = (
+        gateway.guard(ScriptedModel({"*": "Yes"}, model=name), requests_per_minute=4) for name in ("early", "late")
+    )
+    for _ in range(2):
+        await early.complete(ChatRequest(model="", messages=()))
+    gateway.share_rates(2)
+    for model in (early, late):
+        begun = clock.monotonic()
+        for _ in range(3):
+            await model.complete(ChatRequest(model="", messages=()))
+        assert clock.monotonic() - begun == 30.0  # two at once, the third after half a minute
+    gateway.share_rates(1)
+    assert [state._requests.per_minute for state in gateway.endpoint_states] == [4, 4]
 
 
 def test_a_bucket_learns_and_refills_up_to_what_was_stated():

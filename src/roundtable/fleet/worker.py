@@ -123,6 +123,7 @@ class Worker:
             await self._queue.set_concurrency(self._concurrency)
             # Before it takes the first debate, or other workers would take that for one of a dead worker.
             await self._records.add_worker(current_owner(self.id), _ALIVE_S)
+            await self._living_workers()
             self._launch()
             try:
                 await until_one_ends(self._beat, self._hear_cancellations)
@@ -131,6 +132,7 @@ class Worker:
                     await self._end()
         finally:
             _worker = None
+            self._table.wiring.models.gateway.share_rates(1)
 
     def _launch(self) -> None:
         """Start DBOS in this event loop; the tables exist already, so this takes a few milliseconds."""
@@ -277,8 +279,8 @@ class Worker:
             await anyio.sleep(_BEAT_S)
 
     async def _take_over(self) -> None:
-        alive = {owner.name for owner in await self._records.workers() if not is_provably_dead(owner)}
-        dead = [worker for worker in await self._queue.running() if worker not in alive and worker != self.id]
+        alive = await self._living_workers()
+        dead = [worker for worker in await self._queue.running() if worker not in alive]
         if dead:
             logger.warning("taking over the debates of %s dead workers", len(dead))
             # Keeps the count of tries, unlike the public `resume_workflows`, and does nothing where another worker was
@@ -287,6 +289,12 @@ class Worker:
                 DBOS._recover_pending_workflows,  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
                 dead,
             )
+
+    async def _living_workers(self) -> set[str]:
+        """Return the workers that are alive, this one included, and share the providers' rates among them."""
+        alive = {owner.name for owner in await self._records.workers() if not is_provably_dead(owner)} | {self.id}
+        self._table.wiring.models.gateway.share_rates(len(alive))
+        return alive
 
     async def _hear_cancellations(self) -> None:
         while True:

@@ -90,6 +90,7 @@ class Gateway:
         self.random: random.Random = random.Random(seed)
         self._endpoint_states: dict[EndpointKey, EndpointState] = {}
         self._budgets: dict[tuple[str, str, str], RetryBudget] = {}
+        self._parts = 1
         self._limiters: PerLoop[dict[EndpointKey, anyio.CapacityLimiter]] = PerLoop(dict)
 
     def guard(
@@ -136,13 +137,24 @@ class Gateway:
         """State of each endpoint (provider, address, model and key) that has been called."""
         return tuple(self._endpoint_states.values())
 
+    def share_rates(self, parts: int) -> None:
+        """Share the rates of all endpoints with other processes: this one takes an equal part from now on.
+
+        Args:
+            parts: Number of processes, this one included.
+        """
+        if parts != self._parts:
+            self._parts = parts
+            for state in self.endpoint_states:
+                state.share(parts)
+
     def endpoint_state(self, model: ChatModel, name: str, rates: Rates) -> EndpointState:
         """Return the state that the calls of an endpoint share; the first caller sets its rates."""
         key = EndpointKey(model.provider, endpoint_of(model), name or model.model, account_of(model))
         state = self._endpoint_states.get(key)
         if state is None:
             budget = self._budgets.setdefault((key.provider, key.endpoint, key.account), RetryBudget())
-            state = self._endpoint_states.setdefault(key, EndpointState(key, rates, budget, self.clock))
+            state = self._endpoint_states.setdefault(key, EndpointState(key, rates, budget, self.clock, self._parts))
         return state
 
     @asynccontextmanager

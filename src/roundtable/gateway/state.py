@@ -193,6 +193,7 @@ class RateBucket:
     Args:
         per_minute: Amount per minute, and the most at once after a pause.
         clock: Source of the time.
+        parts: How many processes share the limit; this one takes an equal part.
 
     Example:
         >>> from roundtable.testing.storage_samples import ManualClock
@@ -201,11 +202,12 @@ class RateBucket:
         (0.0, 1.0, 3.0)
     """
 
-    def __init__(self, per_minute: float, *, clock: Clock | None = None) -> None:
-        self.per_minute: float = per_minute
-        self._capacity = per_minute
+    def __init__(self, per_minute: float, *, clock: Clock | None = None, parts: int = 1) -> None:
+        self.per_minute: float = per_minute / parts
+        self._parts = parts
+        self._capacity = per_minute / parts
         self._clock: Clock = clock or SystemClock()
-        self._level = per_minute
+        self._level = self._capacity
         self._refilled_at = self._clock.monotonic()
         self._lock = Lock()
 
@@ -230,6 +232,15 @@ class RateBucket:
             self._refill()
             self._level = min(self._capacity, self._level + amount)
 
+    def share(self, parts: int) -> None:
+        """Share the limit with another number of processes from now on."""
+        with self._lock:
+            self._refill()
+            self._capacity *= self._parts / parts
+            self.per_minute *= self._parts / parts
+            self._level = min(self._level, self._capacity)
+            self._parts = parts
+
     def adopt_limit(self, limit: int, *, remaining: int | None, reset_s: float | None, pending: int) -> None:
         """Adopt the limit that a provider states, with its remainder and the time of its reset.
 
@@ -243,14 +254,15 @@ class RateBucket:
         """
         with self._lock:
             self._refill()
-            old_capacity, self._capacity = self._capacity, float(limit)
+            old_capacity, self._capacity = self._capacity, limit / self._parts
             if remaining is None:
-                self._level += limit - old_capacity
+                self._level += self._capacity - old_capacity
             else:
-                self._level = float(min(remaining, limit) - pending)
+                self._level = min(remaining, limit) / self._parts - pending
             used = 0 if remaining is None else limit - remaining
             is_timed = used > 0 and reset_s is not None and reset_s > 0
-            self.per_minute = used * 60 / min(reset_s, _DAY_S) if is_timed and reset_s else float(limit)
+            per_minute = used * 60 / min(reset_s, _DAY_S) if is_timed and reset_s else limit
+            self.per_minute = per_minute / self._parts
             self._level = min(self._capacity, self._level)
 
     def _refill(self) -> None:
@@ -355,21 +367,24 @@ class EndpointState:
         rates: Calls and tokens allowed per minute.
         budget: Pays for the retries of the provider.
         clock: Source of the time; sleeps during waits.
+        parts: How many processes share the rates.
     """
 
-    def __init__(self, key: EndpointKey, rates: Rates, budget: RetryBudget, clock: SleepingClock) -> None:
+    def __init__(
+        self, key: EndpointKey, rates: Rates, budget: RetryBudget, clock: SleepingClock, parts: int = 1
+    ) -> None:
         self.key = key
         self._time = _EndpointClock(clock)
         self.breaker: CircuitBreaker = CircuitBreaker(f"{key.provider}:{key.model}", clock=self._time)
         self.budget = budget
         self._clock = clock
         requests, tokens = rates.requests_per_minute, rates.tokens_per_minute
-        self._requests = None if requests is None else RateBucket(requests, clock=clock)
+        self._requests = None if requests is None else RateBucket(requests, clock=clock, parts=parts)
         self._learns = rates.learns
         self._pending = 0
         self._learned_at = -math.inf
         self._lock = Lock()
-        self._tokens = None if tokens is None else RateBucket(tokens, clock=clock)
+        self._tokens = None if tokens is None else RateBucket(tokens, clock=clock, parts=parts)
         self.has_rate: bool = requests is not None or tokens is not None
         """Whether calls must be admitted with `admit`."""
         self.refusal: str | None = None
@@ -389,6 +404,12 @@ class EndpointState:
         if self.refusal is not None:
             return self.refusal
         return "the last calls failed, so the circuit breaker is open" if self.breaker.wait_s > 0 else None
+
+    def share(self, parts: int) -> None:
+        """Share the rates with another number of processes from now on."""
+        for bucket in (self._requests, self._tokens):
+            if bucket is not None:
+                bucket.share(parts)
 
     def skip(self, seconds: float) -> None:
         """Advance the time of the breaker without waiting, for a replayed try."""
