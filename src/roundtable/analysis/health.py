@@ -21,13 +21,19 @@ if TYPE_CHECKING:
     from roundtable.types import AgentConfig, AgentResponse, Cluster, RoundRecord, TurnKey
 
 __all__ = [
+    "AnswerMove",
+    "ComparedBy",
     "DebateHealth",
     "HealthFlag",
     "Sycophancy",
+    "answer_moves",
+    "are_sides_assigned",
+    "basis_of",
     "compare_known",
     "debate_health",
     "detect_groupthink",
     "has_collapsed",
+    "read_pairs",
 ]
 
 
@@ -96,7 +102,7 @@ _DISSENT: Final = re.compile(
 )
 
 
-_ComparedBy: TypeAlias = Literal["choice", "stance", "position", "vote"]
+ComparedBy: TypeAlias = Literal["choice", "stance", "position", "vote"]
 
 
 class HealthFlag(Value):
@@ -124,7 +130,7 @@ class Sycophancy(Value):
 class DebateHealth(Value):
     """How positions changed in a debate; counts are exact, flags are hints."""
 
-    compared_by: _ComparedBy
+    compared_by: ComparedBy
     """The part of an answer that was compared between rounds. `position` is its bottom line where there is one; what
     the agents declared about each other's answers counts too, and a rewording alone is no change. `vote`: in a mode
     with votes before and after the speeches, such as Oxford, the first vote is compared with the last instead."""
@@ -142,7 +148,7 @@ class DebateHealth(Value):
     """Answers of which it is not known whether they differ from the agent's previous one; they count nowhere."""
 
 
-class _Move(NamedTuple):
+class AnswerMove(NamedTuple):
     """Two successive answers of one agent, and how they relate to each other and to the peers' first ones."""
 
     agent: str
@@ -177,15 +183,8 @@ def debate_health(rounds: Sequence[RoundRecord], agents: Sequence[AgentConfig]) 
     answers = [{response.agent_id: response for response in record.responses} for record in rounds]
     if not any(answers):
         return None
-    responses = [response for by_agent in answers for response in by_agent.values()]
-    by: _ComparedBy = "position"
-    if any(turn.stage == FIRST_VOTE for record in rounds for turn in record.turns):
-        by = "vote"
-    elif all(response.choice for response in responses):
-        by = "choice"
-    elif _are_sides_assigned(rounds) and all(response.stance for response in responses):
-        by = "stance"
-    moves = list(_vote_moves(rounds) if by == "vote" else _moves(rounds, answers, by))
+    by = basis_of(rounds, [response for by_agent in answers for response in by_agent.values()])
+    moves = list(_vote_moves(rounds) if by == "vote" else answer_moves(rounds, answers, by))
     facing = [move for move in moves if move.differing]
     return DebateHealth(
         compared_by=by,
@@ -198,7 +197,19 @@ def debate_health(rounds: Sequence[RoundRecord], agents: Sequence[AgentConfig]) 
     )
 
 
-def _are_sides_assigned(rounds: Sequence[RoundRecord]) -> bool:
+def basis_of(rounds: Sequence[RoundRecord], responses: Sequence[AgentResponse]) -> ComparedBy:
+    """Return which part of the answers of a debate is compared between rounds."""
+    if any(turn.stage == FIRST_VOTE for record in rounds for turn in record.turns):
+        return "vote"
+    if all(response.choice for response in responses):
+        return "choice"
+    if are_sides_assigned(rounds) and all(response.stance for response in responses):
+        return "stance"
+    return "position"
+
+
+def are_sides_assigned(rounds: Sequence[RoundRecord]) -> bool:
+    """Check whether agents argue for assigned sides in every round."""
     return all(record.consensus is not None and record.consensus.assigned for record in rounds)
 
 
@@ -208,11 +219,18 @@ def _share(verdicts: Sequence[SameOrDifferent | None], of: SameOrDifferent) -> f
     return float(Fraction(known.count(of), len(known))) if known else None
 
 
-def _moves(
+def answer_moves(
     rounds: Sequence[RoundRecord],
     answers: Sequence[Mapping[str, AgentResponse]],
-    by: _ComparedBy,
-) -> Iterator[_Move]:
+    by: ComparedBy,
+) -> Iterator[AnswerMove]:
+    """Yield each two successive answers of an agent.
+
+    Args:
+        rounds: The complete rounds, in order.
+        answers: For each round, the last answer of each agent.
+        by: Which part of the answers is compared.
+    """
     known = answers_by_turn(turn for record in rounds for turn in record.turns)
     for number, (before, after) in enumerate(pairwise(answers), 1):
         placed = {(index, agent): said for index, held in enumerate((before, after)) for agent, said in held.items()}
@@ -228,10 +246,10 @@ def _moves(
                 verdicts[0, agent].get((1, agent)),
                 {peer: (verdicts[0, peer].get((0, agent)), verdicts[0, peer].get((1, agent))) for peer in peers},
             )
-            yield _Move(agent, number, changed, seen, _majority(verdicts, peers))
+            yield AnswerMove(agent, number, changed, seen, _majority(verdicts, peers))
 
 
-def _vote_moves(rounds: Sequence[RoundRecord]) -> Iterator[_Move]:
+def _vote_moves(rounds: Sequence[RoundRecord]) -> Iterator[AnswerMove]:
     """Yield the first and the last vote of each agent that voted both times; votes are private, so none is outvoted."""
     turns = [turn for record in rounds for turn in record.turns]
     before, after = votes_by_agent(turns, FIRST_VOTE), votes_by_agent(turns, LAST_VOTE)
@@ -244,7 +262,7 @@ def _vote_moves(rounds: Sequence[RoundRecord]) -> Iterator[_Move]:
         peers: _Seen = {
             peer: (_relation(first, its), _relation(last, its)) for peer, (its, _) in marks.items() if peer != agent
         }
-        yield _Move(agent, len(rounds) - 1, _relation(first, last), peers, frozenset())
+        yield AnswerMove(agent, len(rounds) - 1, _relation(first, last), peers, frozenset())
 
 
 def _relation(one: str, other: str) -> SameOrDifferent:
@@ -283,7 +301,7 @@ def _majority(verdicts: Mapping[_Place, Mapping[_Place, SameOrDifferent]], peers
     return next((camp for camp in camps if len(camp) >= least), frozenset())
 
 
-def _mark(said: AgentResponse, by: _ComparedBy) -> str:
+def _mark(said: AgentResponse, by: ComparedBy) -> str:
     return casefold((said.choice if by == "choice" else said.stance) or "")
 
 
@@ -305,14 +323,19 @@ def compare_known(
         For each answer how others relate to it; pairs of which this is not known, and abstentions, are missing.
     """
     names = {str(place): place for place in placed}
-    read: dict[tuple[str, str], SameOrDifferent] = {
+    answers = (to_open_answer(name, placed[place], known) for name, place in names.items())
+    found = compare_answers(answers, read_pairs(rounds))
+    return {
+        names[one]: {names[other]: verdict for other, verdict in verdicts.items()} for one, verdicts in found.items()
+    }
+
+
+def read_pairs(rounds: Sequence[RoundRecord]) -> dict[tuple[str, str], SameOrDifferent]:
+    """Return what the measurements of rounds say about pairs of answers, each named by `str((index, agent))`."""
+    return {
         (str((index, one)), str((index, other))): verdict
         for index, record in enumerate(rounds)
         for (one, other), verdict in _measured_pairs(record)
-    }
-    found = compare_answers((to_open_answer(name, placed[place], known) for name, place in names.items()), read)
-    return {
-        names[one]: {names[other]: verdict for other, verdict in verdicts.items()} for one, verdicts in found.items()
     }
 
 
@@ -404,7 +427,7 @@ def _mean_confidence(answers: Mapping[str, AgentResponse]) -> float:
     return math.fsum(answer.confidence for answer in answers.values()) / len(answers) if answers else 0.0
 
 
-def _sycophancy(moves: Iterable[_Move], answers: Sequence[Mapping[str, AgentResponse]], agent: str) -> Sycophancy:
+def _sycophancy(moves: Iterable[AnswerMove], answers: Sequence[Mapping[str, AgentResponse]], agent: str) -> Sycophancy:
     outvoted = gave_way = 0
     for move in moves:
         if move.agent != agent or not move.majority or not move.majority <= set(move.differing):

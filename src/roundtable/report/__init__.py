@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from roundtable.report.text import Words, cost_in_words, in_words, pair_lines, to_text
     from roundtable.report.view import (
         CostView,
+        FlowCell,
+        FlowView,
         OptionView,
         PairTable,
         Parts,
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = [
     "STYLE",
     "CostView",
+    "FlowCell",
+    "FlowView",
     "Html",
     "OptionView",
     "PairTable",
@@ -67,8 +71,8 @@ _NAMES = {
     "sanitize": "plain",
     "style": "STYLE",
     "text": "Words cost_in_words in_words pair_lines to_text",
-    "view": "CostView OptionView PairTable Parts ReportView RoundView SourceView SpeakerView choice_prefix initials"
-    " short_answer",
+    "view": "CostView FlowCell FlowView OptionView PairTable Parts ReportView RoundView SourceView SpeakerView"
+    " choice_prefix initials short_answer",
 }
 
 __getattr__: Callable[[str], object]

@@ -13,7 +13,16 @@ from roundtable.report.view import answer_line, choice_prefix, heading, initials
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from roundtable.report.view import OptionView, PairTable, Parts, ReportView, RoundView, SourceView, SpeakerView
+    from roundtable.report.view import (
+        FlowCell,
+        OptionView,
+        PairTable,
+        Parts,
+        ReportView,
+        RoundView,
+        SourceView,
+        SpeakerView,
+    )
 
 __all__ = [
     "HUES",
@@ -246,6 +255,7 @@ def bar(share: float, *, won: bool) -> Html:
 SECTIONS: Final = {
     "answer": "Answer",
     "decision": "Decision",
+    "movement": "Who moved",
     "trajectory": "Agreement and confidence",
     "synthesis": "Synthesis",
     "minority": "Minority report",
@@ -267,6 +277,8 @@ TEAM_SECTIONS: Final = {
 
 _DISCLAIMER: Final = "Language models wrote what is shown here; check it before you rely on it."
 _NO_OTHER_VIEW: Final = "Nobody held another view in the last complete round."
+_CHIP_CHARS: Final = 80
+"""Longest answer in few words beside a name, in characters."""
 _NAME_CHARS: Final = 60
 """Longest name in a table, in characters."""
 _MAX_HEADLINE: Final = 140
@@ -305,7 +317,11 @@ def section_parts(view: ReportView, *, without: Collection[str] = ()) -> Iterato
 
 
 def _titles(view: ReportView) -> Mapping[str, str]:
-    return TEAM_SECTIONS if view.goal else SECTIONS
+    if view.goal:
+        return TEAM_SECTIONS
+    return (
+        SECTIONS if view.flow is not None else {name: title for name, title in SECTIONS.items() if name != "movement"}
+    )
 
 
 def _rounds(view: ReportView) -> Iterator[str]:
@@ -406,6 +422,53 @@ def _pairs(table: PairTable) -> Iterator[Html]:
     yield tag("table", tag("thead", tag("tr", *headers)), tag("tbody", *rows))
 
 
+def _movement(view: ReportView) -> Iterator[Html]:
+    flow = view.flow
+    if flow is None:
+        return
+    hues = {label: number % HUES for number, (label, _) in enumerate(flow.camps)}
+    headers = (tag("th", f"Round {number}", scope="col") for number in flow.rounds)
+    rows = (
+        tag(
+            "tr",
+            tag("th", name, scope="row", dir="auto"),
+            *(
+                tag("td", *_flow_cell(cell, hues, number, seat))
+                for number, cell in zip(flow.rounds, cells, strict=True)
+            ),
+        )
+        for name, seat, cells in flow.rows
+    )
+    total = tag("tr", tag("th", "Together", scope="row"), *(tag("td", words, class_="soft") for words in flow.holders))
+    yield tag("p", f"{flow.note[:1].upper()}{flow.note[1:]}.", dir="auto")
+    yield tag(
+        "div",
+        tag("table", tag("thead", tag("tr", tag("th", "Agent", scope="col"), *headers)), tag("tbody", *rows, total)),
+        class_="wide",
+        tabindex="0",
+        role="region",
+        aria_label="Who held which answer in each round",
+    )
+    camps = (tag("li", _camp(label, hues[label]), " ", inline(name), dir="auto") for label, name in flow.camps)
+    yield tag("ul", *camps, class_="camps")
+    text = "Answers with different letters were told apart, or nobody compared them."
+    yield tag("p", text, class_="soft small")
+
+
+def _flow_cell(cell: FlowCell, hues: Mapping[str, int], number: int, seat: int) -> Iterator[Html]:
+    if not cell.camp:
+        yield tag("span", "no answer", class_="soft small")
+        return
+    share = percent(cell.confidence) or "answer"
+    yield join((_camp(cell.camp, hues[cell.camp]), tag("a", share, href=f"#r{number}s{seat}")), " ")
+    if cell.moved:
+        yield tag("span", f" {cell.moved}", class_="moved small")
+
+
+def _camp(label: str, hue: int) -> Html:
+    return tag("span", label, class_=f"camp s{hue}")
+
+
 def _option(option: OptionView) -> Html:
     name = tag("span", option.name, class_="chosen" if option.won else None, dir="auto")
     words = ", ".join(option.backers)
@@ -499,12 +562,17 @@ def _round(round_view: RoundView, view: ReportView) -> Iterator[str]:
         yield tag("p", tag("strong", "Focus: "), round_view.focus, dir="auto").text
     if round_view.summary:
         yield tag("p", round_view.summary, class_="soft", dir="auto").text
+    named: set[int] = set()
     for speaker in round_view.speakers:
-        yield join(_speaker(speaker, won=view.answer is not None and speaker.choice == view.answer)).text
+        won = view.answer is not None and speaker.choice == view.answer
+        # The last answer of a round counts, but agents answer once in most modes, and an id stands for one place.
+        anchor = f"r{round_view.number}s{speaker.seat}" if speaker.seat not in named else None
+        named.add(speaker.seat)
+        yield join(_speaker(speaker, won=won, anchor=anchor)).text
     yield "</div></details>\n"
 
 
-def _speaker(speaker: SpeakerView, *, won: bool) -> Iterator[Html]:
+def _speaker(speaker: SpeakerView, *, won: bool, anchor: str | None = None) -> Iterator[Html]:
     header = [
         tag("span", initials(speaker.name), class_=f"seat s{speaker.seat % HUES}", aria_hidden="true"),
         tag("h3", speaker.name, dir="auto"),
@@ -512,7 +580,8 @@ def _speaker(speaker: SpeakerView, *, won: bool) -> Iterator[Html]:
     if speaker.role != "participant":
         header.append(tag("span", speaker.role, class_="chip"))
     if speaker.choice:
-        header.append(tag("span", speaker.choice, class_="chip won" if won else "chip", dir="auto"))
+        choice = short_name(speaker.choice, _CHIP_CHARS)
+        header.append(tag("span", choice, class_="chip won" if won else "chip", dir="auto"))
     if speaker.confidence is not None:
         header.append(tag("span", f"{percent(speaker.confidence)} confident", class_="soft small"))
     if speaker.error is not None:
@@ -522,7 +591,7 @@ def _speaker(speaker: SpeakerView, *, won: bool) -> Iterator[Html]:
         body.append(tag("p", speaker.error, dir="auto"))
     else:
         body += _answer_body(speaker)
-    yield tag("article", *body)
+    yield tag("article", *body, id=anchor)
 
 
 def _answer_body(speaker: SpeakerView) -> Iterator[Html]:
@@ -577,6 +646,7 @@ _BODIES: Final[Mapping[str, Callable[[ReportView], Iterator[Html]]]] = {
     "answer": _answer,
     "goal": _goal,
     "decision": _decision,
+    "movement": _movement,
     "trajectory": _trajectory,
     "synthesis": _synthesis,
     "minority": _minority,

@@ -11,7 +11,7 @@ from roundtable.report.view import answer_line, choice_prefix, heading, percent,
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from roundtable.report.view import ReportView, RoundView, SpeakerView
+    from roundtable.report.view import FlowCell, ReportView, RoundView, SpeakerView
 
 __all__ = ["markdown_parts", "to_markdown"]
 
@@ -71,6 +71,7 @@ def markdown_parts(view: ReportView) -> Iterator[str]:
     lines += [f"- **{_escape_text(label)}:** {_escape_text(value)}" for label, value in view.facts]
     yield "\n".join(lines) + "\n"
     yield from _pairs_markdown(view)
+    yield from _flow_markdown(view)
     yield from _synthesis_markdown(view)
     for round_view in view.rounds:
         yield from _round_markdown(round_view)
@@ -88,6 +89,25 @@ def _pairs_markdown(view: ReportView) -> Iterator[str]:
     for number, name, cells in zip(numbers, table.names, table.cells, strict=True):
         lines.append(_table_row(f"{number}. {_escape_text(short_name(name, _NAME_CHARS))}", cells))
     yield "\n".join([f"\n{_escape_text(table.caption)}\n", *lines]) + "\n"
+
+
+def _flow_markdown(view: ReportView) -> Iterator[str]:
+    flow = view.flow
+    if flow is None:
+        return
+    lines = [
+        _table_row("", (f"Round {number}" for number in flow.rounds)),
+        _table_row("---", ("---" for _ in flow.rounds)),
+    ]
+    for name, _, cells in flow.rows:
+        lines.append(_table_row(_escape_text(short_name(name, _NAME_CHARS)), map(_flow_cell, cells)))
+    camps = [f"- {label}: {_escape_text(name)}" for label, name in flow.camps]
+    yield "\n".join(["\n## Who moved\n", *lines, "", *camps]) + "\n"
+
+
+def _flow_cell(cell: FlowCell) -> str:
+    parts = (cell.camp or "no answer", percent(cell.confidence), f"({cell.moved})" if cell.moved else "")
+    return " ".join(filter(None, parts))
 
 
 def _table_row(first: str, cells: Iterable[str]) -> str:

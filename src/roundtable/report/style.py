@@ -123,6 +123,12 @@ article .who { display: flex; flex-wrap: wrap; align-items: center; gap: .35rem 
 .chip { border-radius: 999px; padding: .1rem .65rem; font-size: .8rem; background: var(--tint); color: var(--ink); }
 .chip.bad { background: var(--bad-tint); color: var(--bad); }
 .chip.won { background: var(--won-tint); color: var(--won); }
+.camp { display: inline-block; min-width: 1.6rem; padding: 0 .35rem; border-radius: .4rem; text-align: center;
+  font-weight: 700; background: hsl(var(--hue) 55% var(--seat-tint)); color: hsl(var(--hue) 60% var(--seat-ink)); }
+.movement tbody th { overflow-wrap: normal; }
+.moved { color: var(--warn); font-weight: 600; }
+.wide { overflow-x: auto; }
+.camps { list-style: none; padding: 0; margin: .75rem 0 0; display: grid; gap: .35rem; }
 .position { font-weight: 600; }
 .reasons ul { padding-left: 1.2rem; margin: .5rem 0; }
 .reasons li.numbered { list-style: none; margin-left: -1.2rem; }
@@ -158,7 +164,7 @@ blockquote { margin: .25rem 0 0; padding-left: .8rem; border-left: 3px solid var
   .who, .figures div, .options li, tr, h2, summary { break-inside: avoid; }
   h2, summary, .who { break-after: avoid; }
   a[href^="http"]::after { content: " (" attr(href) ")"; font-size: .85em; color: var(--soft); }
-  .seat, .chip, .figures div, .alert, svg { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  .seat, .chip, .camp, .figures div, .alert, svg { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 }
 """
     + _SEATS

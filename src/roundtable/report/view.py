@@ -10,6 +10,8 @@ from roundtable.report.sanitize import plain
 
 __all__ = [
     "CostView",
+    "FlowCell",
+    "FlowView",
     "OptionView",
     "PairTable",
     "Parts",
@@ -86,6 +88,34 @@ class RoundView:
     def shown_level(self) -> str:
         """The agreement as shown; empty if it was not measured."""
         return self.level or ("" if self.agreement is None else f"{self.agreement:.2f}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowCell:
+    """What one agent held in one round."""
+
+    camp: str = ""
+    """Label of the camp; empty if the agent gave no answer, or abstained."""
+    confidence: float | None = None
+    """Reported confidence in [0, 1]."""
+    moved: str = ""
+    """`moved`, `not compared`, or empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowView:
+    """Who held which answer in each round."""
+
+    rounds: tuple[int, ...]
+    """Numbers of the rounds."""
+    camps: tuple[tuple[str, str], ...]
+    """Label and answer of each camp."""
+    rows: tuple[tuple[str, int, tuple[FlowCell, ...]], ...]
+    """For each agent its name, its seat, and a cell for each round."""
+    holders: tuple[str, ...]
+    """For each round how many hold each answer, in words."""
+    note: str
+    """Who moved, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +212,8 @@ class ReportView:
     """What each option got, best first."""
     counted: str = ""
     """What the scores of the options are, in words."""
+    flow: FlowView | None = None
+    """Who held which answer, if there are at least two complete rounds."""
     pairs: PairTable | None = None
     """Options against each other, if there was a vote on motions by rankings, or the rule compares pairs."""
     synthesis: Parts = ()

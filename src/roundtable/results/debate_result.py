@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from roundtable._core.registry import Registry
+    from roundtable.analysis.movement import OpinionFlow
     from roundtable.results.audit import DecisionAudit
     from roundtable.scoring import Rule
     from roundtable.types import AnyTurn, DebateRecord, JsonObject, JsonValue
@@ -319,6 +320,24 @@ class DebateResult(Value):
         from roundtable.results.audit import audit_decision
 
         return audit_decision(self, rules)
+
+    def opinion_flow(self) -> OpinionFlow | None:
+        """Return who held which answer in each complete round, and who moved; `None` where sides were assigned.
+
+        Example:
+            >>> from roundtable import sync
+            >>> from roundtable.testing import scripted_agents
+            >>> agents = scripted_agents({"ada": ["Tea", "Tea"], "bo": ["Milk", "Tea"], "cy": ["Tea", "Tea"]})
+            >>> with sync.Roundtable(agents, storage="memory://") as table:
+            ...     flow = table.debate("Tea or milk?", rounds=2, options=["Tea", "Milk"]).opinion_flow()
+            >>> [(camp.label, camp.name, camp.holders) for camp in flow.camps]
+            [('A', 'Tea', (2, 3)), ('B', 'Milk', (1, 0))]
+            >>> [(one.agent_id, one.round) for one in flow.opinions if one.moved == "moved"]
+            [('bo', 2)]
+        """
+        from roundtable.analysis.movement import opinion_flow
+
+        return opinion_flow([record for record in self.rounds if record.complete])
 
     def to_records(self) -> list[JsonObject]:
         """Return one flat row per turn, for data frames and CSV."""

@@ -8,6 +8,8 @@ from roundtable.analysis import cast_votes, dissenting_votes
 from roundtable.modes import answers_by_name
 from roundtable.report import (
     CostView,
+    FlowCell,
+    FlowView,
     OptionView,
     ReportView,
     RoundView,
@@ -17,6 +19,7 @@ from roundtable.report import (
     in_words,
     short_answer,
 )
+from roundtable.report.view import short_name
 from roundtable.results.findings import (
     COUNTED,
     agent_names,
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from roundtable.analysis import CastVote
+    from roundtable.analysis.movement import Opinion
     from roundtable.report import Parts
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, RosterEntry, RoundRecord, Turn, Usage
@@ -50,6 +54,10 @@ COLUMNS: Final = (
 )
 """Columns of a table of turns, in order."""
 
+_MOST_MOVES: Final = 6
+_FLOW_CHARS: Final = 40
+"""Longest answer in a sentence on who moved."""
+
 _STATES: Final = {
     "partial": "not finished",
     "paused": "paused",
@@ -62,9 +70,10 @@ def view_of(result: DebateResult) -> ReportView:
     seats = {agent.id: number for number, agent in enumerate(result.agents)}
     rounds = tuple(_round_view(round_record, seats, result.config.seed) for round_record in result.rounds)
     missing, note = missing_agents(result), _answer_note(result)
+    flow = _flow(result, seats)
     return ReportView(
         title=result.topic,
-        facts=_facts(result),
+        facts=tuple(_facts_of(result, flow)),
         answer=result.answer,
         answer_reason=result.answer_reason,
         missing=tuple(_failures(entry) for entry in result.roster.agents if entry.agent_id in missing),
@@ -80,6 +89,7 @@ def view_of(result: DebateResult) -> ReportView:
         rule=_decision_line(result),
         options=_options(result),
         counted=_counted(result),
+        flow=flow,
         pairs=head_to_head(result),
         synthesis=synthesis_parts(result),
         goal=_goal(result),
@@ -162,6 +172,49 @@ def _options(result: DebateResult) -> tuple[OptionView, ...]:
         )
         for name, score in ranked
     )
+
+
+def _flow(result: DebateResult, seats: Mapping[str, int]) -> FlowView | None:
+    flow = None if result.team is not None else result.opinion_flow()
+    if flow is None or len(flow.rounds) < 2:
+        return None
+    names = {agent.id: agent.name for agent in result.agents}
+    held = {(one.agent_id, one.round): one for one in flow.opinions}
+    answers = {camp.label: camp.name for camp in flow.camps}
+    agents = [agent for agent in names if any(one.agent_id == agent for one in flow.opinions)]
+    moves = []
+    for one in flow.opinions:
+        before = held.get((one.agent_id, one.round - 1))
+        if one.moved == "moved" and before is not None:
+            old, new = (
+                short_name(answers.get(camp or "", "no answer"), _FLOW_CHARS) for camp in (before.camp, one.camp)
+            )
+            moves.append(f"{names[one.agent_id]} from {old} to {new} in round {one.round}")
+    unknown = sum(one.moved == "unknown" for one in flow.opinions)
+    more = f"; and {len(moves) - _MOST_MOVES} more" if len(moves) > _MOST_MOVES else ""
+    note = f"{'; '.join(moves[:_MOST_MOVES])}{more}" if moves else "nobody"
+    if unknown:
+        note += f"; {counted(unknown, 'answer')} could not be compared with the one before"
+    return FlowView(
+        rounds=flow.rounds,
+        camps=tuple((camp.label, camp.name) for camp in flow.camps),
+        rows=tuple(
+            (names[agent], seats[agent], tuple(_flow_cell(held.get((agent, number))) for number in flow.rounds))
+            for agent in agents
+        ),
+        holders=tuple(
+            ", ".join(f"{camp.holders[index]} {camp.label}" for camp in flow.camps if camp.holders[index])
+            for index in range(len(flow.rounds))
+        ),
+        note=note,
+    )
+
+
+def _flow_cell(opinion: Opinion | None) -> FlowCell:
+    if opinion is None or opinion.camp is None:
+        return FlowCell()
+    moved = {"moved": "moved", "unknown": "not compared"}.get(opinion.moved or "", "")
+    return FlowCell(camp=opinion.camp, confidence=opinion.confidence, moved=moved)
 
 
 def _goal(result: DebateResult) -> Parts:
@@ -255,11 +308,7 @@ def _usage_line(usage: Usage) -> str:
     return f"{counted(usage.calls, 'call')}, {tokens}, {cost_in_words(usage)}"
 
 
-def _facts(result: DebateResult) -> tuple[tuple[str, str], ...]:
-    return tuple(_facts_of(result))
-
-
-def _facts_of(result: DebateResult) -> Iterator[tuple[str, str]]:
+def _facts_of(result: DebateResult, flow: FlowView | None) -> Iterator[tuple[str, str]]:
     yield "Status", "stopped" if is_stopped(result) else result.status
     yield "Mode", result.mode
     yield "Rounds", f"{len(result.rounds)} of {result.total_rounds}"
@@ -267,6 +316,8 @@ def _facts_of(result: DebateResult) -> Iterator[tuple[str, str]]:
         consensus = result.consensus
         yield "Agreement", f"{consensus.level_in_words} ({_method(result)}) — {consensus.summary}"
     yield "Independent agreement", result.independent_level_in_words
+    if flow is not None:
+        yield "Who moved", flow.note
     yield from finding_lines(result)
     if result.decision is not None:
         yield "Decision", _decision_line(result)

@@ -1,0 +1,140 @@
+"""Who held which answer in each round, who moved, and how reports show it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from roundtable import DebateResult, sync
+from roundtable.analysis.movement import opinion_flow
+from roundtable.testing import scripted_agents
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+CITIES = {
+    "ada": ["Lisbon", "Lisbon", "Lisbon"],
+    "bo": ["Porto", "Lisbon", "Lisbon"],
+    "cy": ["Faro", "Faro", "The capital"],
+    "dee": ["I don't know", "Porto", "Porto"],
+}
+SEEN: dict[tuple[str, int], dict[str, str]] = {
+    ("bo", 1): {"Ada": "same", "you": "different"},
+    ("cy", 2): {"Ada": "same", "you": "different"},
+}
+
+
+def debated(
+    lines: Mapping[str, Sequence[str]], *, seen: Mapping[tuple[str, int], dict[str, str]] = SEEN, **more: Any
+) -> DebateResult:
+    """Hold a debate in which each agent gives one answer after the other, and compares some with those it sees."""
+    options = more.get("options")
+    scripts = {
+        name: [
+            {
+                "position": f"Well, {line}",
+                "bottomLine": line,
+                "confidence": 0.5,
+                **({"choice": line} if options else {}),
+                **({"compared": seen[name, number]} if (name, number) in seen else {}),
+            }
+            for number, line in enumerate(said)
+        ]
+        for name, said in lines.items()
+    }
+    with sync.Roundtable(scripted_agents(scripts), storage="memory://", analyzer="declared") as table:
+        return table.debate("Where to?", **{"rounds": len(next(iter(lines.values()))), **more})
+
+
+def told(result: DebateResult) -> dict[str, str]:
+    """Return for each agent its camps by round, `>` before a move, `?` before an answer that nobody compared."""
+    flow = result.opinion_flow()
+    assert flow is not None
+    marks = {"moved": ">", "unknown": "?", "kept": "", None: ""}
+    rows: dict[str, str] = {}
+    for one in flow.opinions:
+        rows[one.agent_id] = f"{rows.get(one.agent_id, '')} {marks[one.moved]}{one.camp or '-'}".strip()
+    return rows
+
+
+def test_camps_last_from_round_to_round_in_any_wording() -> None:
+    result = debated(CITIES)
+    assert told(result) == {"ada": "A A A", "bo": "B >A A", "cy": "C C >A", "dee": "- B B"}
+    flow = result.opinion_flow()
+    assert flow is not None
+    assert [(camp.label, camp.name, camp.holders) for camp in flow.camps] == [
+        ("A", "Lisbon", (1, 2, 3)),
+        ("B", "Porto", (1, 1, 1)),
+        ("C", "Faro", (1, 1, 0)),
+    ]
+    assert flow.to_records()[5] == {
+        "round": 2,
+        "agentId": "bo",
+        "camp": "A",
+        "answer": "Lisbon",
+        "confidence": 0.5,
+        "moved": "moved",
+    }
+
+
+def test_another_wording_that_nobody_compared_is_unknown() -> None:
+    result = debated({"ada": ["Lisbon", "The capital"], "bo": ["Lisbon", "Lisbon"]}, seen={})
+    assert told(result) == {"ada": "A ?B", "bo": "A A"}
+    assert "**Who moved:** nobody; 1 answer could not be compared with the one before" in result.to_markdown()
+
+
+def test_numbers_and_options_are_told_apart_by_themselves() -> None:
+    assert told(debated({"ada": ["42", "42.0"], "bo": ["43", "42"]}, seen={})) == {"ada": "A A", "bo": "B >A"}
+    chosen = debated({"ada": ["Tea", "Milk"], "bo": ["Milk", "Milk"]}, seen={}, options=["Tea", "Milk"])
+    assert told(chosen) == {"ada": "B >A", "bo": "A A"}
+
+
+def test_moves_are_those_that_the_flip_rate_counts() -> None:
+    result = debated(CITIES)
+    flow = result.opinion_flow()
+    assert flow is not None
+    assert result.health is not None
+    known = [one.moved for one in flow.opinions if one.moved in {"moved", "kept"}]
+    assert result.health.flip_rate == pytest.approx(known.count("moved") / len(known))
+
+
+def test_assigned_sides_votes_and_too_many_answers_have_no_flow() -> None:
+    assert debated(CITIES, mode="devils-advocate", rounds=2).opinion_flow() is None
+    assert debated({"ada": ["Tea"] * 4, "bo": ["Milk"] * 4}, mode="oxford", rounds=1).opinion_flow() is None
+    rounds = debated({"ada": ["Tea"], "bo": ["Milk"]}).rounds
+    assert opinion_flow(rounds * 151) is None
+    assert opinion_flow([]) is None
+
+
+def test_more_than_26_camps_have_labels_of_their_own() -> None:
+    result = debated({f"a{number:02d}": [f"{number}"] for number in range(30)}, seen={})
+    flow = result.opinion_flow()
+    assert flow is not None
+    labels = [camp.label for camp in flow.camps]
+    assert (len({*labels}), labels[25:28]) == (30, ["Z", "A2", "B2"])
+
+
+def test_reports_say_who_moved_and_lead_to_the_answer() -> None:
+    result = debated(CITIES)
+    line = "Bo from Porto to Lisbon in round 2; Cy from Faro to Lisbon in round 3"
+    markdown, page = result.to_markdown(), result.to_html()
+    assert f"**Who moved:** {line}" in markdown
+    assert "| Bo | B 50% | A 50% (moved) | A 50% |" in markdown
+    assert f"Who moved: {line}" in " ".join(result.to_text().split())
+    assert f'<p dir="auto">{line}.</p>' in page
+    links = re.findall(r'href="#(r\ds\d)"', page)
+    assert len(links) == 11
+    ids = re.findall(r'id="([^"]+)"', page)
+    assert len(ids) == len({*ids})
+    assert {*links} <= {*ids}
+    assert "Who moved" not in debated(CITIES, rounds=1).to_html()
+
+
+def test_hostile_answers_are_text() -> None:
+    lines = {"ada": ["<b>1</b> | [x](javascript:y)", "2"], "bo": ["2", "2"]}
+    result = debated(lines, seen={})
+    assert "<b>1</b> |" not in result.to_html()
+    table = result.to_markdown().partition("## Who moved")[2].partition("## Round")[0]
+    assert "javascript" not in table or "\\[x\\]" in table
