@@ -128,6 +128,23 @@ def test_a_study_shows_its_tables(command: Command) -> None:
     assert command("bench", "study", "q.csv", "--agents", wordy, "--extract", "(").code == 2
 
 
+def test_a_kept_study_asks_once_and_stays_the_same_study(command: Command) -> None:
+    Path("q.csv").write_text("question,gold\n2 + 2?,4\n", "utf-8")
+    agents = ",".join(script(Path.cwd(), name, {"*": said("4")}) for name in ("ada", "bo"))
+    words = ("bench", "study", "q.csv", "--agents", agents, "--analyzer", "declared", "--study", "sums", "--db", "s.db")
+    done = command(*words)
+    assert done.code == 0, done.both
+    assert "the same command continues" in done.err
+    assert "3 of 3 debates" in done.err
+    kept = command("sessions", "--db", "s.db", "--json").json
+    again = command(*words, "--quiet")
+    assert (again.code, again.out, again.err) == (0, done.out, "")
+    assert command("sessions", "--db", "s.db", "--json").json == kept
+    other = command(*words, "--rounds", "3")
+    assert (other.code, "rounds was 2" in other.err) == (2, True), other.both
+    assert command("bench", "study", "q.csv", "--agents", agents, "--fleet", "night").code == 2
+
+
 @pytest.mark.parametrize("file", ["none.yaml", "q.csv"])
 def test_a_file_that_is_not_there_is_a_matter_of_the_command_line(command: Command, file: str) -> None:
     assert command("bench", "run", file).code == 2

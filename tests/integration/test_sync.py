@@ -432,3 +432,9 @@ def test_one_debate_takes_the_keys_and_addresses_of_its_providers() -> None:
         asked: Any = {"agents": ["compatible:m"], "providers": served, "rounds": 1, "storage": "memory://"}
         assert roundtable.debate_sync("Tea?", **asked).answer == "Tea"
         assert server.seen[0].headers["authorization"] == "Bearer key-of-a-vault"
+
+
+def test_the_blocking_facade_needs_no_import_of_its_own() -> None:
+    code = "import roundtable as rt; print('roundtable.sync' in __import__('sys').modules, rt.sync.Roundtable.__module__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "roundtable.sync"]
