@@ -435,6 +435,8 @@ def test_one_debate_takes_the_keys_and_addresses_of_its_providers() -> None:
 
 
 def test_the_blocking_facade_needs_no_import_of_its_own() -> None:
-    code = "import roundtable as rt; print('roundtable.sync' in __import__('sys').modules, rt.sync.Roundtable.__module__)"
+    code = (
+        "import roundtable as rt; print('roundtable.sync' in __import__('sys').modules, rt.sync.Roundtable.__module__)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "roundtable.sync"]

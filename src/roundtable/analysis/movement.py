@@ -54,7 +54,7 @@ class Opinion(Value):
 class OpinionFlow(Value):
     """Who held which answer in each round.
 
-    Answers with different labels were told apart, or nobody compared them.
+    Answers with different labels differ, or nobody compared them.
     """
 
     rounds: tuple[int, ...]

@@ -451,7 +451,7 @@ def _movement(view: ReportView) -> Iterator[Html]:
     )
     camps = (tag("li", _camp(label, hues[label]), " ", inline(name), dir="auto") for label, name in flow.camps)
     yield tag("ul", *camps, class_="camps")
-    text = "Answers with different letters were told apart, or nobody compared them."
+    text = "Answers with different letters differ, or nobody compared them."
     yield tag("p", text, class_="soft small")
 
 
