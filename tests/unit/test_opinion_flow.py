@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from roundtable import DebateResult, sync
+from roundtable import Budget, DebateResult, sync
 from roundtable.analysis.movement import opinion_flow
 from roundtable.testing import scripted_agents
 
@@ -130,6 +130,46 @@ def test_reports_say_who_moved_and_lead_to_the_answer() -> None:
     assert len(ids) == len({*ids})
     assert {*links} <= {*ids}
     assert "Who moved" not in debated(CITIES, rounds=1).to_html()
+
+
+STORY = (
+    "alone: no majority; after: 3 of 4 agents for Lisbon; 2 of 4 agents moved; Cy gave way to a majority without a new "
+    "source"
+)
+
+
+def test_the_head_says_whether_to_rely_on_the_answer_and_how_it_came_about() -> None:
+    result = debated(CITIES)
+    markdown, page = result.to_markdown(), result.to_html()
+    assert f"- **How it came about:** {STORY}\n" in markdown
+    head = page[page.index('id="answer"') : page.index('id="decision"')]
+    assert "<strong>Verify this before you rely on it.</strong> Agreement lies between" in head
+    assert f">A{STORY[1:]}.</p>" in head
+
+
+@pytest.mark.parametrize(
+    ("lines", "story"),
+    [
+        ({"ada": ["42"], "bo": ["42"]}, "alone: 42; after: 2 of 2 agents for 42"),
+        ({"ada": ["42"], "bo": ["43"]}, "alone: no majority; after: a tie"),
+        (
+            {"ada": ["1", "1"], "bo": ["1", "1"], "cy": ["2", "2"]},
+            "alone: 1; after: 2 of 3 agents for 1; nobody moved; nobody gave way to a majority without a new source",
+        ),
+        (
+            {"ada": ["Tea", "Mate"], "bo": ["Tea", "Tea"]},
+            "alone: Tea; after: no answer; nobody moved, of 1 it is not known",
+        ),
+    ],
+)
+def test_the_story_names_what_is_known(lines: dict[str, list[str]], story: str) -> None:
+    assert f"How it came about: {story}" in " ".join(debated(lines, seen={}).to_text().split())
+
+
+def test_a_debate_that_goes_on_recommends_nothing_yet() -> None:
+    result = debated(CITIES, budget=Budget(max_calls=8))
+    assert result.status == "partial"
+    assert 'class="advice"' not in result.to_html()
 
 
 def test_hostile_answers_are_text() -> None:

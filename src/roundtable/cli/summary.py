@@ -9,8 +9,10 @@ from roundtable.cli.event_printer import Line, line, percent, round_lines
 from roundtable.cli.storage_location import SHORT_ID
 from roundtable.report import choice_prefix, cost_in_words, pair_lines, short_answer
 from roundtable.results.findings import (
+    advice_in_words,
     answer_note,
     head_to_head,
+    how_it_came_about,
     interim_mark,
     is_stopped,
     missing_agents,
@@ -150,7 +152,10 @@ def _figures(result: DebateResult) -> list[Line]:
     after = "none measured" if level is None else f"{level.level_in_words} ({level.method})"
     before = result.independent_level_in_words
     usage = result.usage
-    lines = [
+    advice, story = advice_in_words(result), how_it_came_about(result, result.opinion_flow())
+    lines = [line(f"{advice[0]}: {advice[1]}", paragraph=True)] if advice is not None else []
+    lines += [line(f"How it came about: {story}", paragraph=True)] if story else []
+    lines += [
         line(f"Agreement after debate: {after}"),
         line(f"Agreement before anyone heard anyone: {before}"),
     ]

@@ -378,6 +378,11 @@ def _answer(view: ReportView) -> Iterator[Html]:
         yield tag("p", view.answer_reason, dir="auto")
     if view.answer_note:
         yield tag("p", view.answer_note, class_="soft", dir="auto")
+    if view.advice is not None:
+        words, reason = view.advice
+        yield tag("p", tag("strong", f"{words}."), f" {reason}", class_="advice", dir="auto")
+    if view.story:
+        yield tag("p", f"{view.story[:1].upper()}{view.story[1:]}.", class_="soft", dir="auto")
     if view.figures:
         yield tag("dl", *(_figure(*figure) for figure in view.figures), class_="figures")
     rounds = [round_view for round_view in view.rounds if round_view.speakers] if view.answer is None else []

@@ -65,6 +65,7 @@ section.rounds { background: none; border: 0; padding: .5rem 0 0; }
 .answer .said { font-size: clamp(1.3rem, 1rem + 1.6vw, 1.85rem); font-weight: 650; line-height: 1.3;
   margin: .1rem 0 .5rem; }
 .answer .said.long { font-size: 1.1rem; font-weight: 600; line-height: 1.45; }
+.answer .advice { border-left: 4px solid var(--accent); padding-left: .8rem; }
 .soft { color: var(--soft); }
 .small { font-size: .875rem; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .75rem; margin: 1.1rem 0 0;

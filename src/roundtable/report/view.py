@@ -202,6 +202,10 @@ class ReportView:
     """Mode, rounds and date, in a line."""
     is_decided: bool = True
     """Whether the decision has a winner."""
+    advice: tuple[str, str] | None = None
+    """What is recommended, in a few words, and why; `None` while the debate is not over."""
+    story: str = ""
+    """What happened between the first answers and the last, in a line."""
     answer_note: str = ""
     """How the answer was found, or a remark on it."""
     seats: tuple[str, ...] = ()

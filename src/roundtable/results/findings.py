@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from roundtable.modes.oxford import LAST_VOTE, oxford_swing
 from roundtable.report import PairTable
+from roundtable.report.view import short_name
 from roundtable.scoring import Approval, first_places
 from roundtable.scoring.motions import MOST_MOTIONS, vote_in
 from roundtable.scoring.numbers import exact
@@ -17,21 +18,27 @@ from roundtable.types.plan import JUDGED, VOTE_STAGE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from roundtable.analysis.movement import OpinionFlow
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import AgentResponse
 
 __all__ = [
     "COUNTED",
+    "advice_in_words",
     "agent_names",
     "answer_note",
     "finding_lines",
     "head_to_head",
+    "how_it_came_about",
     "interim_mark",
     "is_stopped",
     "missing_agents",
     "synthesis_parts",
 ]
 
+
+_ANSWER_CHARS: Final = 60
+"""Longest answer within a line of findings."""
 
 COUNTED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("plurality", "majority", "supermajority", "unanimity", "hybrid", "random-dictator"), "its votes"),
@@ -136,6 +143,65 @@ def finding_lines(result: DebateResult) -> Iterator[tuple[str, str]]:
         yield "Groupthink", f"{'; '.join(warning.indicators)}. {warning.recommendation}".strip()
     yield from _health(result)
     yield from _layers(result)
+
+
+_ADVICE: Final[Mapping[str, str]] = {
+    "proceed": "You can proceed",
+    "verify": "Verify this before you rely on it",
+    "query_detail": "Look at the details before you rely on it",
+}
+
+
+def advice_in_words(result: DebateResult) -> tuple[str, str] | None:
+    """Return what is recommended, and why; `None` while rounds are to come, and for teams."""
+    if result.response is None or interim_mark(result):
+        return None
+    advice = result.response.decision.action_recommendation
+    return _ADVICE[advice.type], advice.reason
+
+
+def how_it_came_about(result: DebateResult, flow: OpinionFlow | None) -> str:
+    """Return in one line what happened between the first answers and the last; empty if there is nothing to say.
+
+    Args:
+        result: The result.
+        flow: Its opinion flow, if it has one.
+    """
+    return "; ".join(_story(result, flow))
+
+
+def _story(result: DebateResult, flow: OpinionFlow | None) -> Iterator[str]:
+    last = last_complete(result.rounds)
+    if last is None or result.team is not None:
+        return
+    baselines = result.baselines
+    if baselines is not None and baselines.single is not None:
+        yield f"alone: {'no majority' if baselines.majority is None else _short(baselines.majority)}"
+    votes = [vote.choice for vote in result.votes]
+    if votes and result.answer is not None and result.answer_source not in {"synthesis", "judge"}:
+        # A council's chair and a synthesis do not count votes.
+        yield f"after: {votes.count(result.answer)} of {counted(len(votes), 'agent')} for {_short(result.answer)}"
+    elif result.decision is not None and result.decision.winner is None:
+        yield "after: a tie" if result.decision.tied else "after: no answer"
+    if flow is not None and len(flow.rounds) > 1:
+        agents = {one.agent_id for one in flow.opinions}
+        moved = {one.agent_id for one in flow.opinions if one.moved == "moved"}
+        unknown = {one.agent_id for one in flow.opinions if one.moved == "unknown"} - moved
+        words = f"{len(moved)} of {counted(len(agents), 'agent')} moved" if moved else "nobody moved"
+        yield f"{words}, of {len(unknown)} it is not known" if unknown else words
+    scores = result.health.sycophancy if result.health is not None else ()
+    gave_way = agent_names(result, (score.agent_id for score in scores if score.gave_way))
+    if gave_way:
+        yield f"{', '.join(gave_way)} gave way to a majority without a new source"
+    elif any(score.outvoted for score in scores):
+        yield "nobody gave way to a majority without a new source"
+    missing = [agent.name for agent in result.agents if agent.id in missing_agents(result)]
+    if missing:
+        yield f"missing: {', '.join(missing)}"
+
+
+def _short(text: str) -> str:
+    return short_name(text, _ANSWER_CHARS)
 
 
 def _dissents(result: DebateResult) -> Iterator[tuple[str, str]]:

@@ -22,10 +22,12 @@ from roundtable.report import (
 from roundtable.report.view import short_name
 from roundtable.results.findings import (
     COUNTED,
+    advice_in_words,
     agent_names,
     answer_note,
     finding_lines,
     head_to_head,
+    how_it_came_about,
     interim_mark,
     is_stopped,
     missing_agents,
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from roundtable.analysis import CastVote
-    from roundtable.analysis.movement import Opinion
+    from roundtable.analysis.movement import Opinion, OpinionFlow
     from roundtable.report import Parts
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, RosterEntry, RoundRecord, Turn, Usage
@@ -70,10 +72,13 @@ def view_of(result: DebateResult) -> ReportView:
     seats = {agent.id: number for number, agent in enumerate(result.agents)}
     rounds = tuple(_round_view(round_record, seats, result.config.seed) for round_record in result.rounds)
     missing, note = missing_agents(result), _answer_note(result)
-    flow = _flow(result, seats)
+    opinions = None if result.team is not None else result.opinion_flow()
+    flow, story = _flow(result, opinions, seats), how_it_came_about(result, opinions)
     return ReportView(
         title=result.topic,
-        facts=tuple(_facts_of(result, flow)),
+        facts=tuple(_facts_of(result, flow, story)),
+        advice=advice_in_words(result),
+        story=story,
         answer=result.answer,
         answer_reason=result.answer_reason,
         missing=tuple(_failures(entry) for entry in result.roster.agents if entry.agent_id in missing),
@@ -174,8 +179,7 @@ def _options(result: DebateResult) -> tuple[OptionView, ...]:
     )
 
 
-def _flow(result: DebateResult, seats: Mapping[str, int]) -> FlowView | None:
-    flow = None if result.team is not None else result.opinion_flow()
+def _flow(result: DebateResult, flow: OpinionFlow | None, seats: Mapping[str, int]) -> FlowView | None:
     if flow is None or len(flow.rounds) < 2:
         return None
     names = {agent.id: agent.name for agent in result.agents}
@@ -308,7 +312,9 @@ def _usage_line(usage: Usage) -> str:
     return f"{counted(usage.calls, 'call')}, {tokens}, {cost_in_words(usage)}"
 
 
-def _facts_of(result: DebateResult, flow: FlowView | None) -> Iterator[tuple[str, str]]:
+def _facts_of(result: DebateResult, flow: FlowView | None, story: str) -> Iterator[tuple[str, str]]:
+    if story:
+        yield "How it came about", story
     yield "Status", "stopped" if is_stopped(result) else result.status
     yield "Mode", result.mode
     yield "Rounds", f"{len(result.rounds)} of {result.total_rounds}"
