@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from roundtable.analysis.health import answer_moves, are_sides_assigned, basis_of, read_pairs
+from roundtable.analysis.health import answer_moves, are_sides_assigned, basis_of, compare_known, read_pairs
 from roundtable.scoring import casefold
 from roundtable.scoring.camps import answers_by_turn, find_camps, to_open_answer
 from roundtable.types import Share, Value
@@ -13,9 +14,10 @@ from roundtable.types import Share, Value
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from roundtable.scoring.camps import SameOrDifferent
     from roundtable.types import AgentResponse, JsonObject, RoundRecord
 
-__all__ = ["Opinion", "OpinionCamp", "OpinionFlow", "opinion_flow"]
+__all__ = ["Followed", "Opinion", "OpinionCamp", "OpinionFlow", "opinion_flow", "pair_verdicts"]
 
 _MOST_ANSWERS: Final = 300
 """Answers of a debate that are compared with each other; the work grows with their square."""
@@ -51,6 +53,19 @@ class Opinion(Value):
     them."""
 
 
+class Followed(Value):
+    """A move to an answer that other agents had given. Whether they were the reason is not known."""
+
+    agent_id: str
+    """Who moved."""
+    round: int
+    """Number of the round in which it gave the new answer."""
+    camp: str
+    """Label of the answer that it took."""
+    held_by: tuple[str, ...]
+    """Who held this answer in the round before."""
+
+
 class OpinionFlow(Value):
     """Who held which answer in each round.
 
@@ -63,6 +78,26 @@ class OpinionFlow(Value):
     """The camps, in the order of their labels."""
     opinions: tuple[Opinion, ...]
     """One entry for each agent and round with an answer, by round."""
+
+    def followed(self) -> tuple[Followed, ...]:
+        """Return for each move to an answer that others held in the round before who they were."""
+        held = {(one.agent_id, one.round): one.camp for one in self.opinions}
+        before = dict(zip(self.rounds[1:], self.rounds, strict=False))
+        moves = (one for one in self.opinions if one.moved == "moved" and one.round in before)
+        found = (
+            Followed(
+                agent_id=move.agent_id,
+                round=move.round,
+                camp=move.camp or "",
+                held_by=tuple(
+                    agent
+                    for (agent, number), camp in held.items()
+                    if number == before[move.round] and camp == move.camp and agent != move.agent_id
+                ),
+            )
+            for move in moves
+        )
+        return tuple(one for one in found if one.held_by)
 
     def to_records(self) -> list[JsonObject]:
         """Return one flat row for each opinion, with the name of its camp."""
@@ -118,6 +153,30 @@ def opinion_flow(rounds: Sequence[RoundRecord]) -> OpinionFlow | None:
     return OpinionFlow(
         rounds=tuple(record.number for record in rounds), camps=tuple(labelled.values()), opinions=tuple(opinions)
     )
+
+
+def pair_verdicts(rounds: Sequence[RoundRecord]) -> dict[tuple[int, frozenset[str]], SameOrDifferent]:
+    """Return how the last answers of each two agents of a round relate, by round and pair; unknown ones are missing.
+
+    Args:
+        rounds: The complete rounds, in order.
+    """
+    known = answers_by_turn(turn for record in rounds for turn in record.turns)
+    found: dict[tuple[int, frozenset[str]], SameOrDifferent] = {}
+    for record in rounds:
+        placed = {(0, response.agent_id): response for response in record.responses}
+        if all(said.choice is not None for said in placed.values()):
+            camps = _by_choice(placed)
+            for one, other in combinations(camps, 2):
+                found[record.number, frozenset((one[1], other[1]))] = (
+                    "same" if camps[one] == camps[other] else "different"
+                )
+            continue
+        for one, others in compare_known(placed, known, [record]).items():
+            for other, verdict in others.items():
+                if one != other:
+                    found[record.number, frozenset((one[1], other[1]))] = verdict
+    return found
 
 
 def _by_choice(placed: Mapping[_Place, AgentResponse]) -> dict[_Place, str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import AgentConfig, JsonObject, RoundRecord
 
-__all__ = ["draw_rounds", "frame_of"]
+__all__ = ["draw_rounds", "frame_of", "new_axes"]
 
 
 def frame_of(rows: Sequence[JsonObject], columns: Sequence[str]) -> DataFrame:
@@ -30,6 +30,23 @@ def frame_of(rows: Sequence[JsonObject], columns: Sequence[str]) -> DataFrame:
     except ImportError as error:
         raise _missing("to_frame() needs pandas", "frames", error) from error
     return pd.DataFrame(rows, columns=[*columns])
+
+
+def new_axes(height: float) -> Axes:
+    """Return the axes of a new figure.
+
+    Args:
+        height: Its height in inches.
+
+    Raises:
+        ConfigurationError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise _missing("plots need matplotlib", "plot", error) from error
+    _, ax = plt.subplots(figsize=(_PLOT_WIDTH, height), layout="constrained")
+    return ax
 
 
 def draw_rounds(
@@ -54,13 +71,7 @@ def draw_rounds(
     Raises:
         ConfigurationError: matplotlib is not installed.
     """
-    if ax is None:
-        try:
-            from matplotlib import pyplot as plt
-        except ImportError as error:
-            raise _missing("plot() needs matplotlib", "plot", error) from error
-        height = _PLOT_HEIGHT + _LEGEND_LINE_HEIGHT * (len(agents) + _LEGEND_LINES)
-        _, ax = plt.subplots(figsize=(_PLOT_WIDTH, height), layout="constrained")
+    ax = ax or new_axes(_PLOT_HEIGHT + _LEGEND_LINE_HEIGHT * (len(agents) + _LEGEND_LINES))
     complete = [round_record for round_record in rounds if round_record.complete]
     numbers = [round_record.number for round_record in complete]
     for agent in agents:

@@ -28,7 +28,7 @@ from roundtable.analysis import (
 )
 from roundtable.modes.oxford import LAST_VOTE
 from roundtable.record import team_outcome
-from roundtable.results.dataframes import draw_rounds, frame_of
+from roundtable.results.dataframes import frame_of
 from roundtable.results.view import COLUMNS, view_of
 from roundtable.scoring.words import counted
 from roundtable.types import (
@@ -64,12 +64,12 @@ from roundtable.types.plan import JUDGED, VOTE_STAGE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from matplotlib.axes import Axes
     from pandas import DataFrame
 
     from roundtable._core.registry import Registry
     from roundtable.analysis.movement import OpinionFlow
     from roundtable.results.audit import DecisionAudit
+    from roundtable.results.pictures import ResultPictures
     from roundtable.scoring import Rule
     from roundtable.types import AnyTurn, DebateRecord, JsonObject, JsonValue
 
@@ -351,27 +351,16 @@ class DebateResult(Value):
         """
         return frame_of(self.to_records(), COLUMNS)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw agreement and each agent's confidence, round by round, with matplotlib (extra `plot`).
+    @property
+    def plot(self) -> ResultPictures:
+        """Pictures of the debate, drawn with matplotlib (extra `plot`).
 
-        A line has a gap where a turn failed. The legend is below the axes.
-
-        Args:
-            ax: Where to draw; a new figure if omitted. In a figure of your own, `layout="constrained"` makes room for
-                the legend.
-
-        Raises:
-            ConfigurationError: matplotlib is not installed.
+        `plot()` draws agreement and confidence by round, `plot.opinions()` who held which answer; further ones are
+        `pairs`, `influence`, `votes`, `confidence` and `tokens`. Each returns its axes.
         """
-        title = f"{self.mode}: {'no answer' if self.answer is None else self.answer}"
-        return draw_rounds(
-            self.rounds,
-            self.agents,
-            title=title,
-            independent_agreement=self.independent_agreement,
-            independent_at_most=self.independent_agreement_at_most,
-            ax=ax,
-        )
+        from roundtable.results.pictures import ResultPictures
+
+        return ResultPictures(self)
 
     def to_markdown(self) -> str:
         """Render as Markdown; text of agents is escaped."""

@@ -1,0 +1,396 @@
+"""Pictures of a debate, drawn with matplotlib: opinions, comparisons, votes, influence, confidence, tokens."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
+
+from roundtable.errors import ConfigurationError
+from roundtable.results.dataframes import draw_rounds, new_axes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.axes import Axes
+    from matplotlib.patches import Rectangle
+
+    from roundtable.analysis.movement import OpinionFlow
+    from roundtable.results.debate_result import DebateResult
+
+__all__ = ["ResultPictures"]
+
+_COLOURS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+"""Colours that remain different for colour-blind readers (Okabe and Ito, 2008); letters and positions say the same."""
+_NAME_CHARS: Final = 24
+_ANSWER_CHARS: Final = 32
+_MOST_PAIRS: Final = 66
+"""Pairs of agents in one picture: those of twelve agents."""
+_SAME, _DIFFERENT, _UNKNOWN = "same", "different", "not compared"
+
+
+class ResultPictures:
+    """Draws a debate; each picture is one call that returns its axes (extra `plot`).
+
+    Args:
+        result: The debate.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> from roundtable import sync
+        >>> from roundtable.testing import scripted_agents
+        >>> agents = scripted_agents({"ada": ["Tea", "Tea"], "bo": ["Milk", "Tea"], "cy": ["Tea", "Tea"]})
+        >>> with sync.Roundtable(agents, storage="memory://") as table:
+        ...     result = table.debate("Tea or milk?", rounds=2, options=["Tea", "Milk"])
+        >>> axes = result.plot.opinions(Figure().subplots())
+        >>> axes.get_title()
+        'Who held which answer'
+    """
+
+    def __init__(self, result: DebateResult) -> None:
+        self._result = result
+        self._names = {agent.id: _short(agent.name, _NAME_CHARS) for agent in result.agents}
+
+    def __repr__(self) -> str:
+        return "ResultPictures(rounds, opinions, pairs, influence, votes, confidence, tokens)"
+
+    def __call__(self, ax: Axes | None = None) -> Axes:
+        """Draw agreement and each agent's confidence, round by round, as `rounds` does."""
+        return self.rounds(ax)
+
+    def rounds(self, ax: Axes | None = None) -> Axes:
+        """Draw agreement and each agent's confidence, round by round.
+
+        A line has a gap where a turn failed. The legend is below the axes.
+
+        Args:
+            ax: Where to draw; a new figure if omitted. In a figure of your own, `layout="constrained"` makes room for
+                the legend.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed.
+        """
+        result = self._result
+        return draw_rounds(
+            result.rounds,
+            result.agents,
+            title=f"{result.mode}: {'no answer' if result.answer is None else result.answer}",
+            independent_agreement=result.independent_agreement,
+            independent_at_most=result.independent_agreement_at_most,
+            ax=ax,
+        )
+
+    def opinions(self, ax: Axes | None = None) -> Axes:
+        """Draw who held which answer in each round: a band for each answer, a line for each agent.
+
+        A line that changes its band shows a move; a gap, an agent without an answer. The table is
+        `result.opinion_flow().to_records()`.
+
+        Args:
+            ax: Where to draw; a new figure if omitted.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed, or sides were assigned, so that nobody moves.
+        """
+        flow = self._flow()
+        bands, heights = _bands(flow)
+        ax = ax or new_axes(1.6 + 0.32 * sum(heights.values()))
+        held = {(one.agent_id, one.round): one.camp for one in flow.opinions}
+        lanes = _lanes(flow, bands)
+        for number, camp in enumerate(flow.camps):
+            low, colour = bands[camp.label], _colour(number)
+            ax.axhspan(low, low + heights[camp.label], color=colour, alpha=0.15, linewidth=0)
+            ax.text(
+                flow.rounds[0] - 0.45,
+                low + heights[camp.label] / 2,
+                f"{camp.label}  {_short(camp.name, _ANSWER_CHARS)}",
+                va="center",
+                ha="right",
+                fontsize="small",
+            )
+        colours = {camp.label: _colour(number) for number, camp in enumerate(flow.camps)}
+        for agent in self._agents(flow):
+            ys = [lanes.get((agent, number), math.nan) for number in flow.rounds]
+            ax.plot(flow.rounds, ys, color="#555555", linewidth=1.2, zorder=2)
+            known = [(x, y) for x, y in zip(flow.rounds, ys, strict=True) if not math.isnan(y)]
+            dots = [colours[held[agent, x] or ""] for x, _ in known]
+            ax.scatter([x for x, _ in known], [y for _, y in known], c=dots, s=36, zorder=3, edgecolors="#333333")
+            if known:
+                x, y = known[-1]
+                ax.annotate(
+                    self._names[agent], (x, y), xytext=(6, 0), textcoords="offset points", va="center", fontsize="small"
+                )
+        ax.set(
+            xlabel="round",
+            xticks=list(flow.rounds),
+            yticks=[],
+            xlim=(flow.rounds[0] - 0.4, flow.rounds[-1] + 0.6),
+            ylim=(sum(heights.values()), 0),
+        )
+        ax.set_title("Who held which answer")
+        return ax
+
+    def pairs(self, ax: Axes | None = None) -> Axes:
+        """Draw for each pair of agents and each round whether their answers say the same, as far as that is known.
+
+        Args:
+            ax: Where to draw; a new figure if omitted.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed, sides were assigned, or there are more than twelve agents.
+        """
+        flow = self._flow()
+        agents = self._agents(flow)
+        pairs = [*combinations(agents, 2)]
+        if len(pairs) > _MOST_PAIRS:
+            raise ConfigurationError(f"{len(pairs)} pairs of agents are too many for one picture")
+        ax = ax or new_axes(1.2 + 0.3 * len(pairs))
+        kinds = {_SAME: _COLOURS[0], _DIFFERENT: _COLOURS[1], _UNKNOWN: "#dddddd"}
+        verdicts = self._verdicts(flow)
+        for row, (one, other) in enumerate(pairs):
+            for column, number in enumerate(flow.rounds):
+                verdict = verdicts.get((number, frozenset((one, other))))
+                if verdict is not None:
+                    ax.add_patch(_cell(column, row, kinds[verdict]))
+                    mark = {_SAME: "=", _DIFFERENT: "\u2260", _UNKNOWN: "?"}[verdict]
+                    colour = "white" if verdict == _SAME else "black"
+                    ax.text(column + 0.5, row + 0.5, mark, ha="center", va="center", color=colour)
+        ax.set(
+            xlim=(0, len(flow.rounds)),
+            ylim=(len(pairs), 0),
+            xticks=[column + 0.5 for column in range(len(flow.rounds))],
+            xticklabels=[f"{number}" for number in flow.rounds],
+            yticks=[row + 0.5 for row in range(len(pairs))],
+            yticklabels=[f"{self._names[one]}, {self._names[other]}" for one, other in pairs],
+            xlabel="round (= says the same, \u2260 differs, ? not compared)",
+        )
+        ax.set_title("Agreement by pair and round")
+        return ax
+
+    def influence(self, ax: Axes | None = None) -> Axes:
+        """Draw who took whose answer: an arrow from those who held it in the round before to the agent that moved.
+
+        The table is `result.opinion_flow().followed()`. Whether an agent moved because of another one is not known.
+
+        Args:
+            ax: Where to draw; a new figure if omitted.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed, or sides were assigned.
+        """
+        flow = self._flow()
+        agents = self._agents(flow)
+        ax = ax or new_axes(4.6)
+        angles = [2 * math.pi * index / len(agents) for index in range(len(agents))]
+        places = {agent: (math.sin(angle), math.cos(angle)) for agent, angle in zip(agents, angles, strict=True)}
+        rounds_by_pair: dict[tuple[str, str], list[str]] = {}
+        for followed in flow.followed():
+            for source in followed.held_by:
+                rounds_by_pair.setdefault((source, followed.agent_id), []).append(f"{followed.round}")
+        for (source, agent), numbers in rounds_by_pair.items():
+            arrow = {"arrowstyle": "-|>", "color": "#555555", "shrinkA": 16, "shrinkB": 16, "linewidth": len(numbers)}
+            arrow["connectionstyle"] = "arc3,rad=0.12"
+            ax.annotate("", xy=places[agent], xytext=places[source], arrowprops=arrow)
+            (x, y), (u, v) = places[source], places[agent]
+            ax.text(0.38 * x + 0.62 * u, 0.38 * y + 0.62 * v, ", ".join(numbers), fontsize="small", ha="center")
+        last = {one.agent_id: one.camp for one in flow.opinions}
+        colours = {camp.label: _colour(number) for number, camp in enumerate(flow.camps)}
+        for agent, (x, y) in places.items():
+            camp = last[agent]
+            ax.scatter([x], [y], s=420, color=colours.get(camp or "", "#ffffff"), edgecolors="#333333", zorder=3)
+            ax.text(x, y, camp or "\u2013", ha="center", va="center", zorder=4)
+            side = "center" if abs(x) < 0.3 else "left" if x > 0 else "right"
+            ax.text(1.22 * x, 1.22 * y, self._names[agent], ha=side, va="center", fontsize="small")
+        ax.set(xlim=(-1.9, 1.9), ylim=(-1.4, 1.4), xticks=[], yticks=[])
+        ax.set_aspect("equal")
+        ax.set_title("Who took whose answer (numbers: rounds)" if rounds_by_pair else "Nobody took another's answer")
+        for side in ax.spines.values():
+            side.set_visible(False)
+        return ax
+
+    def votes(self, ax: Axes | None = None) -> Axes:
+        """Draw what the decision rule counted for each option; for rules on pairs, the table of pairs.
+
+        The tables are `result.decision.scores` and `result.decision.pairwise`.
+
+        Args:
+            ax: Where to draw; a new figure if omitted.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed, or there is no decision.
+        """
+        decision = self._result.decision
+        if decision is None or not decision.scores:
+            raise ConfigurationError("there is no decision to draw")
+        if decision.pairwise:
+            return self._pairwise(decision.pairwise, decision.rule, ax)
+        ranked = sorted(decision.scores.items(), key=lambda entry: (entry[1], entry[0]))
+        ax = ax or new_axes(1.2 + 0.4 * len(ranked))
+        chosen = {*decision.winners, *decision.tied}
+        bars = ax.barh(
+            [_short(name, _ANSWER_CHARS) for name, _ in ranked],
+            [score for _, score in ranked],
+            color=[_COLOURS[0] if name in chosen else "#bbbbbb" for name, _ in ranked],
+        )
+        ax.bar_label(bars, fmt="%g", padding=3)
+        ax.margins(x=0.12)
+        ax.set(xlabel=f"score by the rule {decision.rule}")
+        ax.set_title(_short(decision.why, 2 * _ANSWER_CHARS))
+        return ax
+
+    def _pairwise(self, pairs: Mapping[str, Mapping[str, float]], rule: str, ax: Axes | None) -> Axes:
+        names = [*pairs]
+        ax = ax or new_axes(1.4 + 0.4 * len(names))
+        for row, name in enumerate(names):
+            for column, other in enumerate(names):
+                won = 0.0 if name == other else pairs[name].get(other, 0.0) - pairs[other].get(name, 0.0)
+                colour = "#eeeeee" if name == other else _COLOURS[0] if won > 0 else "#ffffff"
+                ax.add_patch(_cell(column, row, colour))
+                text = "\u2013" if name == other else f"{pairs[name].get(other, 0.0):g}"
+                text_colour = "white" if won > 0 else "black"
+                ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=text_colour)
+        numbers = [f"{number}" for number in range(1, len(names) + 1)]
+        ax.set(
+            xlim=(0, len(names)),
+            ylim=(len(names), 0),
+            xticks=[column + 0.5 for column in range(len(names))],
+            xticklabels=numbers,
+            yticks=[row + 0.5 for row in range(len(names))],
+            yticklabels=[
+                f"{number}. {_short(name, _ANSWER_CHARS)}" for number, name in zip(numbers, names, strict=True)
+            ],
+            xlabel="ballots that put the row above the column (filled: the row wins)",
+        )
+        ax.set_title(f"Head to head, rule {rule}")
+        return ax
+
+    def confidence(self, ax: Axes | None = None) -> Axes:
+        """Draw the reported confidence of each answer, by round, in the colour of its camp.
+
+        Args:
+            ax: Where to draw; a new figure if omitted.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed, or sides were assigned.
+        """
+        flow = self._flow()
+        ax = ax or new_axes(3.6)
+        agents = self._agents(flow)
+        width = 0.5 / max(1, len(agents) - 1)
+        for number, camp in enumerate(flow.camps):
+            members = [one for one in flow.opinions if one.camp == camp.label]
+            if members:
+                ax.scatter(
+                    [one.round + width * (agents.index(one.agent_id) - (len(agents) - 1) / 2) for one in members],
+                    [one.confidence for one in members],
+                    color=_colour(number),
+                    marker=f"${camp.label}$",
+                    s=70,
+                    label=_short(camp.name, _ANSWER_CHARS),
+                )
+        ax.set(xlabel="round; within a round, agents from left to right", ylabel="reported confidence (0 to 1)")
+        ax.set(ylim=(-0.05, 1.05), xticks=list(flow.rounds))
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.25), fontsize="small", ncols=2)
+        ax.set_title("Confidence by round and answer")
+        return ax
+
+    def tokens(self, ax: Axes | None = None) -> Axes:
+        """Draw the tokens of each agent by round, prompts and answers together, failed turns included.
+
+        Args:
+            ax: Where to draw; a new figure if omitted.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed.
+        """
+        result = self._result
+        ax = ax or new_axes(3.6)
+        numbers = [record.number for record in result.rounds]
+        bottom = [0] * len(numbers)
+        for index, agent in enumerate(result.agents):
+            used = [
+                sum(
+                    (turn.usage if turn.outcome == "failed" else turn.result.usage).total_tokens
+                    for turn in record.turns
+                    if turn.agent_id == agent.id
+                )
+                for record in result.rounds
+            ]
+            ax.bar(
+                numbers,
+                used,
+                bottom=bottom,
+                color=_colour(index),
+                edgecolor="white",
+                hatch="" if index < len(_COLOURS) else "//",
+                label=self._names[agent.id],
+            )
+            bottom = [before + more for before, more in zip(bottom, used, strict=True)]
+        ax.set(xlabel="round", ylabel="tokens, in and out", xticks=numbers)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize="small", ncols=3)
+        ax.set_title("Tokens by round and agent")
+        return ax
+
+    def _flow(self) -> OpinionFlow:
+        flow = self._result.opinion_flow()
+        if flow is None or not flow.opinions:
+            msg = "there are no opinions to draw: sides were assigned, or no round was completed"
+            raise ConfigurationError(msg, hint="`plot.rounds()` and `plot.tokens()` draw every debate.")
+        return flow
+
+    def _agents(self, flow: OpinionFlow) -> list[str]:
+        spoke = {one.agent_id for one in flow.opinions}
+        return [agent for agent in self._names if agent in spoke]
+
+    def _verdicts(self, flow: OpinionFlow) -> dict[tuple[int, frozenset[str]], str]:
+        """Return how each two answers of a round relate."""
+        from roundtable.analysis.movement import pair_verdicts
+
+        complete = [record for record in self._result.rounds if record.complete]
+        known = pair_verdicts(complete)
+        answered = {(one.round, one.agent_id) for one in flow.opinions if one.camp is not None}
+        return {
+            (number, frozenset(pair)): known.get((number, frozenset(pair)), _UNKNOWN)
+            for number in flow.rounds
+            for pair in combinations(self._agents(flow), 2)
+            if all((number, agent) in answered for agent in pair)
+        }
+
+
+def _bands(flow: OpinionFlow) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the lower edge and the height of the band of each camp; it has room for the most agents of a round."""
+    heights = {camp.label: float(max(camp.holders)) for camp in flow.camps}
+    edges: dict[str, float] = {}
+    edge = 0.0
+    for label, height in heights.items():
+        edges[label] = edge
+        edge += height
+    return edges, heights
+
+
+def _lanes(flow: OpinionFlow, bands: Mapping[str, float]) -> dict[tuple[str, int], float]:
+    """Return the height of each agent in each round, within the band of its camp."""
+    lanes: dict[tuple[str, int], float] = {}
+    taken: dict[tuple[str, int], int] = {}
+    for one in flow.opinions:
+        if one.camp is not None:
+            place = taken.get((one.camp, one.round), 0)
+            taken[one.camp, one.round] = place + 1
+            lanes[one.agent_id, one.round] = bands[one.camp] + place + 0.5
+    return lanes
+
+
+def _cell(column: int, row: int, colour: str) -> Rectangle:
+    from matplotlib import patches
+
+    return patches.Rectangle((column, row), 1, 1, facecolor=colour, edgecolor="white")
+
+
+def _colour(number: int) -> str:
+    return _COLOURS[number % len(_COLOURS)]
+
+
+def _short(text: str, most: int) -> str:
+    """Return a text shortened, with dollar signs escaped, which would start a formula."""
+    return textwrap.shorten(text, most, placeholder="\u2026").replace("$", r"\$")
