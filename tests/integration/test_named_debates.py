@@ -243,3 +243,18 @@ async def test_a_fleet_holds_what_is_missing(tmp_path: Path) -> None:
         with pytest.raises(ConfigurationError, match=r"cannot be queued: .*agents"):
             await counted.table.debate_many(ASKED, name="drinks", on=fleet, agents=[ScriptedModel(["Tea"])])
         assert list(await counted.table.debate_many([], name="drinks", on=fleet)) == []
+
+
+def test_many_results_show_themselves_as_a_short_table() -> None:
+    counted = Counted()
+    counted.broken = {"Milk?"}
+    table = sync.Roundtable()
+    table._table = counted.table
+    questions = ["Tea?", "Milk?", *[{"topic": "Mate?", "metadata": {"n": n}} for n in range(40)]]
+    html = table.debate_many(questions, rounds=1)._repr_html_()
+    assert html.count("<tr>") == 26
+    assert "42 debates, 1 failed" in html
+    assert '<td dir="auto">1.00</td>' in html
+    assert "error: " in html
+    assert "17 more; to_frame() has all." in html
+    assert len(html) < 20_000

@@ -102,6 +102,7 @@ def test_every_answer_says_where_it_is_from(undisturbed: StudyReport) -> None:
         "; ".join(first.models),
     )
     assert [*undisturbed.to_frame().columns] == [*row]
+    assert repr(undisturbed) == "StudyReport(arms=10, questions=6, failed=0)"
 
 
 def test_progress_counts_the_debates_of_all_arms(tmp_path: Path) -> None:

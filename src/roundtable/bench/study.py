@@ -36,7 +36,7 @@ from roundtable.types import Share, Usage, Value
 from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from pandas import DataFrame
 
@@ -225,6 +225,14 @@ class StudyReport(Value):
             lines.append(f"- left out: {count} that failed in at least one arm.")
             lines += [f"  - {_cell(question)}: {_cell(why)}" for question, why in self.failed.items()]
         return "\n".join(lines) + "\n"
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, object]]:
+        # Every answer of a study would fill many screens.
+        return [
+            ("arms", len(self.arms)),
+            ("questions", self.arms[0].questions if self.arms else 0),
+            ("failed", len(self.failed)),
+        ]
 
     def _repr_markdown_(self) -> str:
         return self.to_markdown()

@@ -9,6 +9,8 @@ from roundtable._core.registry import Registry
 from roundtable.analysis import check_rule, decide_record
 from roundtable.analysis.decision import check_stored_vote
 from roundtable.errors import ConfigurationError
+from roundtable.report.html_builder import tag
+from roundtable.report.view import short_name
 from roundtable.results.dataframes import frame_of
 from roundtable.results.debate_result import DebateResult, answer_of, with_decision
 from roundtable.scoring import Rule
@@ -33,6 +35,33 @@ _COLUMNS: Final = (
     *("calls", "tokens", "costUsd", "durationS", "error", "errorCode"),
 )
 """Columns of a table of debates, in order."""
+
+
+_SHOWN: Final = {
+    "topic": "question",
+    "mode": "mode",
+    "answer": "answer",
+    "agreement": "agreement",
+    "calls": "calls",
+    "costUsd": "USD",
+    "status": "status",
+}
+"""Columns of the table in a notebook, with their headings."""
+_MOST_SHOWN_ROWS: Final = 25
+_CELL_CHARS: Final = 80
+
+
+def _cell(row: JsonObject, name: str) -> str:
+    """Return a cell of the table in a notebook; an interval of agreement has both ends."""
+    value = row[name]
+    if name == "agreement" and isinstance(value, float):
+        most = row["agreementAtMost"]
+        return f"{value:.2f}" if most == value or not isinstance(most, float) else f"{value:.2f} to {most:.2f}"
+    if name == "status" and row["error"]:
+        value = f"{value}: {row['error']}"
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return short_name("" if value is None else f"{value}", _CELL_CHARS)
 
 
 class Progress(Value):
@@ -113,6 +142,22 @@ class Results(Sequence[DebateResult]):
 
     def __repr__(self) -> str:
         return f"Results({counted(len(self), 'debate')}, {len(self.failures)} failed)"
+
+    def _repr_html_(self) -> str:
+        rows = self.to_records()
+        body = [
+            tag("tr", *(tag("td", _cell(row, name), dir="auto") for name in _SHOWN)) for row in rows[:_MOST_SHOWN_ROWS]
+        ]
+        left = len(rows) - len(body)
+        more = tag("p", f"{left:,} more; to_frame() has all.") if left > 0 else None
+        head = tag("tr", *(tag("th", _SHOWN[name]) for name in _SHOWN))
+        return tag(
+            "div",
+            tag("p", f"{counted(len(rows), 'debate')}, {len(self.failures)} failed"),
+            tag("table", tag("thead", head), tag("tbody", *body)),
+            more,
+            class_="roundtable",
+        ).text
 
     @property
     def failures(self) -> tuple[FailedDebate, ...]:

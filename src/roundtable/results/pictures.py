@@ -200,8 +200,8 @@ class ResultPictures:
             camp = last[agent]
             ax.scatter([x], [y], s=420, color=colours.get(camp or "", "#ffffff"), edgecolors="#333333", zorder=3)
             ax.text(x, y, camp or "\u2013", ha="center", va="center", zorder=4)
-            side = "center" if abs(x) < 0.3 else "left" if x > 0 else "right"
-            ax.text(1.22 * x, 1.22 * y, self._names[agent], ha=side, va="center", fontsize="small")
+            align = "center" if abs(x) < 0.3 else "left" if x > 0 else "right"
+            ax.text(1.22 * x, 1.22 * y, self._names[agent], ha=align, va="center", fontsize="small")
         ax.set(xlim=(-1.9, 1.9), ylim=(-1.4, 1.4), xticks=[], yticks=[])
         ax.set_aspect("equal")
         ax.set_title("Who took whose answer (numbers: rounds)" if rounds_by_pair else "Nobody took another's answer")
