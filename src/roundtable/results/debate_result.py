@@ -360,7 +360,13 @@ class DebateResult(Value):
         """
         from roundtable.results.pictures import ResultPictures
 
-        return ResultPictures(self)
+        return ResultPictures(
+            self.rounds,
+            self.agents,
+            title=f"{self.mode}: {'no answer' if self.answer is None else self.answer}",
+            independent=(self.independent_agreement, self.independent_agreement_at_most),
+            decision=self.decision,
+        )
 
     def to_markdown(self) -> str:
         """Render as Markdown; text of agents is escaped."""

@@ -7,17 +7,18 @@ import textwrap
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
+from roundtable.analysis.movement import opinion_flow, pair_verdicts
 from roundtable.errors import ConfigurationError
 from roundtable.results.dataframes import draw_rounds, new_axes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.patches import Rectangle
 
     from roundtable.analysis.movement import OpinionFlow
-    from roundtable.results.debate_result import DebateResult
+    from roundtable.types import AgentConfig, Decision, RoundRecord
 
 __all__ = ["ResultPictures"]
 
@@ -34,7 +35,11 @@ class ResultPictures:
     """Draws a debate; each picture is one call that returns its axes (extra `plot`).
 
     Args:
-        result: The debate.
+        rounds: The rounds.
+        agents: Who took part.
+        title: Title of the picture of the rounds.
+        independent: Least and greatest agreement before the debate; `None` where it was not measured.
+        decision: The decision.
 
     Example:
         >>> from matplotlib.figure import Figure
@@ -48,9 +53,22 @@ class ResultPictures:
         'Who held which answer'
     """
 
-    def __init__(self, result: DebateResult) -> None:
-        self._result = result
-        self._names = {agent.id: _short(agent.name, _NAME_CHARS) for agent in result.agents}
+    def __init__(
+        self,
+        rounds: Sequence[RoundRecord],
+        agents: Sequence[AgentConfig],
+        *,
+        title: str,
+        independent: tuple[float | None, float | None] = (None, None),
+        decision: Decision | None = None,
+    ) -> None:
+        self._rounds = rounds
+        self._complete = [record for record in rounds if record.complete]
+        self._agents = agents
+        self._title = title
+        self._independent = independent
+        self._decision = decision
+        self._names = {agent.id: _short(agent.name, _NAME_CHARS) for agent in agents}
 
     def __repr__(self) -> str:
         return "ResultPictures(rounds, opinions, pairs, influence, votes, confidence, tokens)"
@@ -71,13 +89,13 @@ class ResultPictures:
         Raises:
             ConfigurationError: matplotlib is not installed.
         """
-        result = self._result
+        least, most = self._independent
         return draw_rounds(
-            result.rounds,
-            result.agents,
-            title=f"{result.mode}: {'no answer' if result.answer is None else result.answer}",
-            independent_agreement=result.independent_agreement,
-            independent_at_most=result.independent_agreement_at_most,
+            self._rounds,
+            self._agents,
+            title=self._title,
+            independent_agreement=least,
+            independent_at_most=most,
             ax=ax,
         )
 
@@ -110,7 +128,7 @@ class ResultPictures:
                 fontsize="small",
             )
         colours = {camp.label: _colour(number) for number, camp in enumerate(flow.camps)}
-        for agent in self._agents(flow):
+        for agent in self._speakers(flow):
             ys = [lanes.get((agent, number), math.nan) for number in flow.rounds]
             ax.plot(flow.rounds, ys, color="#555555", linewidth=1.2, zorder=2)
             known = [(x, y) for x, y in zip(flow.rounds, ys, strict=True) if not math.isnan(y)]
@@ -141,7 +159,7 @@ class ResultPictures:
             ConfigurationError: matplotlib is not installed, sides were assigned, or there are more than twelve agents.
         """
         flow = self._flow()
-        agents = self._agents(flow)
+        agents = self._speakers(flow)
         pairs = [*combinations(agents, 2)]
         if len(pairs) > _MOST_PAIRS:
             raise ConfigurationError(f"{len(pairs)} pairs of agents are too many for one picture")
@@ -180,7 +198,7 @@ class ResultPictures:
             ConfigurationError: matplotlib is not installed, or sides were assigned.
         """
         flow = self._flow()
-        agents = self._agents(flow)
+        agents = self._speakers(flow)
         ax = ax or new_axes(4.6)
         angles = [2 * math.pi * index / len(agents) for index in range(len(agents))]
         places = {agent: (math.sin(angle), math.cos(angle)) for agent, angle in zip(agents, angles, strict=True)}
@@ -220,7 +238,7 @@ class ResultPictures:
         Raises:
             ConfigurationError: matplotlib is not installed, or there is no decision.
         """
-        decision = self._result.decision
+        decision = self._decision
         if decision is None or not decision.scores:
             raise ConfigurationError("there is no decision to draw")
         if decision.pairwise:
@@ -276,7 +294,7 @@ class ResultPictures:
         """
         flow = self._flow()
         ax = ax or new_axes(3.6)
-        agents = self._agents(flow)
+        agents = self._speakers(flow)
         width = 0.5 / max(1, len(agents) - 1)
         for number, camp in enumerate(flow.camps):
             members = [one for one in flow.opinions if one.camp == camp.label]
@@ -304,18 +322,17 @@ class ResultPictures:
         Raises:
             ConfigurationError: matplotlib is not installed.
         """
-        result = self._result
         ax = ax or new_axes(3.6)
-        numbers = [record.number for record in result.rounds]
+        numbers = [record.number for record in self._rounds]
         bottom = [0] * len(numbers)
-        for index, agent in enumerate(result.agents):
+        for index, agent in enumerate(self._agents):
             used = [
                 sum(
                     (turn.usage if turn.outcome == "failed" else turn.result.usage).total_tokens
                     for turn in record.turns
                     if turn.agent_id == agent.id
                 )
-                for record in result.rounds
+                for record in self._rounds
             ]
             ax.bar(
                 numbers,
@@ -333,27 +350,24 @@ class ResultPictures:
         return ax
 
     def _flow(self) -> OpinionFlow:
-        flow = self._result.opinion_flow()
+        flow = opinion_flow(self._complete)
         if flow is None or not flow.opinions:
             msg = "there are no opinions to draw: sides were assigned, or no round was completed"
             raise ConfigurationError(msg, hint="`plot.rounds()` and `plot.tokens()` draw every debate.")
         return flow
 
-    def _agents(self, flow: OpinionFlow) -> list[str]:
+    def _speakers(self, flow: OpinionFlow) -> list[str]:
         spoke = {one.agent_id for one in flow.opinions}
         return [agent for agent in self._names if agent in spoke]
 
     def _verdicts(self, flow: OpinionFlow) -> dict[tuple[int, frozenset[str]], str]:
         """Return how each two answers of a round relate."""
-        from roundtable.analysis.movement import pair_verdicts
-
-        complete = [record for record in self._result.rounds if record.complete]
-        known = pair_verdicts(complete)
+        known = pair_verdicts(self._complete)
         answered = {(one.round, one.agent_id) for one in flow.opinions if one.camp is not None}
         return {
             (number, frozenset(pair)): known.get((number, frozenset(pair)), _UNKNOWN)
             for number in flow.rounds
-            for pair in combinations(self._agents(flow), 2)
+            for pair in combinations(self._speakers(flow), 2)
             if all((number, agent) in answered for agent in pair)
         }
 
