@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -346,6 +347,26 @@ class TestRates:
                 worker.kill()
                 worker.wait()
 
+    async def test_the_state_of_a_job_has_its_rate_and_what_runs_for_the_longest_time(self, tmp_path: Path) -> None:
+        async with table_for(address(tmp_path), tmp_path, 0.5) as table, Fleet(table) as fleet:
+            queued = await fleet.submit("drinks", questions(6), rounds=1)
+            assert (queued.per_minute, queued.left_s, queued.longest_running) == (0.0, None, ())
+            async with anyio.create_task_group() as group:
+                group.start_soon(partial(fleet.work, concurrency=3))
+                await until_running(fleet, "drinks", 3)
+                await anyio.sleep(0.2)
+                running = (await fleet.status("drinks")).longest_running
+                sessions = {summary.id for summary in await table.sessions()}
+                assert len(running) == 3
+                assert {one.session_id for one in running} <= sessions
+                seconds = [one.seconds for one in running]
+                assert seconds == sorted(seconds, reverse=True)
+                assert all(0 < passed < 10 for passed in seconds)
+                done = await fleet.wait("drinks")
+                group.cancel_scope.cancel()
+        assert (done.longest_running, done.left_s) == ((), 0.0)
+        assert 20 < done.per_minute <= 360
+
     async def test_a_worker_takes_its_part_of_the_rates_while_it_works(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path, 0.0, 600.0) as table, Fleet(table) as fleet:
             gateway = table.wiring.models.gateway
@@ -469,6 +490,9 @@ class TestCommand:
         assert [(row["topic"], row["answer"]) for row in rows] == [(f"question-{n}: tea?", "Tea") for n in range(5)]
         (state,) = json.loads(self.run(tmp_path, "status", "--json").stdout)
         assert (state["job"], state["completed"], state["usage"]["calls"]) == ("drinks", 5, 10)
+        watched = self.run(tmp_path, "status", "drinks", "--watch", "0.5")
+        assert (watched.returncode, watched.stdout.count("drinks: 5 completed")) == (0, 1), watched
+        assert self.run(tmp_path, "status", "--watch", "0").returncode == 2
         again = self.run(tmp_path, "submit", "drinks.jsonl", "--rounds", "2", "--agents", seats)
         assert (again.returncode, "Choose another name" in again.stderr) == (2, True), again
         refused = self.run(tmp_path, "status", "other")

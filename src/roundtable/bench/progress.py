@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
-from roundtable.scoring.words import counted
+from roundtable.scoring.words import counted, duration
 
 if TYPE_CHECKING:
     from roundtable.results.many import Progress
@@ -15,8 +15,6 @@ __all__ = ["print_progress", "progress_line"]
 _LOG_STEPS: Final = 20
 """How often a log gets a line."""
 _FAST: Final = 10
-_MINUTE_S: Final = 60
-_HOUR_S: Final = 3600
 
 
 def print_progress(progress: Progress) -> None:
@@ -51,13 +49,5 @@ def progress_line(progress: Progress) -> str:
         rate = progress.ended / progress.elapsed_s
         parts.append(f"{rate:,.0f} a second" if rate >= _FAST else f"{rate:.2g} a second")
     left_s = progress.left_s
-    parts.append(f"{_duration(progress.elapsed_s)} in all" if not left_s else f"{_duration(left_s)} left")
+    parts.append(f"{duration(progress.elapsed_s)} in all" if not left_s else f"{duration(left_s)} left")
     return ", ".join(parts)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < _MINUTE_S:
-        return f"{seconds:.0f} s"
-    if seconds < _HOUR_S:
-        return f"{seconds / _MINUTE_S:.0f} min"
-    return f"{seconds / _HOUR_S:.1f} h"

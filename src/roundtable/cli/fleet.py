@@ -6,8 +6,9 @@ import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
+import anyio
 import typer
 
 from roundtable._core.files import write_parts
@@ -32,7 +33,9 @@ from roundtable.cli.options import (
     Tools,
     Vote,
 )
+from roundtable.cli.storage_location import SHORT_ID
 from roundtable.errors import ConfigurationError
+from roundtable.scoring.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -42,6 +45,10 @@ if TYPE_CHECKING:
     from roundtable.types import JsonObject
 
 __all__ = ["fleet"]
+
+_LONG_S: Final = 30.0
+"""Debates that run for less are not named."""
+_SHORTEST_WATCH_S: Final = 0.5
 
 fleet: typer.Typer = typer.Typer(
     no_args_is_help=True,
@@ -163,18 +170,39 @@ def hold_debates(
 def status(
     job: Annotated[str | None, typer.Argument(metavar="JOB", help="Name of the job; all jobs when left out.")] = None,
     *,
+    watch: Annotated[
+        float | None,
+        typer.Option(
+            "--watch", metavar="SECONDS", help="Show it again every so many seconds, until all jobs are done."
+        ),
+    ] = None,
     name: _Name = "default",
     database: Database = None,
     storage: Storage = None,
     as_json: Json = False,
 ) -> int:
-    """Show how far jobs are, what they consumed, and why debates failed."""
+    """Show how far jobs are, how fast, what they consumed, and why debates failed."""
+    arguments = locals()
+    if watch is not None and not watch >= _SHORTEST_WATCH_S:
+        raise ConfigurationError(f"--watch must be at least {_SHORTEST_WATCH_S:g} s, not {watch:g}")
+
+    async def show(context: CommandContext, fleet: Fleet) -> ExitCode:
+        while True:
+            states = await fleet.jobs() if job is None else [await fleet.status(job)]
+            _show(context, states)
+            if watch is None or all(state.is_done for state in states):
+                return ExitCode.OK
+            await anyio.sleep(watch)
 
     async def act(context: CommandContext, fleet: Fleet) -> ExitCode:
-        _show(context, await fleet.jobs() if job is None else [await fleet.status(job)])
-        return ExitCode.OK
+        if watch is None:
+            return await show(context, fleet)
+        from roundtable.cli.signals import interruptible
 
-    return _run(locals(), act)
+        outcome = await interruptible(partial(show, context, fleet), context.screen)
+        return outcome.code or ExitCode.OK
+
+    return _run(arguments, act)
 
 
 @fleet.command()
@@ -326,6 +354,11 @@ def _lines(state: JobStatus) -> list[Line]:
         limit = state.budget and state.budget.max_cost_usd
         spent = f"{usage.calls:,} calls, {usage.total_tokens:,} tokens, {cost}"
         lines.append(line(f"  {spent}" + (f" of {limit:.2f} USD" if limit else "")))
+    if not state.is_done and state.left_s is not None:
+        lines.append(line(f"  {state.per_minute:,.3g} debates a minute, about {duration(state.left_s)} left"))
+    if state.longest_running and state.longest_running[0].seconds >= _LONG_S:
+        longest = ", ".join(f"{one.session_id[:SHORT_ID]} ({duration(one.seconds)})" for one in state.longest_running)
+        lines.append(line(f"  running for the longest time: {longest}", hang=2))
     if state.errors:
         lines.append(
             line("  failed by " + ", ".join(f"{code}: {count}" for code, count in sorted(state.errors.items())))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import time
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self, Unpack
@@ -16,6 +17,7 @@ from roundtable.errors import ConfigurationError, SessionConflict
 from roundtable.fleet.jobs import (
     Job,
     JobStatus,
+    RunningDebate,
     check_kinds,
     check_name,
     digest_of,
@@ -47,6 +49,8 @@ _MOST_AT_ONCE: Final = 1000
 _LOWEST_PRIORITY: Final = 1_000_000
 _PROGRESS_S: Final = 0.5
 _LONGEST_PAUSE_S: Final = 10.0
+_RATE_WINDOW_S: Final = 300.0
+_MOST_LONGEST: Final = 5
 
 
 class Fleet:
@@ -318,11 +322,12 @@ class Fleet:
         while True:
             begun = anyio.current_time()
             status = await self.status(job)
-            if on_progress is not None and status != last:
+            counts = status.model_copy(update={"per_minute": 0.0, "longest_running": ()})
+            if on_progress is not None and counts != last:
                 on_progress(status)
             if status.is_done:
                 return status
-            last = status
+            last = counts
             # Reading the state of a large job takes a second; it may also have waited for the database.
             await anyio.sleep(min(max(_PROGRESS_S, 20 * (anyio.current_time() - begun)), _LONGEST_PAUSE_S))
 
@@ -349,6 +354,9 @@ class Fleet:
         counts = {
             state: sum(row.state == state for row in rows) for state in ("running", "completed", "failed", "cancelled")
         }
+        now = time.time()
+        slowest = sorted((row for row in rows if row.state == "running"), key=lambda row: row.begun_s or now)
+        longest = await queue.debates([row.workflow_id for row in slowest[:_MOST_LONGEST]], loads=True)
         return JobStatus(
             job=job,
             debates=stored.debates,
@@ -358,6 +366,16 @@ class Fleet:
             usage=await records.account(stored).spent(),
             budget=stored.budget,
             submitted_at=stored.submitted_at,
+            per_minute=_per_minute(rows, now),
+            longest_running=tuple(
+                sorted(
+                    (
+                        RunningDebate(session_id=row.session_id, seconds=max(0.0, now - (row.begun_s or now)))
+                        for row in longest
+                    ),
+                    key=lambda debate: -debate.seconds,
+                )
+            ),
         )
 
     async def cancel(self, job: str) -> JobStatus:
@@ -423,6 +441,15 @@ class Fleet:
             session_id=None if stored is None else row.session_id,
             partial=stored,
         )
+
+
+def _per_minute(rows: Sequence[QueuedDebate], now: float) -> float:
+    """Return how many debates ended per minute lately; of a job that is done, before its end."""
+    begun = min((row.begun_s for row in rows if row.begun_s is not None), default=now)
+    ends = [row.ended_s for row in rows if row.ended_s is not None]
+    until = max(ends) if ends and len(ends) == len(rows) else now
+    since = max(begun, until - _RATE_WINDOW_S)
+    return round(60 * sum(end >= since for end in ends) / max(until - since, 1.0), 3)
 
 
 def _cancelled(debate: NamedDebate) -> FailedDebate:

@@ -30,6 +30,7 @@ __all__ = [
     "Job",
     "JobDebate",
     "JobStatus",
+    "RunningDebate",
     "check_kinds",
     "check_name",
     "digest_of",
@@ -97,6 +98,15 @@ class Job(Value):
         return [self.workflow_id(number) for number in range(1, self.debates + 1)]
 
 
+class RunningDebate(Value):
+    """A debate that a worker runs."""
+
+    session_id: str
+    """Id of its session."""
+    seconds: float
+    """How long it has been running, since a worker took it last."""
+
+
 class JobStatus(Value):
     """How far a job is.
 
@@ -129,6 +139,15 @@ class JobStatus(Value):
     """Limits for all debates of the job together."""
     submitted_at: Timestamp
     """When the job was submitted."""
+    per_minute: float = 0.0
+    """Debates that ended per minute, over the last five minutes, or since the first one began."""
+    longest_running: tuple[RunningDebate, ...] = ()
+    """The five debates that have been running for the longest time, the longest first."""
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until the end if it goes on at this rate; `None` if nothing has ended lately."""
+        return 60 * (self.debates - self.ended) / self.per_minute if self.per_minute else None
 
     @property
     def ended(self) -> int:

@@ -86,6 +86,10 @@ class QueuedDebate(NamedTuple):
     """What to debate; empty where it was not asked for."""
     error: Any = None
     """The error as JSON, or `None`."""
+    begun_s: float | None = None
+    """When a worker took it last, in seconds since 1970 by the clock of the worker or the database."""
+    ended_s: float | None = None
+    """When it ended."""
 
 
 _STATES: Final = {
@@ -261,7 +265,14 @@ def _queued(row: WorkflowStatus) -> QueuedDebate:
     arguments = ("", "") if row.input is None else row.input["args"]
     error = None if row.error is None else _error_of(row.error)
     return QueuedDebate(
-        row.workflow_id, _STATES[row.status], row.executor_id, str(arguments[0]), str(arguments[1]), error
+        workflow_id=row.workflow_id,
+        state=_STATES[row.status],
+        worker=row.executor_id,
+        session_id=str(arguments[0]),
+        request=str(arguments[1]),
+        error=error,
+        begun_s=None if row.dequeued_at is None else row.dequeued_at / 1000,
+        ended_s=None if row.completed_at is None else row.completed_at / 1000,
     )
 
 

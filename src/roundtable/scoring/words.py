@@ -7,9 +7,11 @@ from fractions import Fraction
 
 from roundtable.scoring.numbers import LARGEST, Figure
 
-__all__ = ["amount", "counted", "is_list", "listing", "percent", "quoted", "share_text"]
+__all__ = ["amount", "counted", "duration", "is_list", "listing", "percent", "quoted", "share_text"]
 
 _LONGEST = 80
+_MINUTE_S = 60
+_HOUR_S = 3600
 
 
 def quoted(text: object) -> str:
@@ -93,3 +95,17 @@ def counted(number: int, one: str, many: str | None = None) -> str:
         ('1 ballot', '2 ballots')
     """
     return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in the unit that reads best.
+
+    Example:
+        >>> duration(59.4), duration(600), duration(9000)
+        ('59 s', '10 min', '2.5 h')
+    """
+    if seconds < _MINUTE_S:
+        return f"{seconds:.0f} s"
+    if seconds < _HOUR_S:
+        return f"{seconds / _MINUTE_S:.0f} min"
+    return f"{seconds / _HOUR_S:.1f} h"
