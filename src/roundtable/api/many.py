@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
-from anyio import create_task_group, current_time
+from anyio import create_task_group, current_time, sleep
 from pydantic import ValidationError
 from pydantic_core import to_json
 
 from roundtable.api.checks import check_job_name, check_list, check_whole
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate, Progress
 from roundtable.stages import error_from_info, error_info
@@ -70,6 +70,7 @@ OnError: TypeAlias = Literal["record", "raise"]
 """What to do when a debate fails: record it in the results, or raise and end the others."""
 
 _MOST: Final = 1000
+_BUSY_PAUSE_S: Final = 1.0
 
 
 class NamedDebate(NamedTuple):
@@ -144,7 +145,7 @@ class ManyDebates:
             if session_id is None:
                 outcome = await debates.debate(asked.topic, **asked.options)
             else:
-                outcome = await debates.debate_once(session_id, asked.topic, **asked.options)
+                outcome = await _once_free(debates, session_id, asked)
         except RoundtableError as error:
             if self.on_error == "raise":
                 raise
@@ -171,6 +172,8 @@ class ManyDebates:
             raise ConfigurationError(f"concurrency must be 1 to {_MOST} debates at a time, not {self.concurrency}")
         if self.on_error not in ("record", "raise"):
             raise ConfigurationError(f"on_error must be 'record' or 'raise', not {self.on_error!r}")
+        if self.on_progress is not None and not callable(self.on_progress):
+            raise ConfigurationError(f"on_progress must be a function, not {self.on_progress!r}")
         if self.name is not None:
             check_job_name(self.name)
         elif self.on is not None:
@@ -191,6 +194,11 @@ class ManyDebates:
             given = {"topic": question.topic, **question.given_options()}
         elif isinstance(question, Mapping):
             given = dict(question)
+            if unknown := [name for name in given if name not in DebateRequest.model_fields]:
+                hint = (
+                    f"A question is a text, or has `topic` and these options: {', '.join(DebateRequest.model_fields)}."
+                )
+                raise ConfigurationError(f"a question cannot have {unknown[0]!r}", hint=hint)
         else:
             given = {"topic": question}
         topic = given.pop("topic", None)
@@ -233,6 +241,15 @@ class _Count:
                 elapsed_s=current_time() - self._begun,
             )
         )
+
+
+async def _once_free(debates: Debates, session_id: str, asked: _Asked) -> DebateResult:
+    """Hold a debate, or what is missing of it, as soon as no other process runs its session."""
+    while True:
+        try:
+            return await debates.debate_once(session_id, asked.topic, **asked.options)
+        except SessionBusy:
+            await sleep(_BUSY_PAUSE_S)
 
 
 def _session_ids(name: str, asked: Sequence[_Asked], debates: Debates) -> list[str]:

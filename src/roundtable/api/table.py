@@ -330,7 +330,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         """Run a debate of every question in every mode, a few at a time, and return all results.
 
         Each debate is a separate session. All arguments are checked before the first call. With a `name`, the same call
-        again holds only what is missing: debates that ended are read from the storage, interrupted ones continue.
+        again holds only what is missing: debates that ended are read from the storage, interrupted ones continue, and
+        those that another process runs at this moment are waited for.
 
         Args:
             topics: The questions: texts, `DebateRequest`s, or mappings with `topic` and options, which win over those

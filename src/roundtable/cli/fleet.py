@@ -355,7 +355,8 @@ def _lines(state: JobStatus) -> list[Line]:
         spent = f"{usage.calls:,} calls, {usage.total_tokens:,} tokens, {cost}"
         lines.append(line(f"  {spent}" + (f" of {limit:.2f} USD" if limit else "")))
     if not state.is_done and state.left_s is not None:
-        lines.append(line(f"  {state.per_minute:,.3g} debates a minute, about {duration(state.left_s)} left"))
+        rate = f"{state.per_minute:,.0f}" if state.per_minute >= 10 else f"{state.per_minute:.2g}"
+        lines.append(line(f"  {rate} debates a minute, about {duration(state.left_s)} left"))
     if state.longest_running and state.longest_running[0].seconds >= _LONG_S:
         longest = ", ".join(f"{one.session_id[:SHORT_ID]} ({duration(one.seconds)})" for one in state.longest_running)
         lines.append(line(f"  running for the longest time: {longest}", hang=2))
