@@ -260,6 +260,12 @@ async def test_a_fleet_holds_what_is_missing(tmp_path: Path) -> None:
         assert [result.topic for result in whole] == ASKED
         assert whole[0].session_id == local[0].session_id
         assert set(counted.calls.values()) == {1}
+        small, large = Budget(max_calls=3), Budget(max_calls=30)
+        part = await counted.table.debate_many(["Rum?"], rounds=2, name="rum", on=fleet, budget=small)
+        assert [failure.error.code for failure in part.failures] == ["SESSION_ERROR"]
+        more = await counted.table.debate_many(["Rum?"], rounds=2, name="rum", on=fleet, budget=large)
+        assert [result.status for result in more] == ["completed"]
+        assert set(counted.calls.values()) == {1}
         with pytest.raises(ConfigurationError, match=r"cannot be queued: .*agents"):
             await counted.table.debate_many(ASKED, name="drinks", on=fleet, agents=[ScriptedModel(["Tea"])])
         assert list(await counted.table.debate_many([], name="drinks", on=fleet)) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from roundtable import Roundtable
@@ -285,6 +286,34 @@ async def test_recorded_calls_take_no_tokens_of_a_rate(tmp_path, clock):
         await model.complete(ASK)
     await model.complete(ASK.model_copy(update={"max_tokens": 1000}))
     assert clock.waits == []
+
+
+async def test_no_call_waits_too_long_for_a_small_part_of_a_rate(clock):
+    """Eight at once would wait for 96 s at five calls a minute, and fail; two at once wait for 24 s at most."""
+    gateway = Gateway(clock=clock)
+    running = most = 0
+
+    class Slow(ScriptedModel):
+        async def complete(self, request):
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            await anyio.lowlevel.checkpoint()
+            running -= 1
+            return await super().complete(request)
+
+    model = gateway.guard(Slow({"*": "Yes"}), requests_per_minute=50)
+    gateway.share_rates(20)
+    async with anyio.create_task_group() as group:
+        for _ in range(12):
+            group.start_soon(model.complete, ChatRequest(model="", messages=()))
+    assert most <= 2
+    gateway.share_rates(1)
+    (state,) = gateway.endpoint_states
+    assert state.slots(8) == 8
+    async with gateway.admitted(state):
+        (limiter,) = gateway._limiters.get().values()
+        assert limiter.total_tokens == 8
 
 
 def test_a_shared_bucket_gives_an_equal_part():

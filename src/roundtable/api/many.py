@@ -157,7 +157,9 @@ class ManyDebates:
         self, queue: DebateQueue, asked: Sequence[_Asked], ids: Sequence[str | None]
     ) -> list[DebateResult | FailedDebate]:
         named = [NamedDebate(session_id or "", _request(one)) for one, session_id in zip(asked, ids, strict=True)]
-        job = f"{self.name}-{hashlib.sha256(to_json([debate.session_id for debate in named])).hexdigest()[:8]}"
+        # A larger budget, say, is another job that continues the same sessions.
+        asked_for = [[debate.session_id, debate.request.model_dump_json(exclude_unset=True)] for debate in named]
+        job = f"{self.name}-{hashlib.sha256(to_json(asked_for)).hexdigest()[:8]}"
         held = await queue.hold(job, named, concurrency=self.concurrency, on_progress=self.on_progress)
         failure = next((outcome for outcome in held if isinstance(outcome, FailedDebate)), None)
         if failure is not None and self.on_error == "raise":

@@ -91,6 +91,7 @@ class Gateway:
         self._endpoint_states: dict[EndpointKey, EndpointState] = {}
         self._budgets: dict[tuple[str, str, str], RetryBudget] = {}
         self._parts = 1
+        self._has_shared = False
         self._limiters: PerLoop[dict[EndpointKey, anyio.CapacityLimiter]] = PerLoop(dict)
 
     def guard(
@@ -144,7 +145,7 @@ class Gateway:
             parts: Number of processes, this one included.
         """
         if parts != self._parts:
-            self._parts = parts
+            self._parts, self._has_shared = parts, True
             for state in self.endpoint_states:
                 state.share(parts)
 
@@ -164,6 +165,8 @@ class Gateway:
         limiter = limiters.get(endpoint_state.key)
         if limiter is None:
             limiter = limiters[endpoint_state.key] = anyio.CapacityLimiter(self.concurrency)
+        if self._has_shared:
+            limiter.total_tokens = endpoint_state.slots(self.concurrency)
         # Not the task as borrower, because another task may close a stream than the one that opened it.
         borrower = object()
         try:

@@ -241,6 +241,11 @@ class RateBucket:
             self._level = min(self._level, self._capacity)
             self._parts = parts
 
+    @property
+    def most_waiting(self) -> int | None:
+        """How many takers of 1 wait for at most a minute, if the limit is shared; `None` if it is not."""
+        return None if self._parts == 1 else max(1, int(self._capacity))
+
     def adopt_limit(self, limit: int, *, remaining: int | None, reset_s: float | None, pending: int) -> None:
         """Adopt the limit that a provider states, with its remainder and the time of its reset.
 
@@ -410,6 +415,15 @@ class EndpointState:
         for bucket in (self._requests, self._tokens):
             if bucket is not None:
                 bucket.share(parts)
+
+    def slots(self, concurrency: int) -> int:
+        """Return how many calls may be in progress at once: fewer where a part of a rate would let them wait too long.
+
+        Args:
+            concurrency: How many may be, whatever the rates.
+        """
+        most = None if self._requests is None else self._requests.most_waiting
+        return concurrency if most is None else min(concurrency, most)
 
     def skip(self, seconds: float) -> None:
         """Advance the time of the breaker without waiting, for a replayed try."""
