@@ -125,6 +125,7 @@ def lock(session: nox.Session) -> None:
     session.install("uv")
     command = ["uv", "pip", "compile", "pyproject.toml", "--extra", "all", "--extra", "dev", "--universal"]
     form = ["--python-version", "3.11", "--generate-hashes", "--no-emit-index-url", "--no-header", "--quiet"]
+    form.append("--no-strip-extras")  # else older versions of pip take the newest of a package with an extra
     for name, more in LOCKS.items():
         path = ROOT / name
         session.run(*command, *more, *form, "--output-file", str(path), *session.posargs)

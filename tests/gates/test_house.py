@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 pytestmark = pytest.mark.gates
 
@@ -34,4 +37,23 @@ def test_the_lock_names_no_address_and_pins_every_line_by_hash(root: Path, name:
     assert "//" not in text
     pins = re.split(r"\n(?=[a-z0-9])", text.partition("\n\n")[0] if text.startswith("-") else text)[1:]
     assert len(pins) > 50
-    assert all(re.match(r"[\w.-]+==[\w.]+", pin) and "--hash=sha256:" in pin for pin in pins)
+    assert all(re.match(r"[\w.-]+(\[[\w,-]+\])?==[\w.]+", pin) and "--hash=sha256:" in pin for pin in pins)
+
+
+@pytest.mark.parametrize("name", ["constraints.txt", "constraints-deep.txt"])
+def test_an_extra_that_a_locked_package_asks_for_is_pinned_with_it(root: Path, name: str) -> None:
+    """Older versions of pip take the newest `name[extra]` where the lock has `name` alone, and then refuse its hash."""
+    lines = re.findall(r"^([\w.-]+(?:\[[\w,-]+\])?)==", (root / name).read_text("utf-8"), re.MULTILINE)
+    locked = {canonicalize_name(pin.name): pin.extras for pin in map(Requirement, lines)}
+    asked: set[str] = set()
+    for package, extras in locked.items():
+        try:
+            needs = [Requirement(line) for line in requires(package) or ()]
+        except PackageNotFoundError:  # locked for another platform, or for the deep checks alone
+            continue
+        for need in needs:
+            used = need.marker is None or any(need.marker.evaluate({"extra": extra}) for extra in extras or {""})
+            if used and need.extras and canonicalize_name(need.name) in locked:
+                asked.add(need.name)
+                assert locked[canonicalize_name(need.name)] == need.extras, f"{package} asks for {need}"
+    assert asked
