@@ -23,6 +23,7 @@ def wanted() -> dict[Path, str]:
     import reference_features as features
     import reference_hooks as hooks
     import reference_http as http
+    import reference_llms as llms
     import reference_mcp as mcp
     import reference_modes as modes
     import reference_pages as pages
@@ -39,6 +40,7 @@ def wanted() -> dict[Path, str]:
     files[REFERENCE / "environment.md"] = pages.environment_page()
     files[surface.SURFACE] = surface.text(Path.cwd())
     files[REFERENCE / "hooks.md"] = hooks.page()
+    files[llms.PAGE] = llms.text(Path.cwd())
     files[REFERENCE / "http.md"] = http.page()
     files[REFERENCE / "openapi.json"] = http.document()
     files[REFERENCE / "mcp-tools.md"] = mcp.page()
