@@ -6,11 +6,10 @@ import logging
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeGuard
 
 from roundtable._core.text import error_text
-from roundtable.analysis.declared import DeclaredAnalyzer, RoundCamps
+from roundtable.analysis.declared import DeclaredAnalyzer, RoundCamps, measured_camps
 from roundtable.analysis.health import detect_groupthink
 from roundtable.logs import ROOT
 from roundtable.metrics import basic_agreement
-from roundtable.scoring.camps import all_compared
 from roundtable.stages import is_fault
 from roundtable.types import Cluster, ConsensusResult, Measured, Usage
 from roundtable.types.chat import NO_USAGE
@@ -185,8 +184,8 @@ class AnalyzerChain:
 
         causes: list[str] = []
         usage_of_failures = NO_USAGE
-        is_settled = bool(self.meters) and not self.asks_if_settled and all_compared(responses)
-        for name, meter in () if is_settled else self.meters:
+        camps = RoundCamps(responses, earlier) if self.meters and not self.asks_if_settled else None
+        for name, meter in () if camps is not None and camps.is_marked else self.meters:
             try:
                 return _with_causes(await measured_by(meter), causes, usage_of_failures)
             except BaseException as error:  # a meter may be foreign code; its fault must not lose a paid round
@@ -197,7 +196,11 @@ class AnalyzerChain:
                 usage = getattr(error, "usage", None)
                 usage_of_failures += usage if isinstance(usage, Usage) else NO_USAGE
                 logger.debug("the analyzer %s did not measure: %s", name, message)
-        return _with_causes(await measured_by(self.fallback), causes, usage_of_failures)
+        if camps is not None and type(self.fallback) is DeclaredAnalyzer:
+            measured = measured_camps(camps.to_consensus(), responses, groupthink=groupthink)
+        else:
+            measured = await measured_by(self.fallback)
+        return _with_causes(measured, causes, usage_of_failures)
 
 
 def _compares_earlier(meter: ConsensusMeter) -> TypeGuard[ComparingMeter]:

@@ -151,10 +151,10 @@ class Journal:
             self._work.set()
 
     async def _write(self) -> None:
-        with anyio.CancelScope(shield=True) as scope:
-            async with self._lock:
-                if self._outbox:
-                    scope.deadline = anyio.current_time() + self.save_timeout_s
+        """Store what is in the outbox; called within a shield."""
+        async with self._lock:
+            if self._outbox:
+                with anyio.CancelScope(shield=True, deadline=anyio.current_time() + self.save_timeout_s):
                     await self._flush()
 
     async def _flush(self) -> None:
