@@ -111,6 +111,18 @@ async def test_events_that_arrive_during_a_write_are_stored_together_and_the_las
     assert await log.stored() == [1, 2, 3, 4]
 
 
+async def test_a_journal_that_is_closed_at_once_stores_what_was_appended() -> None:
+    log = await Log.open()
+    log.storage.allowed.set()
+    async with anyio.create_task_group() as group:
+        group.start_soon(log.journal.append, log.round(1))
+        await anyio.wait_all_tasks_blocked()
+        log.journal.write_in(group)
+        group.start_soon(log.journal.append, log.round(2))
+        log.journal.stop_writing()
+    assert await log.stored() == [1, 2]
+
+
 async def test_every_caller_gets_the_error_of_a_write() -> None:
     log, errors = await Log.open(), []
     log.storage.fails = True

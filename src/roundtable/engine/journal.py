@@ -133,8 +133,10 @@ class Journal:
     async def _keep_writing(self, work: anyio.Event) -> None:
         try:
             with anyio.CancelScope(shield=True):
-                while not self._is_stopping:
+                is_last = False
+                while not is_last:
                     await work.wait()
+                    is_last = self._is_stopping
                     self._work = work = anyio.Event()
                     while self._outbox:
                         await self._write()
