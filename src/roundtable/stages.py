@@ -36,6 +36,7 @@ from roundtable.types import (
     TurnResult,
     Usage,
 )
+from roundtable.types.chat import NO_USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping
@@ -186,9 +187,11 @@ def _select_visible(by_key: Mapping[TurnKey, AnyTurn], spec: TurnSpec) -> tuple[
     return tuple(responses)
 
 
-def restrict_view(view: DebateContext, spec: TurnSpec) -> DebateContext:
-    """Reduce the full view to what one turn may see."""
-    by_key = {turn.key: turn for turn in view.transcript}
+def restrict_view(
+    view: DebateContext, spec: TurnSpec, by_key: Mapping[TurnKey, AnyTurn] | None = None
+) -> DebateContext:
+    """Reduce the full view to what one turn may see; `by_key` are its turns by their keys, where they are known."""
+    by_key = {turn.key: turn for turn in view.transcript} if by_key is None else by_key
     visible_keys: set[TurnKey] = {visible.turn for visible in spec.sees}
     return view.model_copy(
         update={
@@ -238,10 +241,13 @@ async def run_stage(
         raise ConfigurationError(msg)
     outcomes: dict[int, AnyTurn] = {}
     errors: list[Exception] = []
+    by_key = {turn.key: turn for turn in view.transcript}
 
     async def run(spec: TurnSpec) -> None:
         try:
-            task = _TurnTask(spec, stage.name, attempt_by_slot[spec.slot], agents[spec.agent], turn_timeout_s, shaper)
+            task = _TurnTask(
+                spec, stage.name, attempt_by_slot[spec.slot], agents[spec.agent], turn_timeout_s, shaper, by_key
+            )
             outcome = await _run_turn(task, view, hooks, clock)
             if outcome is not None:
                 outcomes[spec.slot] = outcome
@@ -264,6 +270,7 @@ class _TurnTask(NamedTuple):
     agent: Agent
     timeout_s: float | None
     shaper: TurnShaper | None
+    by_key: Mapping[TurnKey, AnyTurn]
 
 
 async def _run_turn(task: _TurnTask, view: DebateContext, hooks: StageHooks | None, clock: Clock) -> AnyTurn | None:
@@ -288,7 +295,7 @@ async def _take_turn(
     start = clock.monotonic()
     failure: RoundtableError
     try:
-        context = _transform_context(restrict_view(view, spec), task)
+        context = _transform_context(restrict_view(view, spec, task.by_key), task)
         result = _name_motions(_check_result(await _call_agent(task, context, counter), spec, agent), spec)
         result = _validate_response(result, context, task.shaper)
     except TurnCancelled:
@@ -310,7 +317,7 @@ async def _take_turn(
         failure = AgentError(f"agent {agent.id!r} raised {type(error).__name__}: {text}", cause=error)
     else:
         return Turn(**_turn_facts(task, view, start, clock), result=result, independent=not spec.sees)
-    usage = failure.usage if isinstance(failure.usage, Usage) else Usage()
+    usage = failure.usage if isinstance(failure.usage, Usage) else NO_USAGE
     return FailedTurn(**_turn_facts(task, view, start, clock), error=error_info(failure), usage=usage)
 
 
@@ -365,7 +372,7 @@ async def _call_agent(task: _TurnTask, view: DebateContext, counter: CountingLis
 
 
 def _has_spent(error: BudgetExceeded) -> bool:
-    return isinstance(error.usage, Usage) and error.usage != Usage()
+    return isinstance(error.usage, Usage) and error.usage != NO_USAGE
 
 
 class _TurnFacts(TypedDict):

@@ -295,3 +295,25 @@ def test_equal_fields_make_equal_values() -> None:
 
 def test_a_decision_reads_as_its_rule_and_its_reason() -> None:
     assert str(Decision(rule="plurality", why="a leads by 1")) == "plurality: a leads by 1"
+
+
+def test_a_changed_copy_forgets_what_was_computed_from_the_old_fields() -> None:
+    said = AgentResponse(agent_id="ada", agent_name="Ada", position="Tea.")
+    turn = Turn(
+        round=1, stage="positions", slot=0, agent_id="ada", timestamp=datetime.now(UTC), result=TurnResult(answer=said)
+    )
+    held = RoundRecord(number=1, turns=(turn,))
+    assert held.responses == (said,)
+    emptied = held.model_copy(update={"turns": ()})
+    assert (emptied.responses, held.responses) == ((), (said,))
+    assert held.model_copy(update={"complete": True}).responses == (said,)
+    assert held == RoundRecord(number=1, turns=(turn,))
+    assert held.to_json() == RoundRecord(number=1, turns=(turn,)).to_json()
+    assert emptied.model_fields_set == {"number", "turns"}
+
+
+def test_a_sum_of_usages_is_a_usage_with_all_fields_set() -> None:
+    total = Usage(input_tokens=3, calls=1, cost_usd=0.25) + Usage(output_tokens=2, calls=1, cost_usd=0.5)
+    assert total == Usage(input_tokens=3, output_tokens=2, calls=2, cost_usd=0.75)
+    assert Usage.from_json(total.to_json()) == total
+    assert total.model_copy(update={"calls": 3}).calls == 3

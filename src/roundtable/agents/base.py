@@ -54,8 +54,8 @@ from roundtable.types import (
     TextAnswer,
     ToolCallRecord,
     TurnResult,
-    Usage,
 )
+from roundtable.types.chat import NO_USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -77,6 +77,7 @@ if TYPE_CHECKING:
         SynthesisResult,
         TurnKey,
         TurnSpec,
+        Usage,
     )
 
 __all__ = ["BaseAgent", "CitingAgent", "Conversation", "answer_tool_calls", "to_answer"]
@@ -103,7 +104,7 @@ class Conversation:
     """Follows the turn."""
     search: SeatSearch = field(default_factory=lambda: SeatSearch(None))
     """Stores in which sessions the provider refused to search."""
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = NO_USAGE
     """What has been spent so far."""
     usage_by_call: list[Usage] = field(default_factory=list)
     """The usage of each call."""

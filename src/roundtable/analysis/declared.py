@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from roundtable.scoring.camps import SameOrDifferent
     from roundtable.types import AgentResponse, TurnKey
 
-__all__ = ["DeclaredAnalyzer", "RoundCamps"]
+__all__ = ["DeclaredAnalyzer", "RoundCamps", "measured_camps"]
 
 
 class RoundCamps:
@@ -56,6 +56,11 @@ class RoundCamps:
     def is_settled(self) -> bool:
         """Whether every pair of answers was compared, so that a reader can find nothing new."""
         return all(pair.verdict is not None for pair in self.camps.pairs)
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether equal texts, options, stances and numbers alone settle how each two answers relate."""
+        return all(pair.evidence == "marked" for pair in self.camps.pairs)
 
     @property
     def clusters(self) -> tuple[Cluster, ...]:
@@ -186,9 +191,13 @@ class DeclaredAnalyzer:
         earlier: Mapping[TurnKey, AgentResponse] | None = None,
     ) -> Measured:
         """Measure as the meter of a debate; see `roundtable.protocols.ConsensusMeter`."""
-        consensus = self.analyze(responses, earlier, topic=topic)
-        if groupthink:
-            same = len(consensus.clusters) == 1 and not consensus.abstained
-            warning = detect_groupthink(responses, all_say_the_same=same)
-            consensus = consensus.model_copy(update={"groupthink_warning": warning})
-        return Measured(consensus=consensus)
+        return measured_camps(self.analyze(responses, earlier, topic=topic), responses, groupthink=groupthink)
+
+
+def measured_camps(consensus: ConsensusResult, responses: Sequence[AgentResponse], *, groupthink: bool) -> Measured:
+    """Return an agreement as a measurement, with the signs of groupthink if they are wanted."""
+    if groupthink:
+        same = len(consensus.clusters) == 1 and not consensus.abstained
+        warning = detect_groupthink(responses, all_say_the_same=same)
+        consensus = consensus.model_copy(update={"groupthink_warning": warning})
+    return Measured(consensus=consensus)

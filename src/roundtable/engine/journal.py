@@ -6,7 +6,7 @@ together in the next one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
@@ -16,6 +16,8 @@ from roundtable.errors import LeaseLost, RoundtableError, StaleSequence, Storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from anyio.abc import TaskGroup
 
     from roundtable.protocols import Clock, Storage
     from roundtable.record import Fold
@@ -29,8 +31,20 @@ _SAVE_TIMEOUT_S = 30.0
 @dataclass(slots=True, eq=False)
 class _Entry:
     events: tuple[DurableEvent, ...]
-    done: bool = False
+    done: anyio.Event = field(default_factory=anyio.Event)
     error: Exception | None = None
+
+    async def settled(self) -> None:
+        """Wait until the events are stored or refused; a cancellation that arrives meanwhile is raised afterwards."""
+        interruption: BaseException | None = None
+        with anyio.CancelScope(shield=True):
+            while not self.done.is_set():
+                try:
+                    await self.done.wait()
+                except anyio.get_cancelled_exc_class() as error:  # of `Task.cancel`, which no shield holds off
+                    interruption = error
+        if interruption is not None:
+            raise interruption
 
 
 class Journal:
@@ -69,6 +83,8 @@ class Journal:
         self._outbox: list[_Entry] = []
         # Rarely contended, and every storage yields to the event loop itself.
         self._lock = anyio.Lock(fast_acquire=True)
+        self._work: anyio.Event | None = None
+        self._is_stopping = False
         self._is_control_due = True
         self._sent: list[DurableEvent] = []
         self._unconfirmed: list[DurableEvent] = []
@@ -90,8 +106,8 @@ class Journal:
     async def append(self, *events: DurableEvent) -> None:
         """Store events, then publish them. A cancellation that arrives meanwhile waits until they are stored.
 
-        A separate task stores them: a shield blocks the cancellations of anyio and trio, but not `Task.cancel` of
-        asyncio, which `asyncio.wait_for` calls too.
+        Another task stores them, that of `write_in` or a new one: a shield blocks the cancellations of anyio and
+        trio, but not `Task.cancel` of asyncio, which `asyncio.wait_for` calls too.
 
         Raises:
             StorageError: The events could not be stored.
@@ -99,17 +115,48 @@ class Journal:
         """
         entry = _Entry(events)
         self._outbox.append(entry)
-        with anyio.CancelScope(shield=True):
-            async with anyio.create_task_group() as group:
-                group.start_soon(self._write, entry)
+        if self._work is None:
+            with anyio.CancelScope(shield=True):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(self._write)
+        else:
+            self._work.set()
+            await entry.settled()
         if entry.error is not None:
             raise entry.error
 
-    async def _write(self, entry: _Entry) -> None:
-        with anyio.CancelScope(shield=True) as scope:
-            async with self._lock:
-                if not entry.done:
-                    scope.deadline = anyio.current_time() + self.save_timeout_s
+    def write_in(self, group: TaskGroup) -> None:
+        """Store what is appended in a task of this group, until `stop_writing`; else each append starts one."""
+        self._work, self._is_stopping = anyio.Event(), False
+        group.start_soon(self._keep_writing, self._work)
+
+    async def _keep_writing(self, work: anyio.Event) -> None:
+        try:
+            with anyio.CancelScope(shield=True):
+                is_last = False
+                while not is_last:
+                    await work.wait()
+                    is_last = self._is_stopping
+                    self._work = work = anyio.Event()
+                    while self._outbox:
+                        await self._write()
+        finally:
+            self._work = None
+            # Only a fault of the program, or the end of the event loop, leaves any.
+            _settle(self._outbox, StorageError("the task that stores events has ended"))
+            self._outbox = []
+
+    def stop_writing(self) -> None:
+        """End the task of `write_in`, once everything is stored."""
+        self._is_stopping = True
+        if self._work is not None:
+            self._work.set()
+
+    async def _write(self) -> None:
+        """Store what is in the outbox; called within a shield."""
+        async with self._lock:
+            if self._outbox:
+                with anyio.CancelScope(shield=True, deadline=anyio.current_time() + self.save_timeout_s):
                     await self._flush()
 
     async def _flush(self) -> None:
@@ -208,4 +255,5 @@ class Journal:
 
 def _settle(batch: list[_Entry], error: Exception | None) -> None:
     for entry in batch:
-        entry.done, entry.error = True, error
+        entry.error = error
+        entry.done.set()

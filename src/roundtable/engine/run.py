@@ -184,19 +184,23 @@ class DebateRun:
             SessionBusy: The lease expired, and another owner has it.
         """
         failure: Exception | None = None
-        try:
-            async with anyio.create_task_group() as background:
-                keeper = LeaseKeeper(
-                    self.journal, self.limits.lease_ttl_s, give_up=self._lose_lease, stop=self._cancel_work
-                )
+        async with anyio.create_task_group() as background:
+            keeper = LeaseKeeper(
+                self.journal, self.limits.lease_ttl_s, give_up=self._lose_lease, stop=self._cancel_work
+            )
+            try:
+                self.journal.write_in(background)
                 background.start_soon(keeper.keep_lease)
                 background.start_soon(keeper.watch_control)
                 with self._run_scope:
                     failure = await self._loop()
-                background.cancel_scope.cancel()
-        finally:
-            if not self.state.has_ended and self.state.lease_error is None:
-                await self._end_early("cancelled", "the debate was left before its end")
+            finally:
+                try:
+                    if not self.state.has_ended and self.state.lease_error is None:
+                        await self._end_early("cancelled", "the debate was left before its end")
+                finally:
+                    self.journal.stop_writing()
+                    background.cancel_scope.cancel()
         if self.state.lease_error is not None and not isinstance(self.state.lease_error, SessionError):
             await self._store_failure(self.state.lease_error)
         failure = self.state.lease_error or failure

@@ -130,7 +130,9 @@ def plan_round(view: DebateContext, steps: Sequence[Step]) -> Stage | EndRound:
             continue
         turns = step.turns()
         if turns:
-            numbered = (spec.model_copy(update={"slot": slot}) for slot, spec in enumerate(turns))
+            numbered = (
+                spec if spec.slot == slot else spec.model_copy(update={"slot": slot}) for slot, spec in enumerate(turns)
+            )
             return Stage(name=step.name, turns=tuple(numbered))
     return EndRound()
 
@@ -160,6 +162,10 @@ def everything(view: DebateContext, _seat: Seat) -> tuple[Visible, ...]:
     return by_name(positions(view))
 
 
+_SAME_FOR_ALL: Final = (nothing, earlier_rounds, everything)
+"""What these return depends on no seat."""
+
+
 def parallel(
     view: DebateContext,
     ask: CreateTurn,
@@ -185,7 +191,14 @@ def parallel(
         [(0, 'ada'), (1, 'bo')]
     """
     speakers = view.agents if seats is None else seats
-    return (Step(name, lambda: [ask(seat, sees(view, seat)) for seat in speakers]),)
+
+    def turns() -> list[TurnSpec]:
+        if speakers and sees in _SAME_FOR_ALL:
+            seen = sees(view, speakers[0])
+            return [ask(seat, seen) for seat in speakers]
+        return [ask(seat, sees(view, seat)) for seat in speakers]
+
+    return (Step(name, turns),)
 
 
 def sequential(

@@ -172,12 +172,12 @@ def _last_answers(quotations: Sequence[Quotation]) -> dict[str, Quotation]:
         if quotation.turn is not None and quotation.turn.stage != CHAIR_STAGE:
             last.pop(quotation.response.agent_id, None)
             last[quotation.response.agent_id] = quotation
-    others = [quotation for quotation in last.values() if not quotation.own]
-    names = {_speaker_key(quotation.shown_as) for quotation in last.values()}
+    name_by_agent = {agent: _speaker_key(quotation.shown_as) for agent, quotation in last.items()}
+    names = set(name_by_agent.values())
+    others = [(name_by_agent[agent], quotation) for agent, quotation in last.items() if not quotation.own]
     taken: set[str] = set()
     by_key: dict[str, Quotation] = {}
-    for place, quotation in enumerate(others, 1):
-        name = _speaker_key(quotation.shown_as)
+    for place, (name, quotation) in enumerate(others, 1):
         key = _NOT_IN_KEYS.sub("_", Fence.inline(quotation.shown_as))[:_MOST_KEY_CHARS].strip("_")
         # A key that is another speaker's name, such as "Bo_X" for "Bo X", would stand for two.
         folded = key.casefold()
@@ -389,9 +389,9 @@ def quote_answer(quotation: Quotation, fence: Fence) -> str:
 def _quote_with_tokens(quotation: Quotation, fence: Fence) -> tuple[str, int]:
     """Quote an earlier answer; return the quotation and its estimated tokens."""
     rendered = _rendered(quotation.response)
-    quoted = fence.around("", label=quotation.label)
-    english, other = _bytes_by_script(quoted)
-    text = fence.around(rendered.body, label=quotation.label)
+    begin, end = fence.markers(quotation.label)
+    english, other = _bytes_by_script(f"{begin}\n\n{end}")
+    text = f"{begin}\n{rendered.body}\n{end}"
     return text, _tokens(english + rendered.english, other + rendered.other)
 
 

@@ -107,7 +107,12 @@ class Fence:
 
     def around(self, body: str, *, label: str) -> str:
         """Return a body with the markers of this fence; `label` describes its text and may itself be untrusted."""
-        return f"BEGIN QUOTE {self.nonce} ({self.inline(label)})\n{body}\nEND QUOTE {self.nonce}"
+        begin, end = self.markers(label)
+        return f"{begin}\n{body}\n{end}"
+
+    def markers(self, label: str) -> tuple[str, str]:
+        """Return the lines before and after a quotation."""
+        return f"BEGIN QUOTE {self.nonce} ({self.inline(label)})", f"END QUOTE {self.nonce}"
 
     @staticmethod
     def body(text: str) -> str:
@@ -117,7 +122,8 @@ class Fence:
     @staticmethod
     def inline(text: str, limit: int = 160) -> str:
         """Return untrusted text for use within a line: one line, no brackets, at most `limit` characters."""
-        return _cut(_short_line(text) if len(text) <= _SHORT_CHARS else _one_line(text), limit)
+        line = _short_line(text) if len(text) <= _SHORT_CHARS else _one_line(text)
+        return line if len(line) <= limit else _cut(line, limit)
 
     @staticmethod
     def line(text: str, limit: int = 10_000) -> str:

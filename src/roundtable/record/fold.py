@@ -18,8 +18,8 @@ from roundtable.types import (
     Session,
     TeamOutcome,
     TextAnswer,
-    Usage,
 )
+from roundtable.types.chat import NO_USAGE
 from roundtable.types.teams import INITIATOR, SUMMARIZER
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         SynthesisComplete,
         SynthesisResult,
         Turn,
+        Usage,
     )
 
 __all__ = [
@@ -170,7 +171,7 @@ class _Round:
     baseline: AnyConsensus | None = None
     begun: bool = False
     complete: bool = False
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = NO_USAGE
     ordered: tuple[AnyTurn, ...] | None = None
     record: RoundRecord | None = None
 
@@ -219,7 +220,7 @@ class Fold:
         self.last_seq: int = 0
         self.updated_at: datetime = record.created_at
         self.rounds: list[_Round] = []
-        self.usage: Usage = Usage()
+        self.usage: Usage = NO_USAGE
         self.usage_by_agent: dict[str, Usage] = {}
         self.exit: ExitResult | None = None
         self.error: ErrorInfo | None = None
@@ -330,7 +331,7 @@ class Fold:
     def _apply_synthesis(self, event: SynthesisComplete) -> None:
         self.synthesis, self.synthesis_error = event.synthesis or self.synthesis, event.error
         if self._is_own:
-            self.usage += event.usage or Usage()
+            self.usage += event.usage or NO_USAGE
 
     def _add_turn(self, turn: AnyTurn) -> None:
         # A new turn makes the synthesis outdated.
@@ -341,7 +342,7 @@ class Fold:
         current.usage += usage
         if self._is_own:
             self.usage += usage
-            self.usage_by_agent[turn.agent_id] = self.usage_by_agent.get(turn.agent_id, Usage()) + usage
+            self.usage_by_agent[turn.agent_id] = self.usage_by_agent.get(turn.agent_id, NO_USAGE) + usage
 
     @property
     def _is_own(self) -> bool:
@@ -351,9 +352,9 @@ class Fold:
     def _apply_measurement(self, event: ConsensusMeasured) -> None:
         measured = self._changing_round(event.round)
         measured.consensus, measured.decision, measured.baseline = event.consensus, event.decision, event.baseline
-        measured.usage += event.usage or Usage()
+        measured.usage += event.usage or NO_USAGE
         if self._is_own:
-            self.usage += event.usage or Usage()
+            self.usage += event.usage or NO_USAGE
         if event.independent_agreement is not None or event.independent_agreement_reason is not None:
             self.independent_agreement = event.independent_agreement
             self.independent_reason = event.independent_agreement_reason

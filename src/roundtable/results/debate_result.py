@@ -59,6 +59,7 @@ from roundtable.types import (
     Usage,
     Value,
 )
+from roundtable.types.chat import NO_USAGE
 from roundtable.types.plan import JUDGED, VOTE_STAGE
 
 if TYPE_CHECKING:
@@ -581,7 +582,7 @@ def _roster(record: DebateRecord) -> Roster:
                 answered=len(own) - len(errors),
                 failed=len(errors),
                 errors=errors,
-                usage=record.usage_by_agent.get(agent.id, Usage()),
+                usage=record.usage_by_agent.get(agent.id, NO_USAGE),
             )
         )
     return Roster(agents=tuple(entries))

@@ -28,7 +28,6 @@ __all__ = [
     "PairVerdict",
     "Said",
     "SameOrDifferent",
-    "all_compared",
     "answer_names",
     "answers_by_turn",
     "compare_answers",
@@ -185,12 +184,6 @@ def compare_answers(
         }
         for one, node in law.node_of.items()
     }
-
-
-def all_compared(responses: Sequence[AgentResponse]) -> bool:
-    """Check whether equal texts, options, stances and numbers settle how each two answers of a round relate."""
-    answers = [to_open_answer(name, said, {}) for name, said in zip(answer_names(responses), responses, strict=True)]
-    return all(verdict is not None for verdict, _ in _law_of(answers, {}).evidence.values())
 
 
 def answers_by_turn(turns: Iterable[AnyTurn]) -> dict[TurnKey, AgentResponse]:

@@ -320,6 +320,7 @@ class Electorate:
         self._normalise = normaliser(normalise)
         self._declared = None if options is None else _declared(options, self._normalise)
         self._grouped = Grouped(list(ballots), weights)
+        self._profiles: dict[object, Profile[object]] = {}
 
     @property
     def size(self) -> int:
@@ -327,7 +328,13 @@ class Electorate:
         return self._grouped.size
 
     def read(self, reading: Reading[F]) -> Profile[F]:
-        """Read every ballot in the form a rule needs."""
+        """Read every ballot in the form a rule needs, once for each reading."""
+        profile = self._profiles.get(reading)
+        if profile is None:
+            profile = self._profiles[reading] = cast("Profile[object]", self._read(reading))
+        return cast("Profile[F]", profile)
+
+    def _read(self, reading: Reading[F]) -> Profile[F]:
         speller = _Speller(self._normalise, self._declared)
         votes: list[Vote[F]] = []
         abstained: dict[Hashable, str] = {}

@@ -46,15 +46,24 @@ if TYPE_CHECKING:
 __all__ = ["MemoryKeyValue", "MemoryStorage", "Numbered", "is_wanted", "numbered", "opened", "updated_summary"]
 
 
-class Numbered(NamedTuple):
-    """An event to store, with its JSON and the key of its turn."""
+@dataclass(slots=True)
+class Numbered:
+    """An event to store, with its number and the key of its turn."""
 
     event: DurableEvent
     """The event as the caller passed it."""
-    text: str
-    """The event as JSON with its number."""
+    seq: int
+    """Its number."""
     place: TurnId | None
     """Key of the turn it reports, if any; one event is stored per turn."""
+    _text: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The event as JSON with its number; written when it is first asked for."""
+        if self._text is None:
+            self._text = event_text(self.event, self.seq)
+        return self._text
 
 
 def opened(record: SessionRecord) -> SessionSummary:
@@ -115,30 +124,30 @@ def numbered(events: Sequence[DurableEvent], last: int, stored: Callable[[TurnId
         StaleSequence: An event has a number already, and it is not the next one.
     """
     entries: list[Numbered] = []
-    turns: dict[TurnId, str] = {}
+    turns: dict[TurnId, Numbered] = {}
     for event in events:
-        seq = last + len(entries) + 1
-        text, turn_key = event_text(event, seq), turn_id(event)
-        if turn_key is not None:
-            stored_text = turns.get(turn_key) or stored(turn_key)
+        entry = Numbered(event, last + len(entries) + 1, turn_id(event))
+        if entry.place is not None:
+            earlier = turns.setdefault(entry.place, entry)
+            stored_text = stored(entry.place) if earlier is entry else earlier.text
             if stored_text is not None:
-                check_same_turn(turn_key, stored_text, text)
+                check_same_turn(entry.place, stored_text, entry.text)
                 continue
-            turns[turn_key] = text
         if event.seq:
-            check_number(event.session_id, event.seq - 1, seq - 1)
-        entries.append(Numbered(event, text, turn_key))
+            check_number(event.session_id, event.seq - 1, entry.seq - 1)
+        entries.append(entry)
     return entries
 
 
 @dataclass(slots=True)
 class _StoredEvent:
-    text: str
+    entry: Numbered
     parsed: DurableEvent | None = None
 
     def value(self) -> DurableEvent:
+        """Return the event as it is read from JSON, as in any other storage."""
         if self.parsed is None:
-            self.parsed = durable_event(self.text)
+            self.parsed = durable_event(self.entry.text)
         return self.parsed
 
 
@@ -155,7 +164,7 @@ class _StoredSession:
         entries = numbered(events, len(self.events), self._stored_text)
         summary = updated_summary(self.summary, entries)
         for entry in entries:
-            event = _StoredEvent(entry.text)
+            event = _StoredEvent(entry)
             self.events.append(event)
             if entry.place is not None:
                 self.turns[entry.place] = event
@@ -164,7 +173,7 @@ class _StoredSession:
 
     def _stored_text(self, turn_key: TurnId) -> str | None:
         event = self.turns.get(turn_key)
-        return None if event is None else event.text
+        return None if event is None else event.entry.text
 
 
 _SWEEP_AT: Final = 64
@@ -182,7 +191,8 @@ class _Item(NamedTuple):
 class MemoryStorage(WholeSessionMethods):
     """Store sessions in memory, for tests, experiments and `memory://`.
 
-    Values are stored as JSON, as on disk, so that reading returns the same as any other storage.
+    Reading returns values that went through JSON, as on disk, so it returns the same as any other storage. The JSON of
+    an event is written when it is first read.
     Several event loops may use one object.
 
     Args:

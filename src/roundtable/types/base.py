@@ -45,6 +45,8 @@ __all__ = [
 
 _KIND: Final = re.compile(r"[A-Z]\w*|bool|int|float|str|.*\[.*")
 
+_set: Final = object.__setattr__
+
 _with_descriptions: ContextVar[bool] = ContextVar("roundtable_field_descriptions", default=False)
 
 
@@ -99,6 +101,32 @@ class Value(BaseModel):
                 if part is not None:
                     part.setdefault("description", text)
         return schema
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with some fields changed, without validation; see pydantic.
+
+        What a property has computed from the fields is not copied.
+        """
+        if deep or self.__pydantic_private__ is not None:
+            return super().model_copy(update=update, deep=deep)
+        changes = update or {}
+        fields = {**self.__dict__, **changes}
+        if len(fields) > len(self.__pydantic_fields__):
+            fields = {name: value for name, value in fields.items() if name in self.__pydantic_fields__}
+        return self._made(fields, self.__pydantic_fields_set__ | changes.keys())
+
+    @classmethod
+    def _made(cls, fields: dict[str, Any], names: set[str]) -> Self:
+        """Create a value from all its fields, without validation; `names` are those that were set.
+
+        Only for fields that come from checked values.
+        """
+        value = cls.__new__(cls)
+        _set(value, "__dict__", fields)
+        _set(value, "__pydantic_fields_set__", names)
+        _set(value, "__pydantic_extra__", None)
+        _set(value, "__pydantic_private__", None)
+        return value
 
     def to_json(self) -> str:
         """Render this value as compact camelCase JSON."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, Final, Literal, Self, TypeAlias
 
 from pydantic import AliasChoices, BeforeValidator, Field, PrivateAttr
 
@@ -22,6 +22,7 @@ from roundtable.types.base import (
 )
 
 __all__ = [
+    "NO_USAGE",
     "AgentTool",
     "ChatDelta",
     "ChatRequest",
@@ -95,27 +96,32 @@ class Usage(Value):
         # A caller without a type checker gets a TypeError.
         if not isinstance(other, Usage):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
-        if self._is_empty:
+        if not self.calls and self._is_empty:
             return other
-        if other._is_empty:
+        if not other.calls and other._is_empty:
             return self
         cost, partial = _add_costs(self, other)
-        return Usage(
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
-            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
-            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
-            searches=self.searches + other.searches,
-            calls=self.calls + other.calls,
-            unreported_calls=self.unreported_calls + other.unreported_calls,
-            cost_usd=cost,
-            partial_cost_usd=partial,
-        )
+        fields = {
+            "input_tokens": self.input_tokens + other.input_tokens,
+            "output_tokens": self.output_tokens + other.output_tokens,
+            "cache_read_tokens": self.cache_read_tokens + other.cache_read_tokens,
+            "cache_write_tokens": self.cache_write_tokens + other.cache_write_tokens,
+            "reasoning_tokens": self.reasoning_tokens + other.reasoning_tokens,
+            "searches": self.searches + other.searches,
+            "calls": self.calls + other.calls,
+            "unreported_calls": self.unreported_calls + other.unreported_calls,
+            "cost_usd": cost,
+            "partial_cost_usd": partial,
+        }
+        return Usage._made(fields, set(fields))
 
     @property
     def _is_empty(self) -> bool:
         return not (self.calls or self.total_tokens or self.known_cost_usd or self.reasoning_tokens or self._cached)
+
+
+NO_USAGE: Final = Usage()
+"""Nothing was used. Values are frozen, so one serves all."""
 
 
 def _add_costs(left: Usage, right: Usage) -> tuple[float | None, float | None]:

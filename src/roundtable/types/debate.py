@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -361,7 +362,7 @@ class RoundRecord(Value):
     usage: Usage = Usage()
     """Usage of the round: all its turns, earlier attempts included, and its analysis."""
 
-    @property
+    @cached_property
     def responses(self) -> tuple[AgentResponse, ...]:
         """Positions of this round, in speaking order; if a later stage asks an agent again, only the later ones."""
         excluded = (BASELINE_STAGE, CHAIR_STAGE)
@@ -369,7 +370,7 @@ class RoundRecord(Value):
         last_stage = {answer.agent_id: stage for stage, answer in positions}
         return tuple(answer for stage, answer in positions if last_stage[answer.agent_id] == stage)
 
-    @property
+    @cached_property
     def missing(self) -> tuple[FailedTurn, ...]:
         """The last failed turn of each agent that was asked for a position and gave none."""
         excluded = (BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE, VOTE_STAGE)
