@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from roundtable.plugins import PluginChoice
     from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
+    from roundtable.record import ChainHead, Verification
     from roundtable.results.debate_result import DebateResult
     from roundtable.results.many import Progress, Results
     from roundtable.scoring import Normalise, Rule
@@ -525,10 +526,19 @@ class Roundtable:
         return self._portal.call(lambda: self._table.export(session_id, format))
 
     def export_file(
-        self, session_id: str, path: str | PathLike[str], *, format: ExportFormat | str | None = None
+        self,
+        session_id: str,
+        path: str | PathLike[str],
+        *,
+        format: ExportFormat | str | None = None,
+        sign_with: str | PathLike[str] | None = None,
     ) -> Path:
         """Write a stored session to a file, part by part, and return the file's path."""
-        return self._portal.call(lambda: self._table.export_file(session_id, path, format=format))
+        return self._portal.call(lambda: self._table.export_file(session_id, path, format=format, sign_with=sign_with))
+
+    def verify(self, session_id: str, *, head: ChainHead | str | None = None) -> Verification:
+        """Check whether a stored session is what was stored: each event carries the hash of everything before it."""
+        return self._portal.call(lambda: self._table.verify(session_id, head=head))
 
     def import_(self, source: str | bytes | PathLike[str], *, new_id: bool = False, run_programs: bool = False) -> str:
         """Store a session that was exported as JSON, and return its id; no model is called."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from cli.kit import Done, always
 from integration.engine_kit import some_every_day
+from unit.report_kit import without_hashes
+from unit.test_record_chain import keys
 
 from roundtable import DebateResult
 from roundtable.results import DecisionAudit
@@ -241,7 +243,7 @@ def test_a_fork_is_told_as_it_goes(command: Command, place: Path, held: str) -> 
 
 
 def test_what_changed_is_taken_over_where_that_is_asked_for(command: Command, place: Path, held: str) -> None:
-    document = json.loads(command("export", held, "--db", "d.db", "--json").out)
+    document = json.loads(without_hashes(command("export", held, "--db", "d.db", "--json").out))
     document["session"]["promptVersion"] = "an earlier one"
     (place / "old.json").write_text(json.dumps(document))
     old = fields(command("import", "old.json", "--new-id", "--db", "d.db", "--json"))["sessionId"]
@@ -255,7 +257,7 @@ def test_what_changed_is_taken_over_where_that_is_asked_for(command: Command, pl
 
 
 def test_a_session_from_a_file_starts_no_program_unless_it_was_let(command: Command, place: Path, held: str) -> None:
-    document = command("export", held, "--db", "d.db", "--json").out.replace('"scripted"', '"command"')
+    document = without_hashes(command("export", held, "--db", "d.db", "--json").out).replace('"scripted"', '"command"')
     (place / "theirs.json").write_text(document)
     theirs = str(fields(command("import", "theirs.json", "--new-id", "--db", "d.db", "--json"))["sessionId"])
     refused = command("extend", theirs, "--db", "d.db")
@@ -293,3 +295,39 @@ def test_a_damaged_session_is_named_among_the_others(command: Command, place: Pa
     assert f"cannot be read: '{held}'" in looked.both
     assert command("delete", held, "--db", "d.db", "--yes").code == 0
     assert len(command("sessions", "--db", "d.db").out.splitlines()) == 2
+
+
+def test_a_session_and_its_file_are_verified(command: Command, place: Path, held: str) -> None:
+    shown = command("verify", held[:6], "--db", "d.db")
+    assert shown.code == 0, shown.both
+    assert shown.out.startswith("Intact: ")
+    head = shown.out.splitlines()[-1].removeprefix("Head: ")
+    assert command("verify", "last", "--db", "d.db", "--head", head).code == 0
+    assert command("verify", "last", "--db", "d.db", "--head", "x").code == 2
+    command("export", "last", "--db", "d.db", "-o", "s.json")
+    assert fields(command("verify", "s.json", "--json"))["verdict"] == "intact"
+    (place / "s.json").write_text((place / "s.json").read_text().replace('"position":"Milk"', '"position":"Wine"', 1))
+    changed = command("verify", "s.json", "--head", head)
+    assert changed.code == 1
+    assert changed.out.startswith("Changed: 1 place differs from what was stored.\n- event ")
+    refused = command("import", "s.json", "--db", "e.db")
+    assert refused.code != 0
+    assert "roundtable verify FILE" in refused.both
+
+
+def test_a_file_is_signed_and_checked_with_keys(command: Command, place: Path, held: str) -> None:
+    for name, text in zip(("key.pem", "pub.pem"), keys(), strict=True):
+        (place / name).write_bytes(text)
+    (place / "other.pem").write_bytes(keys()[1])
+    signed = command("export", "last", "--db", "d.db", "-o", "s.json", "--sign", "key.pem")
+    assert signed.code == 0, signed.both
+    assert "Signature: valid, of this key." in command("verify", "s.json", "--key", "pub.pem").out
+    other = command("verify", "s.json", "--key", "other.pem")
+    assert (other.code, "Signature: of another key." in other.out) == (1, True)
+    for refused in (
+        ("verify", "s.json", "--key", "none.pem"),
+        ("verify", held, "--db", "d.db", "--key", "pub.pem"),
+        ("export", "last", "--db", "d.db", "-o", "a.md", "--sign", "key.pem"),
+        ("export", "last", "--db", "d.db", "--sign", "key.pem"),
+    ):
+        assert command(*refused).code == 2, refused

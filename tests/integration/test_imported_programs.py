@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from integration.command_kit import SPEAKS, Stubs
+from unit.report_kit import without_hashes
 
 from roundtable import Roundtable
 from roundtable.errors import ConfigurationError
@@ -69,7 +70,8 @@ async def test_it_goes_on_where_its_import_says_so_and_where_this_table_seats_th
 
 
 async def test_seating_another_program_is_no_leave_for_that_of_the_file(stubs: Stubs) -> None:
-    document = (await exported("command:mytool")).replace("command:mytool", "x").replace('"mytool"', '"claude"')
+    document = without_hashes(await exported("command:mytool"))
+    document = document.replace("command:mytool", "x").replace('"mytool"', '"claude"')
     async with Roundtable(["command:mytool"], storage="memory://") as here:
         name = await here.import_(document)
         with pytest.raises(ConfigurationError):

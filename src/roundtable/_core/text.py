@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["cause_text", "encodable", "error_text", "well_formed"]
+from typing import TypeVar, cast
+
+__all__ = ["cause_text", "encodable", "error_text", "well_formed", "well_formed_data"]
+
+J = TypeVar("J")
 
 
 def encodable(text: str) -> str:
@@ -38,6 +42,22 @@ def well_formed(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def well_formed_data(value: J) -> J:
+    """Return plain data with lone surrogates replaced in every text."""
+    match value:
+        case str():
+            cleaned: object = well_formed(value)
+        case dict():
+            cleaned = {well_formed_data(name): well_formed_data(item) for name, item in value.items()}
+        case list():
+            cleaned = [well_formed_data(item) for item in value]
+        case tuple():
+            cleaned = tuple(well_formed_data(item) for item in value)
+        case _:
+            return value
+    return cast("J", cleaned)
 
 
 def cause_text(error: BaseException) -> str | None:

@@ -12,12 +12,13 @@ from roundtable._core.files import write_parts
 from roundtable.errors import ConfigurationError, SessionError, StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from os import PathLike
 
     from roundtable._core.registry import Entry
     from roundtable.api.assembly import TableParts
     from roundtable.plugins import Catalog, Exporter
+    from roundtable.record import ChainHead, LogSignature, Verification
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import DurableEvent, SessionRecord
 
@@ -84,7 +85,12 @@ class SessionFiles(ABC):
         return "".join(texts)
 
     async def export_file(
-        self, session_id: str, path: str | PathLike[str], *, format: ExportFormat | str | None = None
+        self,
+        session_id: str,
+        path: str | PathLike[str],
+        *,
+        format: ExportFormat | str | None = None,
+        sign_with: str | PathLike[str] | None = None,
     ) -> Path:
         """Write a stored session to a file, part by part, and return the file's path.
 
@@ -95,19 +101,60 @@ class SessionFiles(ABC):
             session_id: Which session.
             path: The file.
             format: As for `export`; chosen by the suffix of the file when left out.
+            sign_with: File of an Ed25519 private key (PEM, without a password) that signs the session; only for
+                `"json"`. `roundtable verify` checks the signature. Needs the extra `sign`.
 
         Raises:
             SessionNotFound: There is no such session.
-            ConfigurationError: The format is unknown.
+            ConfigurationError: The format is unknown, or cannot be signed; or the key is not such a key.
             PluginError: The exporter of a plugin failed.
             StorageError: The file cannot be written.
         """
         from anyio import to_thread
 
         target = Path(path)
-        parts = await exported_parts(self.wiring, session_id, format or format_of(target))
+        kind = format or format_of(target)
+        sign = None
+        if sign_with is not None:
+            if kind != "json":
+                raise ConfigurationError(f"only the format 'json' can be signed, not {kind!r}")
+            sign = await to_thread.run_sync(_read_signer, Path(sign_with))
+        parts = await exported_parts(self.wiring, session_id, kind, sign=sign)
         await to_thread.run_sync(write_parts, target, parts)
         return target
+
+    async def verify(self, session_id: str, *, head: ChainHead | str | None = None) -> Verification:
+        """Check whether a stored session is what was stored: each event carries the hash of everything before it.
+
+        To check an exported file, use `roundtable.record.verify_archive`.
+
+        Args:
+            session_id: Which session.
+            head: The head that an earlier check showed, or that you noted from a page or an export. Compared with it,
+                events cut off at the end are noticed, and so is a log that was rewritten as a whole.
+
+        Raises:
+            SessionNotFound: There is no such session.
+            ConfigurationError: `head` is not a head.
+            StorageError: The storage found damage itself.
+
+        Example:
+            >>> import anyio
+            >>> from roundtable import Roundtable
+            >>> from roundtable.testing import scripted_agents
+            >>> async def main():
+            ...     table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
+            ...     result = await table.debate("Tea or coffee?", rounds=1)
+            ...     return await table.verify(result.session_id)
+            >>> anyio.run(main).verdict
+            'intact'
+        """
+        from roundtable.record import ChainHead, verify_log
+
+        expected = ChainHead.parse(head) if isinstance(head, str) else head
+        wiring = self.wiring
+        record, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
+        return verify_log(record, events, expected=expected)
 
     async def import_(
         self, source: str | bytes | PathLike[str], *, new_id: bool = False, run_programs: bool = False
@@ -124,8 +171,8 @@ class SessionFiles(ABC):
                 these agents.
 
         Raises:
-            SessionError: The document is not an exported session, or not a valid one; or its id is not safe as part of
-                a path, such as `..` or an id with a slash.
+            SessionError: The document is not an exported session, or not a valid one, or was changed after the export
+                (code `ARCHIVE_CHANGED`); or its id is not safe as part of a path, such as `..` or an id with a slash.
             SessionConflict: A session of that id exists.
             StorageError: The file cannot be read, or the session cannot be stored.
         """
@@ -147,8 +194,33 @@ class SessionFiles(ABC):
         return name
 
 
-async def exported_parts(wiring: TableParts, session_id: str, format: str) -> Iterator[str | bytes]:
+def _read_signer(path: Path) -> Callable[[ChainHead], LogSignature]:
+    """Return a function that signs with the key in a file; the key is tried at once."""
+    from roundtable.record import sign_head
+    from roundtable.record.chain import ChainHead
+
+    try:
+        key = path.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(f"cannot read the key {str(path)!r}: {error.strerror}", cause=error) from error
+    sign_head(ChainHead(events=0, hash="0" * 64), key)
+    return partial(sign_head, private_key=key)
+
+
+async def exported_parts(
+    wiring: TableParts,
+    session_id: str,
+    format: str,
+    *,
+    sign: Callable[[ChainHead], LogSignature] | None = None,
+) -> Iterator[str | bytes]:
     """Return a stored session in a format, as an iterator that produces its parts on demand.
+
+    Args:
+        wiring: The objects behind a table.
+        session_id: Which session.
+        format: The format.
+        sign: Signs the session in the format `json`.
 
     Raises:
         SessionNotFound: There is no such session.
@@ -158,7 +230,7 @@ async def exported_parts(wiring: TableParts, session_id: str, format: str) -> It
     if exporter is None:
         from roundtable.record import archive_parts
 
-        return archive_parts(*await wiring.storage.read(session_id, tenant=wiring.options.tenant))
+        return archive_parts(*await wiring.storage.read(session_id, tenant=wiring.options.tenant), sign=sign)
     from roundtable.results.debate_result import DebateResult
 
     fold = await wiring.sessions.load(session_id)

@@ -11,13 +11,15 @@ from roundtable.cli.event_printer import line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.sessions import full_id
 from roundtable.cli.storage_location import SHORT_ID
+from roundtable.errors import ConfigurationError
+from roundtable.record import ChainHead, verify_archive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roundtable.cli.context import CommandContext
 
-__all__ = ["backup_sessions", "export_session", "import_session"]
+__all__ = ["backup_sessions", "export_session", "import_session", "verify_session"]
 
 
 def _path(name: str) -> Path:
@@ -25,7 +27,13 @@ def _path(name: str) -> Path:
 
 
 async def export_session(
-    context: CommandContext, given: str, format: str | None, outputs: Sequence[str], html: str | None
+    context: CommandContext,
+    given: str,
+    format: str | None,
+    outputs: Sequence[str],
+    html: str | None,
+    *,
+    sign_with: str | None = None,
 ) -> ExitCode:
     """Write a session to files, or to standard output if no file is named."""
     if format is not None:
@@ -33,6 +41,10 @@ async def export_session(
     files: list[tuple[Path, str]] = [(_path(name), format or format_of(name)) for name in outputs]
     if html is not None:
         files.append((_path(html), "html"))
+    if sign_with is not None and (not files or any(file_format != "json" for _, file_format in files)):
+        raise ConfigurationError(
+            "--sign needs a file in the format 'json'", hint="For example: --format json --output session.json"
+        )
     session_id = await full_id(context.table, context.place, given)
     if not files:
         context.screen.document(
@@ -40,7 +52,9 @@ async def export_session(
         )
         return ExitCode.OK
     for path, file_format in files:
-        await context.table.export_file(session_id, path, format=file_format)
+        await context.table.export_file(
+            session_id, path, format=file_format, sign_with=None if sign_with is None else _path(sign_with)
+        )
     if context.screen.as_json:
         context.screen.data({"sessionId": session_id, "files": [str(path) for path, _ in files]})
     context.screen.show([line(f"Wrote {path}") for path, _ in files])
@@ -49,6 +63,34 @@ async def export_session(
 
 def _default_format(context: CommandContext) -> str:
     return "json" if context.screen.as_json else "markdown"
+
+
+async def verify_session(context: CommandContext, given: str, head: str | None, key: str | None) -> ExitCode:
+    """Check whether a stored session, or an exported file, is what was stored."""
+    path = _path(given)
+    expected = None if head is None else ChainHead.parse(head)
+    if given == "-" or path.is_file():
+        public_key = None if key is None else _read(_path(key))
+        found = verify_archive(
+            sys.stdin.buffer.read() if given == "-" else _read(path), expected=expected, public_key=public_key
+        )
+    elif key is not None:
+        raise ConfigurationError("--key needs an exported file: signatures are not stored with sessions")
+    else:
+        session_id = await full_id(context.table, context.place, given)
+        found = await context.table.verify(session_id, head=expected)
+    if context.screen.as_json:
+        context.screen.document(found.to_json())
+    else:
+        context.screen.show(line(text) for text in found.to_text().splitlines())
+    return ExitCode.OK if found.verdict == "intact" else ExitCode.FAILED
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {str(path)!r}: {error.strerror}", cause=error) from error
 
 
 async def import_session(context: CommandContext, name: str, *, new_id: bool, run_programs: bool) -> ExitCode:

@@ -199,6 +199,10 @@ def export(
         ),
     ] = None,
     html: Html = None,
+    sign: Annotated[
+        str | None,
+        typer.Option("--sign", metavar="KEY", help="Sign a JSON file with this Ed25519 private key (a PEM file)."),
+    ] = None,
     database: Database = None,
     storage: Storage = None,
     as_json: Json = False,
@@ -210,7 +214,38 @@ def export(
     from roundtable.cli.files import export_session
 
     context = open_context(CommandOptions(as_json=as_json, storage=storage, database=database))
-    return context.run(lambda context: export_session(context, session, format, output or [], html))
+    return context.run(lambda context: export_session(context, session, format, output or [], html, sign_with=sign))
+
+
+@stored_session_commands.command()
+def verify(
+    session: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID|FILE", help="A session, or a file from `roundtable export --format json`; - reads it."
+        ),
+    ],
+    *,
+    head: Annotated[
+        str | None,
+        typer.Option("--head", metavar="HEAD", help="Compare with the head that an earlier check or a page showed."),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", metavar="FILE", help="Public key (a PEM file) that must have signed the exported file."),
+    ] = None,
+    database: Database = None,
+    storage: Storage = None,
+    as_json: Json = False,
+) -> int:
+    """Check that a stored or exported session was not changed.
+
+    Show where events were changed, cut or re-ordered; exit with 1 unless all is as it was stored.
+    """
+    from roundtable.cli.files import verify_session
+
+    context = open_context(CommandOptions(as_json=as_json, storage=storage, database=database))
+    return context.run(lambda context: verify_session(context, session, head, key))
 
 
 @stored_session_commands.command(name="import")

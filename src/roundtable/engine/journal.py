@@ -13,6 +13,7 @@ import anyio
 
 from roundtable._core.text import error_text
 from roundtable.errors import LeaseLost, RoundtableError, StaleSequence, StorageError
+from roundtable.record.chain import chain_events
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -180,7 +181,7 @@ class Journal:
     async def _store(self, events: list[DurableEvent]) -> list[DurableEvent]:
         while True:
             last_seq = self.fold.last_seq
-            numbered = [event.model_copy(update={"seq": last_seq + offset}) for offset, event in enumerate(events, 1)]
+            numbered = chain_events(self.fold.head, last_seq, events)
             self._sent = numbered
             try:
                 await self.storage.append(self.session_id, last_seq, self.lease.token, numbered, tenant=self.tenant)

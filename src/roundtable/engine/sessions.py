@@ -17,6 +17,7 @@ from roundtable.errors import ConfigurationError, SessionBusy, SessionNotFound, 
 from roundtable.prompts import PROMPT_VERSION
 from roundtable.protocols import Backup, FullText, HasBackupHint, Leases
 from roundtable.record import Fold, append_response, rebase_past, save_changes
+from roundtable.record.chain import chain_events, first_hash
 from roundtable.record.session_edit import store_past
 from roundtable.types import AgentConfig, CallerObjects, Control, SearchQuery, SessionFilter, SessionRecord
 from roundtable.types.plan import EXTERNAL
@@ -162,7 +163,8 @@ class SessionManager:
 
     async def store_past(self, session_id: str, past: Sequence[DurableEvent]) -> None:
         """Store the past that a fork shares with its origin, in one write; delete the session where that fails."""
-        events = rebase_past(session_id, past)
+        record, _ = await self.storage.read(session_id, tenant=self.tenant)
+        events = tuple(chain_events(first_hash(record), 0, rebase_past(session_id, past)))
         await store_past(self.storage, session_id, events, tenant=self.tenant, owner=self.owner())
 
     async def load(self, session_id: str) -> Fold:

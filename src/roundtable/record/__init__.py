@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         read_record,
         with_id,
     )
+    from roundtable.record.chain import ChainHead, LogFault
     from roundtable.record.fold import (
         Fold,
         Progress,
@@ -29,13 +30,19 @@ if TYPE_CHECKING:
         team_outcome,
     )
     from roundtable.record.session_edit import append_response, save_changes, store_whole
+    from roundtable.record.signature import LogSignature, sign_head
     from roundtable.record.transitions import follow, rebase_past, shared_past
+    from roundtable.record.verification import Verification, verify_archive, verify_log
 
 __all__ = [
     "ARCHIVE_FORMAT",
     "ARCHIVE_VERSION",
+    "ChainHead",
     "Fold",
+    "LogFault",
+    "LogSignature",
     "Progress",
+    "Verification",
     "advance",
     "append_response",
     "archive_parts",
@@ -49,17 +56,23 @@ __all__ = [
     "result_of",
     "save_changes",
     "shared_past",
+    "sign_head",
     "start_progress",
     "store_whole",
     "team_outcome",
+    "verify_archive",
+    "verify_log",
     "with_id",
 ]
 
 _NAMES = {
     "archive": "ARCHIVE_FORMAT ARCHIVE_VERSION archive_parts read_archive read_record with_id",
+    "chain": "ChainHead LogFault",
     "fold": "Fold Progress advance fold_debate fold_session reports result_of start_progress team_outcome",
     "session_edit": "append_response save_changes store_whole",
+    "signature": "LogSignature sign_head",
     "transitions": "follow rebase_past shared_past",
+    "verification": "Verification verify_archive verify_log",
 }
 
 __getattr__: Callable[[str], object]

@@ -1,15 +1,20 @@
 """Export a session to one JSON document, and import it again; pure.
 
-The document contains the stored record and the log, so an import restores the same session, byte for byte.
+The document contains the stored record and the log, so an import restores the same session, byte for byte. It ends
+with the head of the log: the hash of everything before, optionally with a signature.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from pydantic import ValidationError
 
 from roundtable.errors import SessionError
+from roundtable.record.chain import ChainHead, LogHash, find_faults
 from roundtable.record.fold import Fold
+from roundtable.record.signature import LogSignature
 from roundtable.types import SCHEMA_VERSION, SessionRecord, durable_event
 
 if TYPE_CHECKING:
@@ -17,7 +22,16 @@ if TYPE_CHECKING:
 
     from roundtable.types import DurableEvent, JsonObject
 
-__all__ = ["ARCHIVE_FORMAT", "ARCHIVE_VERSION", "archive_parts", "read_archive", "read_record", "with_id"]
+__all__ = [
+    "ARCHIVE_FORMAT",
+    "ARCHIVE_VERSION",
+    "Archive",
+    "archive_parts",
+    "parse_archive",
+    "read_archive",
+    "read_record",
+    "with_id",
+]
 
 
 def _to_version_2(stored: JsonObject) -> JsonObject:
@@ -53,36 +67,76 @@ def read_record(text: str | bytes) -> SessionRecord:
 
 ARCHIVE_FORMAT: Final = "roundtable.session"
 """Format name in the document."""
-ARCHIVE_VERSION: Final = 1
+ARCHIVE_VERSION: Final = 2
 """Version of the document; the record inside has its own version."""
 
 _UNREADABLE_CODE = "ARCHIVE_UNREADABLE"
+_CHANGED_CODE = "ARCHIVE_CHANGED"
 
 
-def archive_parts(record: SessionRecord, events: Iterable[DurableEvent]) -> Iterator[str]:
-    """Write a session as JSON, part by part: one line for the record and one for each event."""
-    head = f'"format":"{ARCHIVE_FORMAT}","version":{ARCHIVE_VERSION}'
+class Archive(NamedTuple):
+    """The parts of an exported session, as parsed JSON."""
+
+    session: object
+    events: list[object]
+    head: ChainHead | None
+    """The head that the document states; documents of version 1 have none."""
+    signature: LogSignature | None
+
+    def record(self) -> SessionRecord:
+        """Return the record.
+
+        Raises:
+            SessionError: It cannot be read.
+        """
+        try:
+            return read_record(json.dumps(self.session))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise _unreadable("its session cannot be read", error) from error
+
+
+def archive_parts(
+    record: SessionRecord,
+    events: Iterable[DurableEvent],
+    *,
+    sign: Callable[[ChainHead], LogSignature] | None = None,
+) -> Iterator[str]:
+    """Write a session as JSON, part by part: one line for the record, one for each event, and one for the head.
+
+    Args:
+        record: The session.
+        events: Its events.
+        sign: Signs the head.
+    """
+    start = f'"format":"{ARCHIVE_FORMAT}","version":{ARCHIVE_VERSION}'
     # Whether this copy was imported is not part of the session.
-    yield f'{{{head},\n"session":{record.model_copy(update={"imported": False}).to_json()},\n"events":['
-    separator = "\n"
+    yield f'{{{start},\n"session":{record.model_copy(update={"imported": False}).to_json()},\n"events":['
+    separator, log_hash, last = "\n", LogHash(record), 0
     for event in events:
+        log_hash.add(event)
+        last = event.seq
         yield f"{separator}{event.to_json()}"
         separator = ",\n"
-    yield "\n]}\n"
+    head = ChainHead(events=last, hash=log_hash.head())
+    yield f'\n],\n"head":{head.to_json()}'
+    if sign is not None:
+        yield f',\n"signature":{sign(head).to_json()}'
+    yield "}\n"
 
 
 def read_archive(text: str | bytes) -> tuple[SessionRecord, tuple[DurableEvent, ...]]:
     """Read a session that `archive_parts` wrote.
 
     Raises:
-        SessionError: The text is not such a document, has a newer version, or contains an impossible session.
+        SessionError: The text is not such a document, has a newer version, or contains an impossible session; or it
+            was changed after it was exported, with the code `ARCHIVE_CHANGED`.
     """
-    document = _parse_document(text)
+    archive = parse_archive(text)
+    record = archive.record()
     try:
-        record = read_record(json.dumps(document["session"]))
-        events = tuple(durable_event(json.dumps(event)) for event in document["events"])
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise _unreadable("its session or an event cannot be read", error) from error
+        events = tuple(durable_event(json.dumps(event)) for event in archive.events)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _unreadable("an event cannot be read", error) from error
     for number, event in enumerate(events, 1):
         if event.seq != number or event.session_id != record.id:
             raise _unreadable(f"event {number} is not the one that belongs there")
@@ -90,6 +144,14 @@ def read_archive(text: str | bytes) -> tuple[SessionRecord, tuple[DurableEvent, 
         Fold(record, events).to_record()
     except (ValueError, ArithmeticError, LookupError) as error:
         raise _unreadable("its events do not make a session", error) from error
+    faults = find_faults(record, events, archive.head)
+    if faults:
+        raise SessionError(
+            f"this session was changed after it was stored: {'; '.join(map(str, faults[:3]))}",
+            code=_CHANGED_CODE,
+            hint="`roundtable verify FILE` shows all places. Nothing was stored.",
+            details={"faults": [fault.model_dump(mode="json") for fault in faults[:100]]},
+        )
     return record, events
 
 
@@ -101,7 +163,12 @@ def with_id(
     return renamed, tuple(event.model_copy(update={"session_id": session_id}) for event in events)
 
 
-def _parse_document(text: str | bytes) -> dict[str, list[object]]:
+def parse_archive(text: str | bytes) -> Archive:
+    """Return the parts of a document that `archive_parts` wrote, without reading the session.
+
+    Raises:
+        SessionError: The text is not such a document, or has a newer version.
+    """
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -109,11 +176,24 @@ def _parse_document(text: str | bytes) -> dict[str, list[object]]:
     if not isinstance(document, dict) or document.get("format") != ARCHIVE_FORMAT:
         raise _unreadable(f"it is not a JSON object with format {ARCHIVE_FORMAT!r}")
     version = document.get("version")
-    if version != ARCHIVE_VERSION:
-        raise _unreadable(f"it has version {version!r}, and this version of roundtable-sdk reads {ARCHIVE_VERSION}")
-    if not isinstance(document.get("events"), list):
-        raise _unreadable("it has no list of events")
-    return document
+    if version not in (1, ARCHIVE_VERSION):
+        raise _unreadable(
+            f"it has version {version!r}, and this version of roundtable-sdk reads up to {ARCHIVE_VERSION}"
+        )
+    if "session" not in document or not isinstance(document.get("events"), list):
+        raise _unreadable("it has no session, or no list of events")
+    if version == ARCHIVE_VERSION and "head" not in document:
+        raise _unreadable("it has no head")
+    head, signature = document.get("head"), document.get("signature")
+    try:
+        return Archive(
+            document["session"],
+            document["events"],
+            None if head is None else ChainHead.model_validate(head),
+            None if signature is None else LogSignature.model_validate(signature),
+        )
+    except ValidationError as error:
+        raise _unreadable("its head or its signature cannot be read", error) from error
 
 
 def _unreadable(reason: str, cause: Exception | None = None) -> SessionError:

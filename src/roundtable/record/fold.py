@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
+from roundtable.record.chain import LogHash
 from roundtable.types import (
     AgentResult,
     DebateContext,
@@ -216,6 +217,7 @@ class Fold:
 
     def __init__(self, record: SessionRecord, events: Iterable[DurableEvent] = ()) -> None:
         self.record: SessionRecord = record
+        self._log_hash = LogHash(record)
         self.progress: Progress = start_progress(record)
         self.last_seq: int = 0
         self.updated_at: datetime = record.created_at
@@ -262,11 +264,17 @@ class Fold:
             and any(debate_round.has_answers for debate_round in self.rounds)
         )
 
+    @property
+    def head(self) -> str:
+        """Hash of the configuration and all events: what the next event carries as `previous_hash`."""
+        return self._log_hash.head()
+
     def apply(self, event: DurableEvent) -> None:
         """Apply the next event; events at or below the last sequence number are ignored."""
         if event.seq and event.seq <= self.last_seq:
             return
         self.last_seq = event.seq or self.last_seq
+        self._log_hash.add(event)
         self.updated_at = event.timestamp
         before, self.progress = self.progress.status, advance(self.progress, (event,))
         match event.type:
@@ -450,6 +458,7 @@ class Fold:
             usage_by_agent=dict(self.usage_by_agent),
             error=self.error,
             last_seq=self.last_seq,
+            log_hash=self.head,
             updated_at=self.updated_at,
         )
 

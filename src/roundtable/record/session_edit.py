@@ -19,6 +19,7 @@ from roundtable.errors import (
     StaleSequence,
     StorageError,
 )
+from roundtable.record.chain import chain_events
 from roundtable.record.fold import Fold, Progress, advance
 from roundtable.types import (
     AgentComplete,
@@ -352,7 +353,8 @@ async def _append_under_lease(
         while True:
             fold = Fold(*await storage.read(session_id, tenant=tenant))
             try:
-                await storage.append(session_id, fold.last_seq, lease.token, plan(fold), tenant=tenant)
+                events = chain_events(fold.head, fold.last_seq, plan(fold))
+                await storage.append(session_id, fold.last_seq, lease.token, events, tenant=tenant)
                 return
             except StaleSequence:
                 continue  # a control event needs no lease, so it may have been stored meanwhile

@@ -107,5 +107,5 @@ def shared_past(fold: Fold, events: Sequence[DurableEvent], at_round: int) -> tu
 
 
 def rebase_past(session_id: str, past: Sequence[DurableEvent]) -> tuple[DurableEvent, ...]:
-    """Return the past as events of another session, without sequence numbers; times do not change."""
-    return tuple(event.model_copy(update={"session_id": session_id, "seq": 0}) for event in past)
+    """Return the past as events of another session, without numbers and hashes; times do not change."""
+    return tuple(event.model_copy(update={"session_id": session_id, "seq": 0, "previous_hash": None}) for event in past)

@@ -28,6 +28,7 @@ from roundtable.analysis import (
 )
 from roundtable.modes.oxford import LAST_VOTE
 from roundtable.record import team_outcome
+from roundtable.record.chain import ChainHead
 from roundtable.results.dataframes import frame_of
 from roundtable.results.view import COLUMNS, view_of
 from roundtable.scoring.words import counted
@@ -160,6 +161,9 @@ class DebateResult(Value):
     """When the session was created."""
     updated_at: Timestamp
     """When it last changed."""
+    head: ChainHead | None = None
+    """Hash of the stored log and its number of events: it changes with any change of a stored event. `str(result.head)`
+    is what `Roundtable.verify` compares with."""
 
     @model_validator(mode="wrap")
     @classmethod
@@ -243,6 +247,7 @@ class DebateResult(Value):
             agents=record.session.agents,
             created_at=record.session.created_at,
             updated_at=record.updated_at,
+            head=None if record.log_hash is None else ChainHead(events=record.last_seq, hash=record.log_hash),
         )
         if thresholds is not None and thresholds != ResponseSettings() and not config.team:
             vars(result)["response"] = build_response(result, thresholds)

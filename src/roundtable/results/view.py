@@ -332,6 +332,8 @@ def _facts_of(result: DebateResult, flow: FlowView | None, story: str) -> Iterat
     yield "Usage", _usage_line(result.usage)
     yield "Held", f"{result.created_at:%Y-%m-%d %H:%M} to {result.updated_at:%Y-%m-%d %H:%M} UTC"
     yield "Session", result.session_id
+    if result.head is not None:
+        yield "Record", f"head {result.head}"
 
 
 def _method(result: DebateResult) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import unicodedata
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, assert_never, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, assert_never
 
 from roundtable._core.owner import is_provably_dead
-from roundtable._core.text import well_formed
+from roundtable._core.text import well_formed, well_formed_data
 from roundtable.errors import (
     ConfigurationError,
     LeaseLost,
@@ -52,26 +52,9 @@ __all__ = [
 
 
 V = TypeVar("V", bound=Value)
-J = TypeVar("J")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-
-
-def _replace_surrogates(value: J) -> J:
-    """Return plain data with lone surrogates replaced in every text."""
-    match value:
-        case str():
-            cleaned: object = well_formed(value)
-        case dict():
-            cleaned = {_replace_surrogates(name): _replace_surrogates(item) for name, item in value.items()}
-        case list():
-            cleaned = [_replace_surrogates(item) for item in value]
-        case tuple():
-            cleaned = tuple(_replace_surrogates(item) for item in value)
-        case _:
-            return value
-    return cast("J", cleaned)
 
 
 def value_text(value: Value) -> str:
@@ -79,7 +62,7 @@ def value_text(value: Value) -> str:
     try:
         return value.to_json()
     except ValueError:  # pydantic refuses to write a lone surrogate
-        return type(value).model_validate(_replace_surrogates(value.model_dump())).to_json()
+        return type(value).model_validate(well_formed_data(value.model_dump())).to_json()
 
 
 def json_text(value: JsonValue) -> str:
@@ -293,7 +276,7 @@ def turn_id(event: DurableEvent) -> TurnId | None:
 def check_same_turn(place: TurnId, stored: str, offered: str) -> None:
     """Check that a turn equals the stored turn with the same key.
 
-    The number and the time of the events may differ: they describe the write, not the turn.
+    Number, time and chain hash of the events may differ: they describe the write, not the turn.
 
     Raises:
         SessionConflict: The turns differ.
@@ -308,7 +291,7 @@ def check_same_turn(place: TurnId, stored: str, offered: str) -> None:
 
 def _turn_body(text: str) -> dict[str, object]:
     body: dict[str, object] = json.loads(text)
-    return {name: value for name, value in body.items() if name not in {"seq", "timestamp"}}
+    return {name: value for name, value in body.items() if name not in {"seq", "timestamp", "previousHash"}}
 
 
 def event_text(event: DurableEvent, seq: int) -> str:

@@ -540,6 +540,8 @@ class DebateRecord(Value):
     """Error that put the session into the state `error`."""
     last_seq: int = 0
     """Number of the last stored event."""
+    log_hash: str | None = None
+    """Hash of the whole log, 64 hexadecimal digits: it changes with any change of a stored event."""
     updated_at: Timestamp
     """When the last event was stored."""
 

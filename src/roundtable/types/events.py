@@ -81,6 +81,9 @@ class DurableBase(EventBase):
 
     seq: Annotated[int, Field(ge=0)] = 0
     """Number of this event in its session, from 1; 0 until it is stored."""
+    previous_hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
+    """Hash of everything stored before this event; `None` in events of older versions, and in requests of other
+    processes to pause or stop. `roundtable verify` checks it."""
 
 
 class LiveBase(EventBase):
