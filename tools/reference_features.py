@@ -10,7 +10,7 @@ from reference_pages import code, page, table
 from roundtable.errors import RoundtableError
 from roundtable.providers import BUILTIN_SPECS, SERVERS, OpenAIChat, ProviderSpec
 from roundtable.providers.spec import Dialect
-from roundtable.types import AgentTool, ChatRequest, ImagePart, Message, NativeSearch
+from roundtable.types import AgentTool, ChatRequest, FilePart, ImagePart, Message, NativeSearch
 from roundtable.vendors import VENDORS, Vendor
 
 ASK = (Message(role="user", content="Hi"),)
@@ -27,6 +27,15 @@ FEATURES: dict[str, dict[str, object]] = {
     "images in": {
         "messages": (Message(role="user", content="Hi", images=(ImagePart(url="https://a.example/i.png"),)),)
     },
+    "documents in": {
+        "messages": (
+            Message(
+                role="user",
+                content="Hi",
+                files=(FilePart(name="a.pdf", media_type="application/pdf", data="cGRm"),),
+            ),
+        )
+    },
     "structured output": {"response_schema": SCHEMA},
     "search": {"search": NativeSearch()},
     "search with tools": {"search": NativeSearch(), "tools": (LOOK,)},
@@ -42,6 +51,7 @@ FEATURES: dict[str, dict[str, object]] = {
 PLAIN: dict[str, dict[str, object]] = {
     "choice of a tool": {"tools": (LOOK,)},
     "images in": {},
+    "documents in": {},
     "use limit of searches": {"search": NativeSearch()},
     "recency": {"search": NativeSearch()},
     "allowed domains": {"search": NativeSearch()},

@@ -80,6 +80,8 @@ FINER_CODES: Final = {
         "The model refused, or a filter of its provider stopped it; not retried.",
     ),
     "AI_ANALYSIS_UNAVAILABLE": ("ConfigurationError", "No model is available to analyze the answers."),
+    "ATTACHMENT_INVALID": ("ConfigurationError", "An attached file is too large, or not of the type that it claims."),
+    "ATTACHMENT_UNSEEN": ("ConfigurationError", "Some agents cannot see an attached file; `details` name them."),
     "CONVERSATION_TIMEOUT": ("AgentError", "A team's conversation ran out of time; in `result.error`."),
     "INTERNAL_ERROR": ("RoundtableError", "An unexpected error; only servers answer with it."),
     "MAX_ROUNDS_EXCEEDED": ("ConfigurationError", "A request asks a team for too many rounds."),

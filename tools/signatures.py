@@ -31,6 +31,7 @@ CALLER_TYPES = {
     "mode": "str | DebateModeStrategy",
     "agents": "Sequence[AgentLike] | None",
     "options": "Sequence[str] | None",
+    "attachments": "Sequence[AttachmentLike]",
     "decide": "str | Rule | None",
     "exit_when": "str | Exit | None",
     "perspectives": "Perspectives",
@@ -57,6 +58,8 @@ CALLER_DOCS = {
     "object. A session with a mode object resumes on this table; elsewhere a plugin has to bring a mode of that name.",
     "agents": "Who debates, instead of the table's agents: agents, models, configurations or names.",
     "options": "Options to choose from, at least 2. When left out, the agents find their own positions.",
+    "attachments": "Files that belong to the question, at most 20: PNG, JPEG, GIF and WebP images, PDF documents, and "
+    "texts. Each is a path, its bytes, or an `Attachment`. All agents must be able to see them.",
     "decide": "Rule that turns a round's positions, or its votes, into a decision: its name, with parameters as in "
     '`"supermajority(2/3)"`, or a `Rule` of your own, which this table then knows by its name. When left out, '
     '`"schulze"` with a vote, else `"plurality"`. A rule for rankings, grades or approvals asks for a vote by itself, '
@@ -76,6 +79,7 @@ CALLER_DOCS = {
 CLIENT_TYPES = {
     "agents": "Sequence[str]",
     "options": "Sequence[str]",
+    "attachments": "Sequence[Attachment]",
     "exit_when": "str | Exit",
     "perspectives": 'Sequence[str] | Literal["auto"]',
     "search": 'Literal["auto"] | bool | NativeSearch',
@@ -159,6 +163,7 @@ def _options_module() -> str:
             "    from roundtable.scoring import Rule",
             "    from roundtable.types import Budget, JsonValue, Perspective",
             "    from roundtable.types.agents import AgentProfile",
+            "    from roundtable.types.attachments import AttachmentLike",
             "    from roundtable.types.teams import TeamOrder",
             "",
             '__all__ = ["CallerRequest", "ConverseOptions", "DebateOptions", "Perspectives"]',
@@ -296,7 +301,7 @@ def _client_module() -> str:
             "    from collections.abc import Mapping, Sequence",
             "",
             "    from roundtable.exits import Exit",
-            "    from roundtable.types import Budget, ContextResult, JsonValue, NativeSearch",
+            "    from roundtable.types import Attachment, Budget, ContextResult, JsonValue, NativeSearch",
             "    from roundtable.types.teams import TeamOrder",
             "",
             "__all__ = [",

@@ -180,7 +180,11 @@ class TurnListener(Protocol):
 
 
 class Agent(Protocol):
-    """Takes turns. `BaseAgent` is the usual way to get one."""
+    """Takes turns. `BaseAgent` is the usual way to get one.
+
+    An agent without a chat model takes part in a debate with attached files only if it lists the kinds that it reads
+    from `DebateContext.attachments` in an attribute `inputs`: `"image"`, `"pdf"`, `"text"`.
+    """
 
     @property
     def id(self) -> str:

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         SynthesisResult,
     )
     from roundtable.types.agents import AgentProfile
+    from roundtable.types.attachments import AttachmentLike
     from roundtable.types.request import DebateRequest
     from roundtable.types.teams import TeamOrder
 
@@ -226,6 +227,7 @@ class Roundtable:
         rounds: int = 3,
         agents: Sequence[AgentLike] | None = None,
         options: Sequence[str] | None = None,
+        attachments: Sequence[AttachmentLike] = (),
         decide: str | Rule | None = None,
         vote: bool | Literal["every"] = False,
         exit_when: str | Exit | None = None,
@@ -249,6 +251,7 @@ class Roundtable:
                 rounds=rounds,
                 agents=agents,
                 options=options,
+                attachments=attachments,
                 decide=decide,
                 vote=vote,
                 exit_when=exit_when,

@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from roundtable.types import ModelProfile, SearchProfile
+from roundtable.types.agents import InputKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,8 +97,16 @@ _SONAR_SEARCH: Final = SearchProfile(
     most_domains=20,
 )
 
+_SEES_ALL: Final[tuple[InputKind, ...]] = ("image", "pdf")
+_BLIND_REASONERS: Final = {
+    start: ModelProfile(context_tokens=context_tokens, structured_output=True, streams=True)
+    for start, context_tokens in {"o1-mini": 128_000, "o1-preview": 128_000, "o3-mini": 200_000}.items()
+}
+"""Reasoning models of OpenAI that see no images."""
+
 _GEMINI: Final = ModelProfile(
     context_tokens=1_000_000,
+    inputs=_SEES_ALL,
     structured_output=True,
     streams=True,
     search_alone=True,
@@ -105,7 +114,12 @@ _GEMINI: Final = ModelProfile(
     search=_GEMINI_SEARCH,
 )
 _SONAR: Final = ModelProfile(
-    context_tokens=128_000, structured_output=True, streams=True, calls_tools=False, search=_SONAR_SEARCH
+    context_tokens=128_000,
+    structured_output=True,
+    streams=True,
+    inputs=_SEES_ALL,
+    calls_tools=False,
+    search=_SONAR_SEARCH,
 )
 
 _ROWS: Final = (
@@ -119,18 +133,20 @@ _ROWS: Final = (
         auth="x-api-key",
         default_model="claude-sonnet-4-5",
         light_model="claude-haiku-4-5",
-        profile=ModelProfile(context_tokens=200_000, structured_output=True, streams=True, search=_CLAUDE_SEARCH),
+        profile=ModelProfile(
+            context_tokens=200_000, structured_output=True, streams=True, inputs=_SEES_ALL, search=_CLAUDE_SEARCH
+        ),
         profiles={
-            start: ModelProfile(context_tokens=200_000, streams=True, search=search)
-            for start, search in {
-                "claude-2": None,
-                "claude-3": None,
-                "claude-3-5": _CLAUDE_SEARCH,
-                "claude-3-7": _CLAUDE_SEARCH,
-                "claude-opus-4-0": _CLAUDE_SEARCH,
-                "claude-opus-4-2": _CLAUDE_SEARCH,
-                "claude-sonnet-4-0": _CLAUDE_SEARCH,
-                "claude-sonnet-4-2": _CLAUDE_SEARCH,
+            start: ModelProfile(context_tokens=200_000, streams=True, inputs=inputs, search=search)
+            for start, (inputs, search) in {
+                "claude-2": ((), None),
+                "claude-3": (_SEES_ALL, None),
+                "claude-3-5": (_SEES_ALL, _CLAUDE_SEARCH),
+                "claude-3-7": (_SEES_ALL, _CLAUDE_SEARCH),
+                "claude-opus-4-0": (_SEES_ALL, _CLAUDE_SEARCH),
+                "claude-opus-4-2": (_SEES_ALL, _CLAUDE_SEARCH),
+                "claude-sonnet-4-0": (_SEES_ALL, _CLAUDE_SEARCH),
+                "claude-sonnet-4-2": (_SEES_ALL, _CLAUDE_SEARCH),
             }.items()
         },
         requests_per_minute=50,
@@ -146,14 +162,18 @@ _ROWS: Final = (
         key_env=("OPENAI_API_KEY",),
         default_model="gpt-5.2",
         light_model="gpt-5-mini",
-        profile=ModelProfile(context_tokens=400_000, structured_output=True, streams=True, search=_OPENAI_SEARCH),
+        profile=ModelProfile(
+            context_tokens=400_000, structured_output=True, streams=True, inputs=_SEES_ALL, search=_OPENAI_SEARCH
+        ),
         profiles={
             "gpt-4": ModelProfile(structured_output=True, streams=True),
-            "gpt-4o": ModelProfile(structured_output=True, streams=True, search=_OPENAI_SEARCH),
-            "gpt-4.1": ModelProfile(structured_output=True, streams=True, search=_OPENAI_SEARCH),
-            "gpt-4.1-nano": ModelProfile(structured_output=True, streams=True),
+            "gpt-4-turbo": ModelProfile(structured_output=True, streams=True, inputs=("image",)),
+            "gpt-4o": ModelProfile(structured_output=True, streams=True, inputs=_SEES_ALL, search=_OPENAI_SEARCH),
+            "gpt-4.1": ModelProfile(structured_output=True, streams=True, inputs=_SEES_ALL, search=_OPENAI_SEARCH),
+            "gpt-4.1-nano": ModelProfile(structured_output=True, streams=True, inputs=_SEES_ALL),
             "gpt-3": ModelProfile(context_tokens=16_000),
-            "o1": ModelProfile(context_tokens=200_000, structured_output=True, streams=True),
+            "o1": ModelProfile(context_tokens=200_000, structured_output=True, streams=True, inputs=_SEES_ALL),
+            **_BLIND_REASONERS,
         },
         requests_per_minute=60,
         search_usd=Decimal("0.010"),  # https://platform.openai.com/docs/pricing
@@ -168,9 +188,16 @@ _ROWS: Final = (
         key_env=("OPENAI_API_KEY",),
         default_model="gpt-5.2",
         light_model="gpt-5-mini",
-        profile=ModelProfile(context_tokens=400_000, structured_output=True, streams=True),
+        profile=ModelProfile(context_tokens=400_000, structured_output=True, streams=True, inputs=_SEES_ALL),
         profiles={
+            "gpt-3": ModelProfile(context_tokens=16_000),
             "gpt-4": ModelProfile(structured_output=True, streams=True),
+            "gpt-4-turbo": ModelProfile(structured_output=True, streams=True, inputs=("image",)),
+            **{
+                start: ModelProfile(structured_output=True, streams=True, inputs=_SEES_ALL)
+                for start in ("gpt-4o", "gpt-4.1")
+            },
+            **_BLIND_REASONERS,
             **{
                 start: ModelProfile(structured_output=True, streams=True, search=_CHAT_SEARCH)
                 for start in ("gpt-4o-search", "gpt-4o-mini-search", "gpt-5-search")
@@ -196,7 +223,7 @@ _ROWS: Final = (
         profiles={
             "gemini-1": _GEMINI.model_copy(update={"search": None}),
             "gemini-2.0-flash-lite": _GEMINI.model_copy(update={"search": None}),
-            "gemma": _GEMINI.model_copy(update={"search": None}),
+            "gemma": _GEMINI.model_copy(update={"search": None, "inputs": ("image",)}),
             **{
                 f"gemini-{generation}": _GEMINI.model_copy(update={"search_alone": False, "search_model": None})
                 for generation in range(3, 10)
@@ -219,7 +246,8 @@ _ROWS: Final = (
         profile=_SONAR,
         profiles={
             "sonar-pro": _SONAR.model_copy(update={"context_tokens": 200_000}),
-            "r1-": _SONAR.model_copy(update={"search": None}),
+            "sonar-deep-research": _SONAR.model_copy(update={"inputs": ()}),
+            "r1-": _SONAR.model_copy(update={"search": None, "inputs": ()}),
         },
         requests_per_minute=20,
         cites_sources=True,

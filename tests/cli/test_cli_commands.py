@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from cli.kit import ROOT, Command, Done, always, said, script
+from cli.kit import ROOT, Command, Done, always, said, script, stored
 
 from roundtable.results.debate_result import DebateResult
 
@@ -424,3 +424,16 @@ def test_a_synthesis_that_fails_is_said_and_can_be_asked_for_again(command: Comm
     assert done.code == 0
     assert "No synthesis: " in done.out
     assert "Conclusion: " in command("synthesize", "last").out  # its script begins anew
+
+
+def test_files_are_attached_to_the_question(command: Command, agree: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("Tea keeps.")
+    (tmp_path / "wrong.png").write_text("no image")
+    done = command("Tea?", "--agents", agree, "--rounds", "1", "--attach", str(tmp_path / "notes.md"))
+    assert "Files: notes.md (text/markdown, 10 bytes)" in done.out
+    assert [each.name for each in stored(command).config.attachments] == ["notes.md"]
+    refused = command("Tea?", "--agents", agree, "--attach", str(tmp_path / "wrong.png"))
+    assert refused.code != 0
+    assert "'wrong.png' is called image/png, but contains text/plain" in refused.err
+    missing = command("Tea?", "--agents", agree, "--attach", str(tmp_path / "none.txt"), "--estimate")
+    assert "'none.txt' cannot be read" in missing.err

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from roundtable.providers import BUILTIN_SPECS
-from roundtable.types import AgentTool, ChatRequest, ImagePart, Message, NativeSearch, ToolCall
+from roundtable.types import AgentTool, ChatRequest, FilePart, ImagePart, Message, NativeSearch, ToolCall
 
 pytestmark = pytest.mark.slow  # the SDKs take seconds to load
 
@@ -26,6 +26,7 @@ SCHEMA = {
 }
 LOOK = AgentTool(name="look", description="Looks.", parameters=SCHEMA)
 IMAGES = [(), (ImagePart(url="https://a.example/i.png"),), (ImagePart.from_bytes(b"x", "image/png"),)]
+FILES = [(), (FilePart(name="a.pdf", media_type="application/pdf", data="cGRm"),)]
 SEARCHES = [
     None,
     NativeSearch(),
@@ -41,7 +42,8 @@ def requests(draw: Any) -> ChatRequest:
     number = 0
     for _ in range(draw(st.integers(1, 3))):
         images = draw(st.sampled_from(IMAGES))
-        messages.append(Message(role="user", content=draw(TEXT), images=images, cache=draw(st.booleans())))
+        shown = {"images": images, "files": draw(st.sampled_from(FILES))}
+        messages.append(Message(role="user", content=draw(TEXT), cache=draw(st.booleans()), **shown))
         made = draw(st.lists(ARGUMENTS, max_size=2))
         calls = tuple(ToolCall(id=f"c{number + n}", name="look", arguments=one) for n, one in enumerate(made))
         number += len(calls)

@@ -20,6 +20,7 @@ from roundtable.mcp.listing import listed_tools
 from roundtable.server.request_bodies import ConversationBody, DebateBody, ExtendBody, ForkBody, ResumeBody
 from roundtable.storage import MemoryStorage
 from roundtable.testing import scripted_agents
+from roundtable.types import Attachment
 from roundtable.types.base import field_docs
 from roundtable.types.request import ConversationRequest, DebateRequest, ExtendRequest, ForkRequest, ResumeRequest
 
@@ -34,6 +35,7 @@ GIVEN: dict[str, tuple[Any, Any]] = {
     "rounds": (2, 2),
     "agents": (scripted_agents({"ada": "Tea", "bo": "Tea"}), ["ada", "bo"]),
     "options": (["Tea", "Coffee"], ["Tea", "Coffee"]),
+    "attachments": ([Attachment(name="a.md", text="Tea.")], [{"name": "a.md", "text": "Tea."}]),
     "decide": ("supermajority(2/3)", "supermajority(2/3)"),
     "vote": ("every", "every"),
     "exit_when": ("consensus(0.75)", "consensus(0.75)"),

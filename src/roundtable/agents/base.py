@@ -661,7 +661,7 @@ class BaseAgent:
         return (
             Message(role="system", content=f"{system}\n\n{_CITE_SOURCES}" if self._cites_sources else system),
             *_example_messages(example),
-            Message(role="user", content=user),
+            _question_message(user, context),
         )
 
     def build_system_prompt(self, context: DebateContext) -> str:
@@ -755,6 +755,15 @@ class BaseAgent:
     async def health_check(self) -> AgentHealth:
         """Try a minimal call, once. A failure, such as no answer within 15 s, is reported and never raised."""
         return await checked(self.chat_model, self.model, self.id)
+
+
+def _question_message(text: str, context: DebateContext) -> Message:
+    """Return the user message with the images and documents of the question; texts are in the prompt."""
+    if not context.attachments:
+        return Message(role="user", content=text)
+    images = tuple(attachment.image for attachment in context.attachments if attachment.kind == "image")
+    files = tuple(attachment.file for attachment in context.attachments if attachment.kind == "pdf")
+    return Message(role="user", content=text, images=images, files=files)
 
 
 def _prompt_version(turn: TurnSpec | None) -> str:

@@ -62,6 +62,7 @@ def inherited(
         "rounds": rounds,
         "focus_question": focus,
         "perspectives": config.perspectives or None,
+        "attachments": fold.record.attachments,
         "agents": agents,
     }
     if "vote" in changes and "decide" not in changes and config.decide in {"plurality", "schulze"}:

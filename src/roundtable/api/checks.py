@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import casefold
-from roundtable.types import Budget, ProviderConfig
+from roundtable.types import Budget, ModelProfile, ProviderConfig
 
 if TYPE_CHECKING:
     from roundtable.protocols import Observer
-    from roundtable.types import Event
+    from roundtable.types import Attachment, Event
 
 __all__ = [
     "check_budget",
@@ -28,6 +28,7 @@ __all__ = [
     "check_providers",
     "check_rounds",
     "check_seconds",
+    "check_seen",
     "check_storage",
     "check_text",
     "check_vote",
@@ -148,6 +149,38 @@ def check_options(options: Sequence[str] | None) -> None:
     if len({casefold(option) for option in options}) < max(2, len(options)):
         msg = f"options must be a list of at least two, all different, not {str(options)[:200]}"
         raise ConfigurationError(msg, hint="Leave options out to let the agents find their own positions.")
+
+
+def check_seen(attachments: Sequence[Attachment], agents: Iterable[object]) -> None:
+    """Check that all agents can see the files of a question.
+
+    An agent that is not a `BaseAgent` lists what it sees in its attribute `inputs`: `"image"`, `"pdf"` and `"text"`.
+
+    Raises:
+        ConfigurationError: Somebody cannot; `details` name the agents with the files.
+    """
+    blind: dict[str, list[str]] = {}
+    for agent in agents if attachments else ():
+        if unseen := [each.name for each in attachments if each.kind not in _inputs_of(agent)]:
+            blind[str(getattr(agent, "id", agent))] = unseen
+    if blind:
+        names = "; ".join(f"{agent} cannot see {', '.join(files)}" for agent, files in blind.items())
+        hint = (
+            "Choose models that see images and PDF documents, or attach their text. For a model that the library does "
+            "not know, such as one of your own server, set ProviderConfig(inputs=('image', 'pdf'))."
+        )
+        msg = f"not every agent can see the attached files: {names}"
+        raise ConfigurationError(
+            msg, code="ATTACHMENT_UNSEEN", hint=hint, details={agent: [*files] for agent, files in blind.items()}
+        )
+
+
+def _inputs_of(agent: object) -> Collection[str]:
+    profile = getattr(getattr(agent, "chat_model", None), "profile", None)
+    if not isinstance(profile, ModelProfile):
+        return getattr(agent, "inputs", ())
+    # A compact prompt has no room for a text.
+    return () if profile.prompt_style == "compact" else (*profile.inputs, "text")
 
 
 def observer_function(given: Observer | Callable[[Event], None]) -> Callable[[Event], None]:

@@ -20,11 +20,11 @@ from roundtable.api.changes import (
     kept,
     seated_again,
 )
-from roundtable.api.checks import check_budget, check_deadline, check_name, check_rounds, check_whole
+from roundtable.api.checks import check_budget, check_deadline, check_name, check_rounds, check_seen, check_whole
 from roundtable.api.estimate import estimated
 from roundtable.api.models import analysis_extras, synthesis_extra
 from roundtable.api.options import CallerRequest
-from roundtable.api.request import ResolvedDebate, checked, config_of, facilitated, with_vote_settled
+from roundtable.api.request import ResolvedDebate, checked, config_of, facilitated, read_files, with_vote_settled
 from roundtable.api.runs import Prepared
 from roundtable.api.searching import restore_refusals, restore_search
 from roundtable.api.seats import seat_agents
@@ -207,6 +207,7 @@ class Debates:
             forked_from=forked_from,
             caller_objects=objects,
             session_id=session_id,
+            attachments=read_files(ask),
         )
         if ask.agents is not None or own_mode is not None:
             if own is None:
@@ -236,6 +237,7 @@ class Debates:
             extras=extras,
             most_calls=most_calls,
             rules=wiring.catalog.rules,
+            attachments=read_files(resolved.ask),
         )
 
     def check(self, topic: str, **options: Unpack[DebateOptions]) -> None:
@@ -279,6 +281,7 @@ class Debates:
         by_seat = wiring.helpers.auxiliary_agents(config, mode, [seat.config for seat in seats])
         ids = {seat: tuple(agent.id for agent in agents) for seat, agents in by_seat.items()}
         auxiliary = {agent.id: agent for agents in by_seat.values() for agent in agents}
+        check_seen(read_files(ask), [*(seat.agent for seat in seats), *auxiliary.values()])
         return ResolvedDebate(ask, seats, config.model_copy(update={"seats": ids}), own_mode, auxiliary)
 
     def _remember(self, session_id: str, objects: _RunObjects) -> None:

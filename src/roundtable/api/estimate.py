@@ -38,6 +38,7 @@ from roundtable.types import (
     TurnResult,
     utc_now,
 )
+from roundtable.types.attachments import stored_contents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import Agent, DebateModeStrategy
     from roundtable.scoring import Rule
     from roundtable.tools import ModelCall
-    from roundtable.types import Answer, ChatRequest, DebateConfig, DebateContext, DebateRecord, TurnSpec
+    from roundtable.types import Answer, Attachment, ChatRequest, DebateConfig, DebateContext, DebateRecord, TurnSpec
 
 __all__ = ["Extra", "estimated", "meters_of"]
 
@@ -264,6 +265,7 @@ def estimated(
     extras: Sequence[Extra] = (),
     most_calls: int | None = None,
     rules: Registry[Rule] | None = None,
+    attachments: Sequence[Attachment] = (),
 ) -> Estimate:
     """Simulate a debate without calls, and add up the most that it may consume.
 
@@ -275,6 +277,7 @@ def estimated(
         extras: Calls outside of turns.
         most_calls: Most planned calls; a debate with more is refused as soon as the plan exceeds this number.
         rules: Registry to look up the decision rule; `None` has the built-in rules.
+        attachments: Files that belong to the question.
 
     Raises:
         ConfigurationError: The debate does not fit the mode, or the mode's plan never ends, has unknown agents, or
@@ -284,13 +287,20 @@ def estimated(
     check_config(mode, config)
     auxiliary_agents = auxiliary_agents or {}
     totals_by_agent, fold = _simulate(
-        config, seats, mode, auxiliary_agents, leaves_side=mode.assigns_stances, most_calls=most_calls, rules=rules
+        config,
+        seats,
+        mode,
+        auxiliary_agents,
+        leaves_side=mode.assigns_stances,
+        most_calls=most_calls,
+        rules=rules,
+        attachments=attachments,
     )
     if mode.assigns_stances:
         # At best, all agents keep the side they were given, and none is asked once more.
-        for agent_id, best_case in _simulate(config, seats, mode, auxiliary_agents, leaves_side=False, rules=rules)[
-            0
-        ].items():
+        for agent_id, best_case in _simulate(
+            config, seats, mode, auxiliary_agents, leaves_side=False, rules=rules, attachments=attachments
+        )[0].items():
             totals = totals_by_agent[agent_id]
             totals.turns, totals.planned_calls = best_case.turns, best_case.planned_calls
     record = fold.to_record()
@@ -311,6 +321,7 @@ def _simulate(
     leaves_side: bool,
     most_calls: int | None = None,
     rules: Registry[Rule] | None = None,
+    attachments: Sequence[Attachment] = (),
 ) -> tuple[dict[str, _AgentTotals], Fold]:
     """Simulate all rounds. With `leaves_side`, agents leave their assigned side, and so may be asked once more."""
     mode = whole_mode(mode, config, rules)
@@ -321,7 +332,8 @@ def _simulate(
         if seat.agent is not None
     }
     totals_by_agent |= {agent_id: _AgentTotals(agent) for agent_id, agent in auxiliary_agents.items()}
-    fold = Fold(SessionRecord(id="estimate", config=config, agents=tuple(seat.config for seat in seats)))
+    agents = tuple(seat.config for seat in seats)
+    fold = Fold(SessionRecord(id="estimate", config=config, agents=agents, contents=stored_contents(attachments)))
     for number in range(1, config.rounds + 1):
         start = RoundStart(session_id="estimate", timestamp=utc_now(), round=number, agents=config.agents)
         fold.apply(start.model_copy(update={"focus_question": config.focus_question}))

@@ -19,6 +19,7 @@ from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate, Progress
 from roundtable.stages import error_from_info, error_info
 from roundtable.types import Usage
+from roundtable.types.attachments import read_attachments
 from roundtable.types.base import first_error
 from roundtable.types.request import DebateRequest
 
@@ -277,7 +278,10 @@ def _request(asked: _Asked) -> DebateRequest:
         ConfigurationError: An option is an object.
     """
     try:
-        return DebateRequest.model_validate({"topic": asked.topic, **asked.options})
+        options: dict[str, object] = {**asked.options}
+        if files := asked.options.get("attachments"):
+            options["attachments"] = read_attachments(files)  # workers elsewhere do not have them
+        return DebateRequest.model_validate({"topic": asked.topic, **options})
     except ValidationError as error:
         reason = ": ".join(filter(None, first_error(error)))
         hint = "Other processes read the options, so they must be plain data, such as agents by name."

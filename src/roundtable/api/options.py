@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from roundtable.scoring import Rule
     from roundtable.types import Budget, JsonValue, Perspective
     from roundtable.types.agents import AgentProfile
+    from roundtable.types.attachments import AttachmentLike
     from roundtable.types.teams import TeamOrder
 
 __all__ = ["CallerRequest", "ConverseOptions", "DebateOptions", "Perspectives"]
@@ -33,6 +34,7 @@ class DebateOptions(TypedDict, total=False):
     rounds: int
     agents: Sequence[AgentLike] | None
     options: Sequence[str] | None
+    attachments: Sequence[AttachmentLike]
     decide: str | Rule | None
     vote: bool | Literal["every"]
     exit_when: str | Exit | None
@@ -70,6 +72,7 @@ class CallerRequest:
     rounds: int = 3
     agents: Sequence[AgentLike] | None = None
     options: Sequence[str] | None = None
+    attachments: Sequence[AttachmentLike] = ()
     decide: str | Rule | None = None
     vote: bool | Literal["every"] = False
     exit_when: str | Exit | None = None

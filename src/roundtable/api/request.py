@@ -23,6 +23,7 @@ from roundtable.api.checks import (
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import Rule, find_rule
 from roundtable.types import DebateConfig, Perspective
+from roundtable.types.attachments import Attachment, read_attachments
 from roundtable.types.base import first_error
 from roundtable.types.plan import JUDGED
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from roundtable.modes import ModeRegistry
     from roundtable.protocols import Agent, DebateModeStrategy
 
-__all__ = ["ResolvedDebate", "checked", "config_of", "facilitated", "unusable", "with_vote_settled"]
+__all__ = ["ResolvedDebate", "checked", "config_of", "facilitated", "read_files", "unusable", "with_vote_settled"]
 
 
 class ResolvedDebate(NamedTuple):
@@ -68,7 +69,7 @@ def checked(ask: CallerRequest, most_rounds: int) -> CallerRequest:
     if ask.quorum is not None:
         check_whole("quorum", ask.quorum)
     check_mode_given(ask.mode)
-    return ask
+    return replace(ask, attachments=read_attachments(ask.attachments)) if ask.attachments else ask
 
 
 def facilitated(ask: CallerRequest, known: ModeRegistry) -> CallerRequest:
@@ -113,6 +114,11 @@ def with_vote_settled(ask: CallerRequest, mode: DebateModeStrategy, rules: Regis
     return replace(ask, decide=decide)
 
 
+def read_files(ask: CallerRequest) -> tuple[Attachment, ...]:
+    """Return the files of a checked request."""
+    return tuple(each for each in ask.attachments if isinstance(each, Attachment))
+
+
 def config_of(ask: CallerRequest, names: tuple[str, str], agents: Sequence[str], wiring: TableParts) -> DebateConfig:
     """Return the configuration that is stored for a request.
 
@@ -136,6 +142,7 @@ def config_of(ask: CallerRequest, names: tuple[str, str], agents: Sequence[str],
             for perspective in ask.perspectives or ()
         ),
         "options": None if ask.options is None else tuple(ask.options),
+        "attachments": tuple(each.info for each in read_files(ask)),
         "exit": None if ask.exit_when is None else wiring.exit_spec(ask.exit_when),
         "quorum": wiring.options.quorum if ask.quorum is None else ask.quorum,
         "seed": wiring.options.seed,

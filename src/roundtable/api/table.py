@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
     from roundtable.types import Budget, Estimate, Event, JsonObject, JsonValue, ProviderConfig
+    from roundtable.types.attachments import AttachmentLike
     from roundtable.types.request import DebateRequest
 
 __all__ = ["Roundtable", "debate"]
@@ -181,6 +182,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         rounds: int = 3,
         agents: Sequence[AgentLike] | None = None,
         options: Sequence[str] | None = None,
+        attachments: Sequence[AttachmentLike] = (),
         decide: str | Rule | None = None,
         vote: bool | Literal["every"] = False,
         exit_when: str | Exit | None = None,
@@ -209,6 +211,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             rounds: Maximum number of rounds, 1 to 10 unless `ROUNDTABLE_MAX_ROUNDS` allows more.
             agents: Who debates, instead of the table's agents: agents, models, configurations or names.
             options: Options to choose from, at least 2. When left out, the agents find their own positions.
+            attachments: Files that belong to the question, at most 20: PNG, JPEG, GIF and WebP images, PDF documents,
+                and texts. Each is a path, its bytes, or an `Attachment`. All agents must be able to see them.
             decide: Rule that turns a round's positions, or its votes, into a decision: its name, with parameters as in
                 `"supermajority(2/3)"`, or a `Rule` of your own, which this table then knows by its name. When left out,
                 `"schulze"` with a vote, else `"plurality"`. A rule for rankings, grades or approvals asks for a vote by
@@ -251,6 +255,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             rounds=rounds,
             agents=agents,
             options=options,
+            attachments=attachments,
             decide=decide,
             vote=vote,
             exit_when=exit_when,

@@ -67,6 +67,14 @@ Deadline = Annotated[
     float | None,
     typer.Option("--deadline", metavar="SECONDS", help="Stop after this time; finished answers are kept."),
 ]
+Attach = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--attach",
+        metavar="FILE",
+        help="Attach an image, a PDF document or a text to the question; can be repeated.",
+    ),
+]
 VoteEvery = Annotated[bool, typer.Option("--vote-every", help="Let the agents vote after every round.")]
 Synthesize = Annotated[
     bool, typer.Option("--synthesize", help="Ask one model to synthesize the debate at its end: one extra call.")
@@ -136,6 +144,7 @@ def debate(
     rounds: Annotated[int, typer.Option("--rounds", "-r", help="Maximum number of rounds.")] = 3,
     options: Options = None,
     option: Option = None,
+    attachments: Attach = None,
     decide: Annotated[
         str | None,
         typer.Option(
@@ -272,6 +281,7 @@ def fork(
     ] = None,
     options: Options = None,
     option: Option = None,
+    attachments: Attach = None,
     decide: Annotated[
         str | None, typer.Option("--decide", help="Decision rule.", show_default="that of the session")
     ] = None,

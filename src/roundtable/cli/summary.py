@@ -40,6 +40,8 @@ def heading_lines(result: DebateResult) -> list[Line]:
     lines = [line(result.topic, "bold", paragraph=True)]
     if result.config.options is not None:
         lines.append(line(f"Options: {', '.join(result.config.options)}", "dim"))
+    if result.config.attachments:
+        lines.append(line(f"Files: {'; '.join(each.in_words for each in result.config.attachments)}", "dim"))
     return [
         *lines,
         line(f"Mode {result.mode}, {counted(result.total_rounds, 'round')}, session {result.session_id}", "dim"),

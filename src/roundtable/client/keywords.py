@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from roundtable.exits import Exit
-    from roundtable.types import Budget, ContextResult, JsonValue, NativeSearch
+    from roundtable.types import Attachment, Budget, ContextResult, JsonValue, NativeSearch
     from roundtable.types.teams import TeamOrder
 
 __all__ = [
@@ -30,6 +30,7 @@ class DebateKeywords(TypedDict, total=False):
     rounds: int
     agents: Sequence[str]
     options: Sequence[str]
+    attachments: Sequence[Attachment]
     decide: str
     vote: bool | Literal["every"]
     exit_when: str | Exit

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         AgentResponse,
         AIConsensusResult,
         AnyConsensus,
+        Attachment,
         CallerObjects,
         ContextResult,
         DebateConfig,
@@ -254,6 +255,7 @@ class DebateEngine:
         forked_from: ForkOrigin | None = None,
         caller_objects: CallerObjects | None = None,
         session_id: str | None = None,
+        attachments: Sequence[Attachment] = (),
     ) -> Session:
         """Create a session; no agent is called yet.
 
@@ -264,6 +266,7 @@ class DebateEngine:
             forked_from: Origin of a fork; `SessionManager.store_past` stores the shared past.
             caller_objects: Objects that the caller must pass again to resume the session; none when left out.
             session_id: Id of the session; a random one when left out.
+            attachments: Files that belong to the question, checked by `read_attachments`.
 
         Raises:
             ConfigurationError: The mode, the rule, the exit or an agent is unknown, a parameter of the rule is out of
@@ -292,6 +295,7 @@ class DebateEngine:
             forked_from=forked_from,
             caller_objects=caller_objects,
             session_id=session_id,
+            attachments=attachments,
         )
 
     def _with_exit(self, config: DebateConfig) -> DebateConfig:

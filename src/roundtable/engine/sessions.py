@@ -20,6 +20,7 @@ from roundtable.record import Fold, append_response, rebase_past, save_changes
 from roundtable.record.chain import chain_events, first_hash
 from roundtable.record.session_edit import store_past
 from roundtable.types import AgentConfig, CallerObjects, Control, SearchQuery, SessionFilter, SessionRecord
+from roundtable.types.attachments import stored_contents
 from roundtable.types.plan import EXTERNAL
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import Clock, Storage
     from roundtable.types import (
         AgentResponse,
+        Attachment,
         ContextResult,
         ControlAction,
         DebateConfig,
@@ -122,6 +124,7 @@ class SessionManager:
         forked_from: ForkOrigin | None = None,
         caller_objects: CallerObjects | None = None,
         session_id: str | None = None,
+        attachments: Sequence[Attachment] = (),
     ) -> Session:
         """Create an empty session.
 
@@ -132,6 +135,7 @@ class SessionManager:
             forked_from: Origin of a fork; `store_past` stores the shared past.
             caller_objects: Objects that the caller must pass again to resume the session; none when left out.
             session_id: Id of the session; a random one when left out.
+            attachments: Files that belong to the question, checked by `read_attachments`.
 
         Raises:
             ConfigurationError: There are no agents, an agent appears twice, or a configuration belongs to none of them.
@@ -148,7 +152,7 @@ class SessionManager:
         record = SessionRecord(
             id=session_id or secrets.token_hex(16),
             tenant=self.tenant,
-            config=config,
+            config=config.model_copy(update={"attachments": tuple(each.info for each in attachments)}),
             agents=tuple(
                 configs.get(agent_id) or AgentConfig(id=agent_id, name=agent_id, provider=EXTERNAL)
                 for agent_id in config.everybody
@@ -157,6 +161,7 @@ class SessionManager:
             prompt_version=PROMPT_VERSION,
             forked_from=forked_from,
             caller_objects=caller_objects or CallerObjects(),
+            contents=stored_contents(attachments),
         )
         await self.storage.create(record)
         return Fold(record).to_session()

@@ -14,17 +14,19 @@ from roundtable.api.checks import check_rounds
 from roundtable.errors import ConfigurationError, SessionNotFound
 from roundtable.exits import exit_from_spec
 from roundtable.types import Budget, Timestamp, Usage, Value
+from roundtable.types.attachments import read_attachments
 from roundtable.types.base import first_error
 from roundtable.types.request import DebateRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from os import PathLike
 
     from roundtable.api import Roundtable
     from roundtable.api.assembly import TableParts
     from roundtable.api.options import DebateOptions
     from roundtable.results.debate_result import DebateResult
+    from roundtable.types.attachments import AttachmentLike
 
 __all__ = [
     "Job",
@@ -201,6 +203,7 @@ def requests_of(questions: Iterable[object], options: Mapping[str, object]) -> l
     """
     requests: list[DebateRequest] = []
     errors: list[str] = []
+    options = _with_files_read(options)
     for number, question in enumerate(questions, 1):
         try:
             requests.append(_request_of(question, options))
@@ -213,6 +216,16 @@ def requests_of(questions: Iterable[object], options: Mapping[str, object]) -> l
     if len(requests) > _MOST_DEBATES:
         raise ConfigurationError(f"a job holds at most {_MOST_DEBATES:,} debates, not {len(requests):,}")
     return requests
+
+
+def _with_files_read(options: Mapping[str, object]) -> Mapping[str, object]:
+    """Return options in which attached files are read: workers elsewhere do not have them.
+
+    Raises:
+        ConfigurationError: A file cannot be used.
+    """
+    files = cast("Sequence[AttachmentLike]", options.get("attachments") or ())
+    return {**options, "attachments": read_attachments(files)} if files else options
 
 
 def _request_of(question: object, options: Mapping[str, object]) -> DebateRequest:
@@ -253,7 +266,7 @@ def check_kinds(requests: Iterable[DebateRequest], wiring: TableParts) -> None:
     """
     seen: set[str] = set()
     for number, request in enumerate(requests, 1):
-        kind = request.model_dump_json(exclude_unset=True, exclude={"topic", "metadata", "options"})
+        kind = request.model_dump_json(exclude_unset=True, exclude={"topic", "metadata", "options", "attachments"})
         if kind not in seen:
             seen.add(kind)
             try:

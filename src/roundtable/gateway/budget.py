@@ -16,6 +16,7 @@ from roundtable.gateway.prices import PROVIDERS_WITHOUT_TOKENS, sane_usage, to_u
 from roundtable.gateway.wrapping import WrappedModel, close_stream, cost_limit_of, keeps_deadline
 from roundtable.prompts import estimate_tokens
 from roundtable.types import ChatDelta, ChatResponse
+from roundtable.types.attachments import IMAGE_TOKENS, PAGE_TOKENS
 from roundtable.vendors import VENDORS
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ _POLL_S: Final = 0.02
 
 
 def prompt_tokens(request: ChatRequest) -> int:
-    """Return an upper estimate of a request's tokens: messages, tools and schema, without a tokenizer.
+    """Return an estimate of a request's tokens without a tokenizer: messages, tools, schema, images and documents.
+
+    It is an upper one for texts.
 
     Example:
         >>> from roundtable.types import ChatRequest, Message
@@ -49,6 +52,8 @@ def prompt_tokens(request: ChatRequest) -> int:
     total = 0
     for message in request.messages:
         total += MESSAGE_TOKENS + estimate_tokens(message.content)
+        if message.images or message.files:
+            total += IMAGE_TOKENS * len(message.images) + PAGE_TOKENS * sum(file.pages for file in message.files)
         total += sum(estimate_tokens(f"{call.name}{json.dumps(dict(call.arguments))}") for call in message.tool_calls)
     total += sum(MESSAGE_TOKENS + estimate_tokens(tool.to_json()) for tool in request.tools)
     return total + (estimate_tokens(request.output_schema.to_json()) if request.output_schema else 0)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         AgentTool,
         ChatRequest,
         ChatResponse,
+        FilePart,
         FinishReason,
         ImagePart,
         JsonObject,
@@ -269,7 +270,7 @@ def _user(message: Message) -> list[JsonValue]:
         if message.content:
             result["content"] = message.content
         return [_with_cache_control(result, message)]
-    blocks: list[JsonValue] = [_image(image) for image in message.images]
+    blocks: list[JsonValue] = [*map(_document, message.files), *map(_image, message.images)]
     if message.content:
         blocks.append(_with_cache_control({"type": "text", "text": message.content}, message))
     return blocks
@@ -292,6 +293,11 @@ def _image(image: ImagePart) -> JsonObject:
     if image.data is None:
         return {"type": "image", "source": {"type": "url", "url": image.url}}
     return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}
+
+
+def _document(file: FilePart) -> JsonObject:
+    source: JsonObject = {"type": "base64", "media_type": file.media_type, "data": file.data}
+    return {"type": "document", "source": source, "title": file.name}
 
 
 def _with_cache_control(block: JsonObject, message: Message) -> JsonObject:

@@ -523,7 +523,10 @@ class _History:
             if call_id not in self._nameless:
                 result["id"] = call_id
             return [{"functionResponse": result}]
-        parts: list[JsonValue] = [_image(image) for image in message.images]
+        parts: list[JsonValue] = [
+            {"inlineData": {"mimeType": file.media_type, "data": file.data}} for file in message.files
+        ]
+        parts += map(_image, message.images)
         return [*parts, {"text": message.content}] if message.content else parts
 
 

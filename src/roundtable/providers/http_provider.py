@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from roundtable.providers.spec import ProviderSpec
     from roundtable.settings import Settings
     from roundtable.types import ProviderConfig
+    from roundtable.types.agents import InputKind
 
 __all__ = ["HttpProvider", "ollama_url"]
 
@@ -57,6 +59,8 @@ class HttpProvider:
         base_url, is_host = _base_url(spec, config, settings)
         if config.profile is None and spec.variant_at is not None and (server := spec.variant_at(base_url)):
             spec = spec.variants[server]
+        if config.inputs is not None:
+            spec = _seeing(spec, config.inputs)
         key = _key(spec, config, settings, base_url)
         name = _model(spec, model, settings, FIRST_LISTED if is_host else None)
         if not (config.timeout_s > 0 and math.isfinite(config.timeout_s)):
@@ -83,6 +87,13 @@ class HttpProvider:
                 provider=self.spec.name,
             )
         return self.spec.variants[profile]
+
+
+def _seeing(spec: ProviderSpec, inputs: tuple[InputKind, ...]) -> ProviderSpec:
+    """Return a provider all of whose models see these kinds of files."""
+    seen = {"inputs": inputs}
+    profiles = {start: profile.model_copy(update=seen) for start, profile in spec.profiles.items()}
+    return replace(spec, profile=spec.profile.model_copy(update=seen), profiles=profiles)
 
 
 def _base_url(spec: ProviderSpec, config: ProviderConfig, settings: Settings) -> tuple[str, bool]:

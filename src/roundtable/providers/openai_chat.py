@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         AgentTool,
         ChatRequest,
         ChatResponse,
+        FilePart,
         FinishReason,
         JsonObject,
         JsonValue,
@@ -89,6 +90,8 @@ class ChatServer:
     """How structured output is requested."""
     search: Literal["options", "plugin", "none"] = "none"
     """How its web search is requested."""
+    files: Literal["file", "file_url"] = "file"
+    """How documents are sent: as OpenAI takes them, or in base64 as an address."""
     reasoning_back: tuple[str, ...] = ()
     """Fields of an answer with tool calls that must be sent back with it."""
 
@@ -452,7 +455,7 @@ def build_request(
     """
     body: JsonObject = {
         "model": request.model,
-        "messages": [_message(message, provider) for message in request.messages],
+        "messages": [_message(message, provider, server) for message in request.messages],
         server.limit_field: request.max_tokens,
     }
     if request.temperature is not None and not server.rejects_temperature(request.model):
@@ -480,8 +483,8 @@ def build_request(
     return HttpRequest("POST", f"{base_url}/chat/completions", sent_headers(headers, request), content, stream)
 
 
-def _message(message: Message, provider: str) -> JsonObject:
-    wire: JsonObject = {"role": message.role, "content": _content(message)}
+def _message(message: Message, provider: str, server: ChatServer) -> JsonObject:
+    wire: JsonObject = {"role": message.role, "content": _content(message, server)}
     if message.tool_calls:
         wire["content"] = message.content or None
         wire["tool_calls"] = [
@@ -500,10 +503,17 @@ def _message(message: Message, provider: str) -> JsonObject:
     return wire
 
 
-def _content(message: Message) -> JsonValue:
-    if not message.images:
+def _file(file: FilePart, server: ChatServer) -> JsonObject:
+    if server.files == "file_url":
+        return {"type": "file_url", "file_url": {"url": file.data}, "file_name": file.name}
+    return {"type": "file", "file": {"filename": file.name, "file_data": file.url}}
+
+
+def _content(message: Message, server: ChatServer) -> JsonValue:
+    if not message.images and not message.files:
         return message.content
-    parts: list[JsonValue] = [{"type": "image_url", "image_url": {"url": image.url}} for image in message.images]
+    parts: list[JsonValue] = [_file(file, server) for file in message.files]
+    parts += [{"type": "image_url", "image_url": {"url": image.url}} for image in message.images]
     return [*parts, {"type": "text", "text": message.content}] if message.content else parts
 
 

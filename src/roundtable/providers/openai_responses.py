@@ -257,11 +257,12 @@ def _input(messages: Iterable[Message], provider: str) -> Iterator[JsonValue]:
 
 
 def _content(message: Message) -> JsonValue:
-    if not message.images:
+    if not message.images and not message.files:
         return message.content
     parts: list[JsonValue] = [
-        {"type": "input_image", "detail": "auto", "image_url": image.url} for image in message.images
+        {"type": "input_file", "filename": file.name, "file_data": file.url} for file in message.files
     ]
+    parts += [{"type": "input_image", "detail": "auto", "image_url": image.url} for image in message.images]
     return [*parts, {"type": "input_text", "text": message.content}] if message.content else parts
 
 

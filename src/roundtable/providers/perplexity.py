@@ -20,7 +20,7 @@ __all__ = ["PerplexitySonar"]
 
 _THOUGHTS: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _MARK: Final = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
-_SERVER: Final = ChatServer(name="perplexity", seed=None, stream_usage=False)
+_SERVER: Final = ChatServer(name="perplexity", seed=None, stream_usage=False, files="file_url")
 
 
 class PerplexitySonar(OpenAIChat):

@@ -104,7 +104,7 @@ class ScriptedModel:
     ) -> None:
         self.model = model
         self.provider = provider
-        self.profile: ModelProfile = ModelProfile(streams=chunks > 0) if profile is None else profile
+        self.profile: ModelProfile = _default_profile(chunks) if profile is None else profile
         self.requests: list[ChatRequest] = []
         """All requests, in the order of arrival."""
         self._chunks = chunks
@@ -214,6 +214,11 @@ class ScriptedModel:
             raise AgentError(problem, provider=self.provider, hint="Add a reply to the script for each call.")
         self._used[name] = used + 1
         return queue[used]
+
+
+def _default_profile(chunks: int) -> ModelProfile:
+    # What is scripted depends on nothing, so any file can be part of the question.
+    return ModelProfile(streams=chunks > 0, inputs=("image", "pdf"))
 
 
 def _any_key(_request: ChatRequest) -> str:

@@ -238,6 +238,7 @@ class Fold:
         self.next_context: tuple[ContextResult, ...] = ()
         self.pending_control: Control | None = None
         self._seats = _seats(record)
+        self._attachments = record.attachments
         self._shared_events = 0 if record.forked_from is None else record.forked_from.events
         if record.forked_from is not None:
             # A fork continues the debate, so an exit that was already met at the fork does not end it again.
@@ -434,6 +435,7 @@ class Fold:
             context_results=current.context_results if current else (),
             perspectives=config.perspectives,
             options=config.options,
+            attachments=self._attachments,
             agents=self._seats,
             transcript=turns,
             seed=config.seed,

@@ -316,6 +316,8 @@ def _facts_of(result: DebateResult, flow: FlowView | None, story: str) -> Iterat
     if story:
         yield "How it came about", story
     yield "Status", "stopped" if is_stopped(result) else result.status
+    if result.config.attachments:
+        yield "Files", "; ".join(attachment.in_words for attachment in result.config.attachments)
     yield "Mode", result.mode
     yield "Rounds", f"{len(result.rounds)} of {result.total_rounds}"
     if result.consensus is not None:

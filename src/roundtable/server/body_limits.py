@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -12,13 +13,18 @@ from roundtable.server.errors import answer
 if TYPE_CHECKING:
     from roundtable.auth.guard import ASGIApp, Message, Receive, Send
 
-__all__ = ["MOST_BYTES", "READ_S", "BodyLimit"]
+__all__ = ["MOST_BYTES", "MOST_BYTES_WITH_FILES", "READ_S", "BodyLimit"]
 
 
 MOST_BYTES: Final = 1024 * 1024
 """Maximum size of a request body in bytes."""
+MOST_BYTES_WITH_FILES: Final = 17 * 1024 * 1024
+"""Maximum size of the body of a request for a debate or a fork, whose question can have files of 12 MiB, in base64."""
 READ_S: Final = 30.0
 """Seconds within which a request body has to arrive, by default."""
+
+
+_FORK: Final = re.compile(r"/api/sessions/[^/]+/fork")
 
 
 class _ClientDisconnected(Exception):
@@ -47,7 +53,8 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         try:
-            body = await self._read_body(sizes, receive)
+            most = MOST_BYTES_WITH_FILES if _takes_files(scope) else MOST_BYTES
+            body = await self._read_body(sizes, receive, most)
         except RoundtableError as error:
             await answer(error)(scope, receive, send)
         except _ClientDisconnected:
@@ -55,7 +62,7 @@ class BodyLimit:
         else:
             await self._app(scope, _replayed(body, receive), send)
 
-    async def _read_body(self, sizes: dict[bytes, bytes], receive: Receive) -> bytes:
+    async def _read_body(self, sizes: dict[bytes, bytes], receive: Receive, most: int) -> bytes:
         """Read the complete body.
 
         Raises:
@@ -65,8 +72,8 @@ class BodyLimit:
             msg = "Content-Length and Transfer-Encoding exclude each other"
             raise RoundtableError(msg, code="VALIDATION_ERROR")
         length = sizes.get(b"content-length", b"0")
-        if not length.isdigit() or len(length) > len(str(MOST_BYTES)) or int(length) > MOST_BYTES:
-            raise _too_large()
+        if not length.isdigit() or len(length) > len(str(most)) or int(length) > most:
+            raise _too_large(most)
         body = bytearray()
         with anyio.move_on_after(self._read_s):
             while True:
@@ -74,16 +81,21 @@ class BodyLimit:
                 if message["type"] == "http.disconnect":
                     raise _ClientDisconnected
                 body += message.get("body", b"")
-                if len(body) > MOST_BYTES:
-                    raise _too_large()
+                if len(body) > most:
+                    raise _too_large(most)
                 if not message.get("more_body", False):
                     return bytes(body)
         msg = f"the body of the request did not arrive within {self._read_s:g} s"
         raise RoundtableError(msg, code="REQUEST_TIMEOUT", retryable=True)
 
 
-def _too_large() -> RoundtableError:
-    return RoundtableError(f"a request may have at most {MOST_BYTES:,} bytes", code="PAYLOAD_TOO_LARGE")
+def _takes_files(scope: Message) -> bool:
+    path: str = scope["path"].removeprefix(scope.get("root_path", ""))
+    return scope["method"] == "POST" and (path == "/api/debates" or _FORK.fullmatch(path) is not None)
+
+
+def _too_large(most: int) -> RoundtableError:
+    return RoundtableError(f"a request may have at most {most:,} bytes", code="PAYLOAD_TOO_LARGE")
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

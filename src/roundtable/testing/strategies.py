@@ -21,7 +21,8 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 import roundtable.types as public
-from roundtable.types import Stage, TurnSpec, Value
+from roundtable.types import Attachment, DebateConfig, SessionRecord, Stage, TurnSpec, Value
+from roundtable.types.attachments import stored_contents
 
 __all__ = ["drawn_from", "public_types", "values"]
 
@@ -51,12 +52,16 @@ def values(kind: type[M]) -> st.SearchStrategy[M]:
 
 @cache
 def _values(kind: type[BaseModel]) -> st.SearchStrategy[Any]:
-    if kind is Stage:
-        return _stages()
+    special = SPECIAL.get(kind)
+    return _from_fields(kind) if special is None else special()
+
+
+def _from_fields(kind: type[M], **own: st.SearchStrategy[Any]) -> st.SearchStrategy[M]:
+    """Draw each field by itself, some with a strategy of their own."""
     fields = {
         name: _field(field) if field.is_required() else st.one_of(st.just(LEFT_OUT), _field(field))
         for name, field in kind.model_fields.items()
-    }
+    } | own
     return st.fixed_dictionaries(fields).map(
         lambda drawn: kind(**{name: value for name, value in drawn.items() if value is not LEFT_OUT})
     )
@@ -66,6 +71,27 @@ def _stages() -> st.SearchStrategy[Stage]:
     turns = st.lists(values(TurnSpec), max_size=3)
     in_order = turns.map(lambda drawn: tuple(turn.model_copy(update={"slot": slot}) for slot, turn in enumerate(drawn)))
     return st.builds(Stage, name=st.text(min_size=1, max_size=8), turns=in_order)
+
+
+def _attachments() -> st.SearchStrategy[Attachment]:
+    names = st.text("ab \u00e9.", min_size=1, max_size=8).filter(str.strip)
+    contents = st.one_of(st.binary(max_size=9).map(lambda end: b"\x89PNG\r\n\x1a\n" + end), TEXT.map(_encoded))
+    return st.builds(lambda name, content: Attachment.from_bytes(content, name=name), names, contents)
+
+
+def _encoded(text: str) -> bytes:
+    return text.replace("\0", "").encode() or b"."
+
+
+def _records() -> st.SearchStrategy[SessionRecord]:
+    """Draw records of sessions, each with the contents of its files."""
+    no_files = {"config": _from_fields(DebateConfig, attachments=st.just(())), "contents": st.just(LEFT_OUT)}
+    return st.builds(_with_files, _from_fields(SessionRecord, **no_files), st.lists(_attachments(), max_size=2))
+
+
+def _with_files(record: SessionRecord, files: list[Attachment]) -> SessionRecord:
+    config = record.config.model_copy(update={"attachments": tuple(file.info for file in files)})
+    return record.model_copy(update={"config": config, "contents": stored_contents(files)})
 
 
 def _field(field: FieldInfo) -> st.SearchStrategy[Any]:
@@ -169,3 +195,10 @@ SCALARS: dict[object, Callable[[tuple[object, ...]], st.SearchStrategy[Any]]] = 
     datetime: lambda _: st.datetimes(timezones=st.just(UTC)),
     NoneType: lambda _: st.none(),
 }
+
+SPECIAL: dict[type[BaseModel], Callable[[], st.SearchStrategy[Any]]] = {
+    Attachment: _attachments,
+    SessionRecord: _records,
+    Stage: _stages,
+}
+"""Types whose fields depend on each other."""

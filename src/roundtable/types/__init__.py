@@ -46,7 +46,9 @@ if TYPE_CHECKING:
         ToolCallRecord,
         TurnKey,
     )
+    from roundtable.types.attachments import Attachment, AttachmentInfo
     from roundtable.types.base import (
+        FilePart,
         ImagePart,
         JsonObject,
         JsonValue,
@@ -215,6 +217,8 @@ __all__ = [
     "AnyPerspective",
     "AnyTurn",
     "ApprovalAnswer",
+    "Attachment",
+    "AttachmentInfo",
     "BallotAnswer",
     "Budget",
     "CallerObjects",
@@ -264,6 +268,7 @@ __all__ = [
     "ExitReason",
     "ExitResult",
     "FailedTurn",
+    "FilePart",
     "FinishReason",
     "ForkOrigin",
     "GeneratedPerspective",
@@ -361,8 +366,9 @@ _NAMES = {
         "AgentResponse Answer AnswerKind ApprovalAnswer BallotAnswer Citation Comparison ContextRequest ContextResult "
         "ImageResult PlanAnswer RankingAnswer RoleViolation ScoresAnswer Stance TextAnswer ToolCallRecord TurnKey"
     ),
+    "attachments": "Attachment AttachmentInfo",
     "base": (
-        "ImagePart JsonObject JsonValue NativeContent NativeSearch NonEmpty RateLimit SearchProfile "
+        "FilePart ImagePart JsonObject JsonValue NativeContent NativeSearch NonEmpty RateLimit SearchProfile "
         "ServerCall Share Timestamp Value utc_now"
     ),
     "chat": (

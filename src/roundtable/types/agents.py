@@ -34,6 +34,7 @@ __all__ = [
     "AgentProfile",
     "ErrorAction",
     "GeneratedPerspective",
+    "InputKind",
     "ModelProfile",
     "Persona",
     "Perspective",
@@ -228,6 +229,10 @@ class AgentConfig(Value):
         return super().__get_pydantic_json_schema__(fields, handler)
 
 
+InputKind: TypeAlias = Literal["image", "pdf"]
+"""What a model can see besides text."""
+
+
 class AgentInfo(Value):
     """What an agent says about itself."""
 
@@ -263,6 +268,8 @@ class ModelProfile(Value):
     """Scale on which the model is asked for its confidence: 0-1 or integers 0-100."""
     streams: bool = False
     """Whether the model can send its answer piece by piece."""
+    inputs: tuple[InputKind, ...] = ()
+    """What the model can see besides text."""
     calls_tools: bool = True
     """Whether the model can call tools; a model that cannot is offered none."""
     search_alone: bool = False
@@ -311,6 +318,9 @@ class ProviderConfig:
     """Model for agents that name none; `None` uses the provider's default model."""
     light_model: str | None = field(default=None, repr=False)
     """Small model for auxiliary work, such as analysis and synthesis; `None` uses the provider's default."""
+    inputs: tuple[InputKind, ...] | None = field(default=None, repr=False)
+    """What its models can see besides text, `"image"` and `"pdf"`, where the library does not know them, as at
+    compatible servers; `None` uses what it knows."""
     search: NativeSearch | bool | None = field(default=None, repr=False)
     """Web search by this provider for its agents: `False` turns it off, and options override those of the table. `None`
     uses the table's setting."""

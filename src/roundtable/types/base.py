@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema, ErrorDetails
 
 __all__ = [
+    "FilePart",
     "ImagePart",
     "JsonObject",
     "JsonValue",
@@ -291,6 +292,29 @@ class ImagePart(Value):
         if self.data is not None:
             return self.url[5:].partition(";")[0] or _FALLBACK_MEDIA_TYPE
         return guess_type(self.url.partition("?")[0])[0] or _FALLBACK_MEDIA_TYPE
+
+
+class FilePart(Value):
+    """A document shown to a model.
+
+    Example:
+        >>> FilePart(name="report.pdf", media_type="application/pdf", data="JVBERg==").url
+        'data:application/pdf;base64,JVBERg=='
+    """
+
+    name: NonEmpty
+    """File name; some providers show it to the model."""
+    media_type: NonEmpty
+    """Media type, such as `application/pdf`."""
+    data: NonEmpty = Field(repr=False)
+    """The document in base64."""
+    pages: Annotated[int, Field(ge=1)] = 1
+    """Number of its pages, from which its tokens are estimated; not sent."""
+
+    @property
+    def url(self) -> str:
+        """The document as a `data:` URL."""
+        return f"data:{self.media_type};base64,{self.data}"
 
 
 class NativeContent(Value):

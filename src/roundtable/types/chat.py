@@ -10,6 +10,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, PrivateAttr
 
 from roundtable.types.answers import Citation, ImageResult
 from roundtable.types.base import (
+    FilePart,
     ImagePart,
     JsonObject,
     JsonValue,
@@ -199,6 +200,8 @@ class Message(Value):
     """Id of the tool call that a tool message answers."""
     images: tuple[ImagePart, ...] = ()
     """Images of a user message, shown before its text."""
+    files: tuple[FilePart, ...] = ()
+    """Documents of a user message, shown before its text."""
     native: NativeContent | None = None
     """The answer in its provider's own format; sent back unchanged to that provider, ignored by others."""
     cache: bool = False

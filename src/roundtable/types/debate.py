@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from roundtable.types.agents import AgentConfig, AgentId, GeneratedPerspective, Perspective
 from roundtable.types.answers import AgentResponse, Answer, ContextRequest, ContextResult, ToolCallRecord, TurnKey
+from roundtable.types.attachments import Attachment, AttachmentInfo
 from roundtable.types.base import JsonObject, JsonValue, NonEmpty, Share, Timestamp, Value, named, utc_now
 from roundtable.types.budget import Budget
 from roundtable.types.chat import FinishReason, Usage
@@ -256,6 +257,8 @@ class DebateConfig(Value):
     """Whether to end early on consensus; if `None`, `exit` decides."""
     options: tuple[NonEmpty, ...] | None = None
     """Options to choose from; `None` lets the agents find their own positions."""
+    attachments: tuple[AttachmentInfo, ...] = ()
+    """Files that belong to the question; `SessionRecord.contents` has their content."""
     decide: str = "plurality"
     """Decision rule, applied to the votes of the last round, else to its positions."""
     vote: bool | Literal["every"] = False
@@ -328,6 +331,8 @@ class DebateContext(Value):
     """Perspectives for an expert panel."""
     options: tuple[str, ...] | None = None
     """Options to choose from."""
+    attachments: tuple[Attachment, ...] = ()
+    """Files that belong to the question."""
     agents: tuple[Seat, ...] = ()
     """The debating agents, in speaking order."""
     transcript: tuple[AnyTurn, ...] = ()
@@ -505,8 +510,30 @@ class SessionRecord(Value):
     imported: bool = False
     """Whether it came from a file, so that someone else may have chosen its agents. A program of this machine is never
     started just because the file names it as an agent."""
+    contents: Mapping[str, str] = Field(default_factory=dict, repr=False)
+    """Contents of the files that belong to the question, by SHA-256: a text as it is, any other file in base64."""
     schema_version: int = SCHEMA_VERSION
     """Version of the stored format."""
+
+    @model_validator(mode="after")
+    def _has_contents(self) -> Self:
+        for attachment in self.attachments:
+            if not attachment.is_unchanged:
+                msg = f"the content of the attachment {attachment.name!r} is not the one that was stored"
+                raise ValueError(msg)
+        return self
+
+    @property
+    def attachments(self) -> tuple[Attachment, ...]:
+        """Files that belong to the question, with their content."""
+        return tuple(self._attachment(info) for info in self.config.attachments)
+
+    def _attachment(self, info: AttachmentInfo) -> Attachment:
+        content = self.contents.get(info.sha256)
+        if content is None:
+            msg = f"the content of the attachment {info.name!r} is missing"
+            raise ValueError(msg)
+        return Attachment.stored(info, content)
 
 
 class DebateRecord(Value):

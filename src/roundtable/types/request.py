@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field
 from pydantic_core import to_json
 
 from roundtable.types.answers import ContextResult
+from roundtable.types.attachments import Attachment
 from roundtable.types.base import JsonObject, JsonValue, NativeSearch, Share, Value
 from roundtable.types.budget import Budget
 from roundtable.types.debate import AnyPerspective, Topic
@@ -43,6 +44,7 @@ _Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
 _Names: TypeAlias = Annotated[tuple[_Name, ...], Field(min_length=1, max_length=50)]
 _Option: TypeAlias = Annotated[str, Field(min_length=1, max_length=1_000)]
 _Options: TypeAlias = Annotated[tuple[_Option, ...], Field(min_length=2, max_length=50)]
+_Attachments: TypeAlias = Annotated[tuple[Attachment, ...], Field(max_length=20)]
 _Perspectives: TypeAlias = Literal["auto"] | Annotated[tuple[AnyPerspective, ...], Field(min_length=1, max_length=50)]
 _Rounds: TypeAlias = Annotated[int, Field(ge=1)]
 _Question: TypeAlias = Annotated[str, Field(min_length=1, max_length=10_000)]
@@ -79,6 +81,9 @@ class _DebateOptions(_Request):
     their providers. All agents when left out."""
     options: _Options | None = None
     """Options to choose from, 2 to 50. When left out, the agents find their own positions."""
+    attachments: _Attachments = ()
+    """Files that belong to the question, at most 20: PNG, JPEG, GIF and WebP images, PDF documents, and texts. All
+    agents must be able to see them."""
     decide: _Name | None = None
     """Rule that turns a round's positions, or its votes, into a decision: its name, with parameters as in
     `supermajority(2/3)`. When left out, `schulze` with a vote, else `plurality`. A rule for rankings, grades or

@@ -48,6 +48,7 @@ _MARKER: Final = re.compile(r"^(BEGIN|END) QUOTE [^\s()]+(?=$| \()", re.MULTILIN
 _ECHO: Final = re.compile(r"\b(BEGIN|END) QUOTE [0-9a-f]{16}\b")
 _SAMPLE_CHARS: Final = 4000
 _MOST_COMPARED: Final = 200
+_CONTENT: Final = frozenset({"url", "data"})
 _SHOWN_CHARS: Final = 60
 
 
@@ -55,7 +56,8 @@ def canonical(request: ChatRequest, scrubber: Scrubber) -> JsonObject:
     r"""Return the canonical form of a request: without secrets and without what differs between equal calls.
 
     It holds messages, tools, output schema, temperature, `max_tokens`, seed and every other field that is not at its
-    default, but not the model, `metadata` and headers. The random id of a fence becomes `fence`.
+    default, but not the model, `metadata` and headers. The random id of a fence becomes `fence`, and an image or a
+    document its hash.
 
     Example:
         >>> from roundtable._core.secrets import Scrubber
@@ -77,8 +79,16 @@ def _unfenced(value: JsonValue) -> JsonValue:
     if isinstance(value, list):
         return [_unfenced(item) for item in value]
     if isinstance(value, dict):
-        return {name: _unfenced(item) for name, item in value.items()}
+        hashed = {name: _hash_of_content(name, item) for name, item in value.items()} if value.keys() & _CONTENT else {}
+        return {name: hashed.get(name) or _unfenced(item) for name, item in value.items()}
     return value
+
+
+def _hash_of_content(name: str, value: JsonValue) -> str | None:
+    """Return the hash that stands for a file in base64; `None` for any other value."""
+    if not isinstance(value, str) or not (name == "data" or (name == "url" and value.startswith("data:"))):
+        return None
+    return f"sha256:{hashlib.sha256(value.encode()).hexdigest()}"
 
 
 def request_hash(facts: JsonObject) -> str:

@@ -1,0 +1,183 @@
+"""Files of a question are known by their content, have limits, and are refused with a hint."""
+
+from __future__ import annotations
+
+import zlib
+from base64 import b64encode
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pydantic import ValidationError
+
+from roundtable.errors import ConfigurationError
+from roundtable.types import Attachment, AttachmentInfo, DebateConfig, SessionRecord
+from roundtable.types.attachments import IMAGE_TOKENS, PAGE_TOKENS, read_attachments, stored_contents
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 24
+JPEG = b"\xff\xd8\xff\xe0" + b"\0" * 24
+GIF = b"GIF89a" + b"\0" * 24
+WEBP = b"RIFF\x24\0\0\0WEBPVP8 " + b"\0" * 24
+PDF = b"%PDF-1.7\n1 0 obj << /Type /Pages /Count 2 >> endobj\n<< /Type /Page >>\n<</Type/Page/Parent 1 0 R>>\n%%EOF"
+
+
+def refused(given: Any) -> ConfigurationError:
+    with pytest.raises(ConfigurationError) as caught:
+        read_attachments([given])
+    assert caught.value.code == "ATTACHMENT_INVALID"
+    assert caught.value.hint
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("content", "media_type", "kind"),
+    [
+        (PNG, "image/png", "image"),
+        (JPEG, "image/jpeg", "image"),
+        (GIF, "image/gif", "image"),
+        (WEBP, "image/webp", "image"),
+        (PDF, "application/pdf", "pdf"),
+        (b"junk before the header\n" + PDF, "application/pdf", "pdf"),
+        ("Größe: 3 m²\r\n".encode(), "text/plain", "text"),
+    ],
+)
+def test_the_type_of_a_file_is_that_of_its_content(content: bytes, media_type: str, kind: str) -> None:
+    attachment = Attachment.from_bytes(content)
+    assert (attachment.media_type, attachment.kind) == (media_type, kind)
+    assert attachment.content == content
+    assert attachment.info.sha256 == sha256(content).hexdigest()
+    assert Attachment.from_json(attachment.to_json()).checked() == attachment
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type"),
+    [
+        ("notes.md", "text/markdown"),
+        ("data.json", "application/json"),
+        ("a.unknown", "text/plain"),
+        ("x.exe", "text/plain"),
+    ],
+)
+def test_a_text_keeps_the_type_of_its_name(name: str, media_type: str) -> None:
+    assert Attachment.from_bytes(b"[1]", name=name).media_type == media_type
+
+
+def test_a_byte_order_mark_is_no_part_of_a_text() -> None:
+    assert Attachment.from_bytes("\ufeffTea".encode()).text == "Tea"
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "claimed", "says"),
+    [
+        (JPEG, "photo.png", None, "'photo.png' is called image/png, but contains image/jpeg"),
+        (PNG, "a", "image/webp", "'a' is called image/webp, but contains image/png"),
+        (b"<html>", "chart.png", None, "'chart.png' is called image/png, but contains text/plain"),
+        (PNG, "paper.pdf", None, "'paper.pdf' is called application/pdf, but contains image/png"),
+        (b"<svg/>", "logo.svg", None, "'logo.svg' is called image/svg+xml, but contains text/plain"),
+        (b"MZ\x90\0\xff", "tool.exe", None, "'tool.exe' is neither an image, a PDF document nor a text"),
+        (b"MZ\x90\0\xff", "a", "image/png", "'a' is called image/png, but contains something else"),
+        (b"one\0two", "a.txt", None, "'a.txt' is neither an image, a PDF document nor a text"),
+        (PDF, "a", "text/plain", "'a' is called text/plain, but contains application/pdf"),
+        (b"", "a.txt", None, "'a.txt' is empty"),
+    ],
+)
+def test_a_file_of_another_type_than_it_says_is_refused(
+    content: bytes, name: str, claimed: str | None, says: str
+) -> None:
+    given = Attachment(name=name, media_type=claimed, data=b64encode(content).decode())
+    assert refused(given).message == says
+
+
+def test_an_image_jpg_is_a_jpeg() -> None:
+    assert Attachment.from_bytes(JPEG, media_type="image/jpg").media_type == "image/jpeg"
+
+
+def test_an_image_of_50_mb_is_refused_without_being_read(tmp_path: Path) -> None:
+    large = tmp_path / "large.png"
+    with large.open("wb") as file:
+        file.write(PNG)
+        file.truncate(50_000_000)
+    assert refused(str(large)).message == "'large.png' takes 50.0 MB; at most 12.6 MB are allowed"
+
+
+def test_each_kind_has_a_limit() -> None:
+    assert "takes 3.8 MB; at most 3.8 MB" in refused(PNG + b"\0" * 3_750_000).message
+    assert "at most 12.6 MB" in refused(PDF + b"\0" * 13_000_000).message
+    assert refused(b"x" * 1_000_001).message == "'attachment' has 1,000,001 characters; at most 1,000,000 are allowed"
+    assert refused(PDF + b"<< /Type /Page >>" * 99).message == "'attachment' has 101 pages; at most 100 are allowed"
+    with pytest.raises(ConfigurationError, match="'all files together' takes 14"):
+        read_attachments([PDF + bytes([number]) * 4_700_000 for number in (1, 2, 3)])
+    with pytest.raises(ConfigurationError, match="21 files are attached; at most 20"):
+        read_attachments([b"tea"] * 21)
+
+
+def test_a_file_that_is_given_twice_is_kept_once() -> None:
+    assert [each.name for each in read_attachments([Attachment(name="a", text="Tea"), b"Tea", b"Milk"])] == [
+        "a",
+        "attachment",
+    ]
+
+
+@pytest.mark.parametrize("data", ["no base64!", "YQ=", "Y\nQ=="])
+def test_data_that_is_not_base64_is_refused(data: str) -> None:
+    assert refused(Attachment(data=data)).message == "'attachment' has data that is not base64"
+
+
+@pytest.mark.parametrize("given", ["chart.png", b"x", [3], 7])
+def test_only_a_list_of_files_is_accepted(given: Any) -> None:
+    with pytest.raises(ConfigurationError):
+        read_attachments(given)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    error = refused(tmp_path / "none.png")
+    assert "'none.png' cannot be read" in error.message
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"text": "a", "data": "YQ=="}, {"name": "a\nb", "text": "x"}, {"name": " ", "text": "x"}]
+)
+def test_an_attachment_has_a_name_and_one_content(fields: dict[str, str]) -> None:
+    with pytest.raises(ValidationError):
+        Attachment(**fields)
+
+
+def test_pages_are_counted_in_compressed_objects_too() -> None:
+    assert Attachment.from_bytes(PDF).info.pages == 2
+    objects = zlib.compress(b"<< /Type /Page >> << /Type/Page >> << /Type /Pages >> << /Type /Page\n>>")
+    head = b"%PDF-1.5\n7 0 obj << /Type /ObjStm /N 4 /Filter /FlateDecode >>\nstream\r\n"
+    assert Attachment.from_bytes(head + objects + b"\nendstream").info.pages == 3
+    broken = Attachment.from_bytes(head + b"\xff\xfe not compressed" + b"\nendstream" + b"\0" * 200_000)
+    assert broken.info.pages == 4  # by its size
+
+
+def test_tokens_follow_from_the_kind() -> None:
+    assert Attachment.from_bytes(PNG).info.tokens == IMAGE_TOKENS
+    assert Attachment.from_bytes(PDF).info.tokens == 2 * PAGE_TOKENS
+    assert Attachment(text="Tea").info.tokens == 0
+
+
+def stored_record(*attachments: Attachment) -> SessionRecord:
+    config = DebateConfig(topic="Tea?", agents=(), attachments=tuple(each.info for each in attachments))
+    return SessionRecord(id="s", config=config, agents=(), contents=stored_contents(attachments))
+
+
+def test_a_record_holds_each_content_and_notices_changes() -> None:
+    files = read_attachments([PNG, PDF, "Größe".encode()])
+    record = stored_record(*files)
+    read = SessionRecord.from_json(record.to_json())
+    assert read.attachments == files
+    assert [each.content for each in read.attachments] == [PNG, PDF, "Größe".encode()]
+    with pytest.raises(ValidationError, match="is not the one that was stored"):
+        SessionRecord.from_json(record.to_json().replace("Größe", "Breite"))
+    with pytest.raises(ValidationError, match="is missing"):
+        SessionRecord.model_validate({**record.model_dump(), "contents": {}})
+
+
+def test_what_is_shown_of_a_file_has_no_content() -> None:
+    info = Attachment.from_bytes(b"secret").info
+    assert AttachmentInfo.from_json(info.to_json()) == info
+    assert "secret" not in repr(Attachment(text="secret")) + info.to_json()
