@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
-from roundtable.report.sanitize import plain
-from roundtable.report.view import answer_line, heading, percent, short_name
+from roundtable.report.sanitize import plain, unmarked
+from roundtable.report.view import answer_line, heading, percent, short_name, trust_lines
 
 if TYPE_CHECKING:
     from roundtable.report.view import PairTable, ReportView, SpeakerView
@@ -95,6 +95,7 @@ def to_text(view: ReportView, *, rounds: bool = True) -> str:
         lines += _wrapped(round_view.summary, indent=2) if round_view.summary else []
         lines.append("")
     lines += _wrapped(f"Answer: {answer_line(view)}", hang=2)
+    lines += [line for label, text in trust_lines(view) for line in _wrapped(f"{label}: {text}", hang=2)]
     for label, parts in view.synthesis:
         lines += _wrapped(f"{label}: {'; '.join(parts)}", hang=2)
     for label, value in view.facts:
@@ -130,7 +131,7 @@ def pair_lines(table: PairTable, width: int = _WIDTH) -> list[str]:
 
 def _wrapped(text: str, *, indent: int = 0, hang: int = 0) -> list[str]:
     prefix = " " * indent
-    return textwrap.wrap(plain(text), _WIDTH, initial_indent=prefix, subsequent_indent=prefix + " " * hang)
+    return textwrap.wrap(plain(unmarked(text)), _WIDTH, initial_indent=prefix, subsequent_indent=prefix + " " * hang)
 
 
 def _speaker_text(speaker: SpeakerView) -> list[str]:
@@ -141,7 +142,7 @@ def _speaker_text(speaker: SpeakerView) -> list[str]:
     choice = f" [{speaker.choice}]" if speaker.choice else ""
     confidence = f" ({percent(speaker.confidence)})" if speaker.confidence is not None else ""
     lines = _wrapped(f"{name}{confidence}:{choice} {speaker.position}", indent=2, hang=2)
-    for paragraph in plain(speaker.reasoning, lines=True).splitlines():
+    for paragraph in plain(unmarked(speaker.reasoning), lines=True).splitlines():
         lines += _wrapped(paragraph, indent=4)
     lines += [f"    source: {plain(title)} {plain(url)}" for title, url in speaker.sources]
     for note in speaker.notes:
