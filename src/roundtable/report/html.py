@@ -177,8 +177,10 @@ def _rounds(view: ReportView) -> Iterator[str]:
     yield tag("h2", SECTIONS["rounds"], id="rounds-title").text
     if not view.rounds:
         yield tag("p", "No round was begun.", class_="soft").text
+    # A round that has just begun has nothing to read yet.
+    last = next((held for held in reversed(view.rounds) if held.speakers), None)
     for round_view in view.rounds:
-        yield from round_parts(round_view, view, opened=round_view is view.rounds[-1])
+        yield from round_parts(round_view, view, opened=round_view is last)
     yield "</section>\n"
 
 
@@ -411,7 +413,7 @@ def _option(option: OptionView, *, decided: bool) -> Html:
         words = f"put forward by {', '.join(option.given_by)}{put_first}"
     backers = tag("span", words, class_="soft small backers") if words else None
     score = tag("span", option.score, class_="score") if option.score else None
-    drawn = bar(option.share, kind=kind) if option.score else None
+    drawn = bar(option.share, kind=kind) if option.score and option.share else None
     return tag("li", tag("div", name, backers, score, class_="line"), drawn)
 
 

@@ -56,7 +56,7 @@ nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.1rem; list-style: none; m
   font-size: .9rem; }
 section { background: var(--card); border: 1px solid var(--rule); border-radius: 14px; padding: 1rem 1.5rem;
   margin: .75rem 0; }
-section.folded { padding: .5rem 1.5rem; margin: .5rem 0; }
+section.folded { padding: .4rem 1.5rem; margin: .35rem 0; }
 section.folded h2 { display: inline; font-size: 1rem; }
 section.rounds { background: none; border: 0; padding: .5rem 0 0; }
 .alert { background: var(--warn-tint); color: var(--warn); border-radius: 10px; padding: .6rem .9rem;
@@ -150,15 +150,17 @@ article { line-height: 1.45; }
 .movement td > .small { display: block; line-height: 1.3; font-size: .8rem; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .wide { overflow-x: auto; position: relative; }
+.movement table { margin-top: 0; }
 .movement thead th:first-child, .movement tbody th { position: sticky; left: 0; background: var(--card); }
-.movement .wide td { min-width: 3.9rem; padding-right: .3rem; white-space: normal; padding-top: .3rem; padding-bottom: .3rem; overflow-wrap: normal; }
+.movement .wide td { min-width: 3.9rem; padding-right: .3rem; white-space: normal; padding-top: .3rem;
+  padding-bottom: .3rem; overflow-wrap: normal; }
 .camp-list { list-style: none; padding: 0; margin: .75rem 0 0; display: grid; gap: .35rem; }
 .columns { list-style: none; padding: 0; margin: 0; display: grid; gap: 1rem 1.5rem;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 14rem), 1fr)); }
 .columns > li { border-left: 3px solid var(--rule); padding-left: .8rem; min-width: 0; }
 .columns ul { padding-left: 1.1rem; margin: .4rem 0 0; }
 .columns p { margin: .2rem 0; }
-.position { font-weight: 600; line-height: 1.45; }
+.position { font-weight: 600; line-height: 1.4; font-size: .96rem; }
 .reasons ul { padding-left: 1.2rem; margin: .5rem 0; }
 .reasons li.numbered { list-style: none; margin-left: -1.2rem; }
 .cited { font-size: .9rem; padding-left: 1.2rem; }

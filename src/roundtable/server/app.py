@@ -221,5 +221,5 @@ def _is_open(scope: Message, *, scrapes: bool) -> bool:
     from roundtable.server.monitoring import is_scrape_from_here
 
     path = scope["path"]
-    is_public = path in {"/health", "/ready", "/login", "/favicon.ico"} or path.startswith("/static/")
+    is_public = path in {"/health", "/ready", "/login", "/favicon.ico"} or path.startswith(("/static/", "/shared/"))
     return is_public or (scrapes and is_scrape_from_here(scope))
