@@ -169,3 +169,27 @@ async def test_a_debate_is_extended_forked_and_asked_again() -> None:
         assert "Tea or coffee?</textarea>" in ann.page
         assert '<option value="collaborative" selected>' in ann.page
         assert (await ann.get("/start?again=nothing")).status_code == 404
+
+
+async def test_the_list_shows_the_answer_and_the_agreement_of_each_session() -> None:
+    table = served_table(agents=scripted_agents({"ada": ["**Tea**"] * 9, "bo": ["**Tea**"] * 9, "cy": ["Coffee"] * 9}))
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        session_id = await held(table, rounds=1)
+        async with table.for_tenant("ann") as hers:
+            tie = await hers.debate("Tabs or spaces?", rounds=1, options=["Tabs", "Spaces"])
+        await ann.get("/sessions")
+        assert tie.answer is None
+        assert f"No answer: {tie.answer_reason}" in ann.page
+        assert re.search(r'class="outcome" dir="auto">Tea <span class="soft small">agreement [^<]+</span>', ann.page)
+        await ann.get("/sessions?q=coffee")
+        assert 'class="outcome" dir="auto">Tea ' in ann.page
+        await ann.get(f"/sessions/{session_id}")
+        await ann.post(f"/sessions/{session_id}/extend", csrf=ann.csrf, rounds="1")
+        await at_rest(ann, f"/sessions/{session_id}")
+        await ann.get("/sessions")
+        assert "round 2 of 2" in ann.page
+        async with table.for_tenant("ann") as hers:
+            await hers.delete(session_id)
+        await ann.get("/sessions")
+        assert 'class="outcome" dir="auto">Tea ' not in ann.page

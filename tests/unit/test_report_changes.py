@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from unit.report_kit import debate
 
-from roundtable.report import compare_words, new_sentences, unmarked
+from roundtable.report import compare_words, flow_lines, new_sentences, unmarked
 from roundtable.report.html import section_parts
 from roundtable.results.numbered import with_names
 from roundtable.results.view import view_of
@@ -81,3 +81,22 @@ def test_the_last_round_is_open_and_every_turn_of_a_page_has_its_place() -> None
     assert '<a href="#r2s3">' in page
     assert "<del>" in page
     assert "<ins>" in page
+
+
+def test_a_terminal_shows_who_moved_as_aligned_lines_and_the_last_rounds_if_not_all_fit() -> None:
+    flow = view_of(debate()).flow
+    assert flow is not None
+    assert flow_lines(flow) == [
+        "Who held which answer (> moved)",
+        "                          1        2        3",
+        "  Claude the pragmatist   A   63%  A   71%  A   79%",
+        "  GPT the optimist        B   72%  -        B   88%",
+        "  Gemini the sceptic      A   81%  A   89%  A   97%",
+        "  Sonar the researcher    C   90% >A   98%  A  100%",
+        "  A: Start modular, split later",
+        "  B: Adopt microservices",
+        "  C: Stay with a monolith",
+    ]
+    narrow = flow_lines(flow, 40)
+    assert narrow[:2] == ["Who held which answer", "                          3"]
+    assert max(map(len, narrow)) <= 40

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from roundtable.report.markdown import markdown_parts, to_markdown
     from roundtable.report.sanitize import plain, unmarked
     from roundtable.report.style import STYLE
-    from roundtable.report.text import Words, cost_in_words, in_words, pair_lines, to_text
+    from roundtable.report.text import Words, cost_in_words, flow_lines, in_words, pair_lines, to_text
     from roundtable.report.view import (
         CampView,
         CostView,
@@ -54,6 +54,7 @@ __all__ = [
     "compare_words",
     "cost_in_words",
     "csv_parts",
+    "flow_lines",
     "in_words",
     "initials",
     "markdown_parts",
@@ -78,7 +79,7 @@ _NAMES = {
     "markdown": "markdown_parts to_markdown",
     "sanitize": "plain unmarked",
     "style": "STYLE",
-    "text": "Words cost_in_words in_words pair_lines to_text",
+    "text": "Words cost_in_words flow_lines in_words pair_lines to_text",
     "view": "CampView CostView FlowCell FlowView OptionView PairTable Parts ReportView RoundView SourceView SpeakerView"
     " choice_prefix initials short_answer",
 }

@@ -175,6 +175,8 @@ def _story(result: DebateResult, flow: OpinionFlow | None) -> Iterator[str]:
     last = last_complete(result.rounds)
     if last is None or result.team is not None:
         return
+    if swing := swing_in_words(result):
+        yield f"swing: {swing}"
     baselines = result.baselines
     if baselines is not None and baselines.single is not None:
         yield f"alone: {'no majority' if baselines.majority is None else _short(baselines.majority)}"
