@@ -42,7 +42,7 @@ def main() -> int:
         page.goto(f"{here.url}/start")
         page.get_by_label("Question").fill(TOPIC)
         page.get_by_role("button", name="Start").click()
-        page.locator("#trajectory").wait_for()
+        page.locator("#decision").wait_for()
         page.locator("[data-words]", has_text="split").nth(2).wait_for()
         page.screenshot(path=PICTURES / "session.png")
         page.locator("#state", has_text="completed").wait_for()

@@ -143,6 +143,7 @@ def test_a_debate_is_started_and_followed_to_its_end(browser: Browser) -> None:
         assert page.locator("#state").inner_text() == "running"
         page.locator("#state", has_text="completed").wait_for()
         page.locator("#live").wait_for(state="hidden")
+        page.locator("#trajectory summary").click()
         assert page.get_by_role("img", name="Agreement and confidence by round").is_visible()
         assert page.locator("#trajectory tbody tr").count() == 2
         assert page.locator("#answer .said").inner_text() == "Tea"
@@ -163,7 +164,7 @@ def test_a_debate_is_started_and_followed_to_its_end(browser: Browser) -> None:
 def pressed(page: Page, name: str) -> None:
     """Go to a button with the tab key alone, and press it."""
     page.evaluate("document.activeElement.blur()")
-    for _ in range(20):
+    for _ in range(40):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.innerText") == name:
             page.keyboard.press("Enter")
@@ -186,8 +187,9 @@ def test_a_debate_is_paused_resumed_and_stopped_by_keyboard(browser: Browser) ->
         page.locator("li.busy").first.wait_for()
         assert page.evaluate("getComputedStyle(document.querySelector('li.busy .seat')).animationName") == "none"
         pressed(page, "Stop")
+        pressed(page, "Stop for good")
         page.locator("#state", has_text="stopped").wait_for()
-        assert page.locator("#rounds details").count() < 5
+        assert page.locator("#rounds > details").count() < 5
         told = page.evaluate("told")
         for news in ("It will pause when the running calls have ended.", "The debate is paused.", "It will stop."):
             assert news in told
@@ -204,7 +206,8 @@ def test_everything_works_without_a_script(browser: Browser) -> None:
         page.get_by_label("Rounds").fill("5")
         page.get_by_role("button", name="Start").click()
         assert page.locator("#state").inner_text() == "running"
-        page.get_by_role("button", name="Stop").click()
+        page.locator("summary", has_text="Stop").click()
+        page.get_by_role("button", name="Stop for good").click()
         for _ in range(100):
             if page.locator("#state").inner_text() == "stopped":
                 break
@@ -284,7 +287,7 @@ def test_a_page_that_nobody_looks_at_lets_go_and_catches_up(browser: Browser) ->
         assert here.streams() == 0
         page.evaluate(hide, False)
         page.locator("#state", has_text="completed").wait_for()
-        assert page.locator("#rounds details").count() == 2
+        assert page.locator("#rounds > details").count() == 2
         here.check_quiet()
         context.close()
 
@@ -324,6 +327,7 @@ def test_a_team_is_followed_with_its_tools(browser: Browser) -> None:
         page.locator("#goal", has_text="Find the capital.").wait_for()
         page.locator("#state", has_text="completed").wait_for()
         assert page.locator("#answer .said").inner_text() == "Paris, says the map."
+        page.locator("#round-1 > summary").click()
         assert page.get_by_text("Tools used: look_up").is_visible()
         assert '{"country":"France"}' in page.locator("#calls li").inner_text()
         assert "France: Paris" in page.locator("#calls li").inner_text()
@@ -370,7 +374,7 @@ def test_nothing_acts_whatever_agents_wrote(browser: Browser) -> None:
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
 def test_every_page_fits_the_screen_and_everybody_can_read_it(browser: Browser, width: int, scheme: str) -> None:
-    table = served_table(agents=talkers(piece_s=0.1, rounds=8))
+    table = served_table(agents=talkers(piece_s=0.5, rounds=8))
     with site(table) as here:
         held = here.held("Tea or coffee?", rounds=1)
         context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
@@ -380,10 +384,13 @@ def test_every_page_fits_the_screen_and_everybody_can_read_it(browser: Browser, 
         page = here.page(context)
         here.begun(page, rounds=5)
         check_readable(page, width, scheme)
-        page.get_by_role("button", name="Stop").click()
+        page.locator("summary", has_text="Stop").click()
+        page.get_by_role("button", name="Stop for good").click()
         page.locator("#state", has_text="stopped").wait_for()
         for path in ("/", "/sessions?q=tea", "/start", "/admin", f"/sessions/{held}"):
             page.goto(here.url + path)
+            for menu in page.locator("details.menu > summary").all()[-1:]:
+                menu.click()
             check_readable(page, width, scheme)
         here.check_quiet()
         page.goto(f"{here.url}/nowhere")
@@ -418,4 +425,115 @@ def test_no_page_can_be_framed_and_paper_shows_what_was_said(browser: Browser) -
             document.body.append(frame);
         }})"""
         assert page.evaluate(framed) in {True, ""}
+        context.close()
+
+
+def test_sharing_takes_one_click_and_stopping_two(browser: Browser) -> None:
+    with site(served_table(agents=talkers(piece_s=0.15, rounds=6))) as here:
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        context.grant_permissions(["clipboard-read", "clipboard-write"], origin=here.url)
+        page = here.page(context)
+        here.begun(page, rounds=5)
+        page.get_by_role("button", name="Share").click()
+        page.locator("#new-link").wait_for()
+        page.locator("#news", has_text="The link is copied.").wait_for()
+        link = page.evaluate("navigator.clipboard.readText()")
+        assert link.startswith(f"{here.url}/shared/")
+        page.evaluate("scrollTo(0, 600)")
+        page.locator("summary", has_text="Stop").click(timeout=2_000)  # it stays in sight
+        page.get_by_role("button", name="Stop for good").click()
+        page.locator("#state", has_text="stopped").wait_for()
+        page.locator("summary", has_text="Export").click()
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Markdown").click()
+        assert download.value.suggested_filename.endswith(".md")
+        outside = browser.new_context(java_script_enabled=False)
+        shared = outside.new_page()
+        asked: list[str] = []
+        shared.on("request", lambda request: asked.append(request.url))
+        shared.goto(link)
+        assert shared.locator("h1").inner_text() == "Tea or coffee?"
+        assert asked == [link]
+        outside.close()
+        checked = browser.new_context(viewport={"width": 390, "height": 800})
+        page = checked.new_page()
+        page.goto(link)
+        check_readable(page, 390, "light")
+        checked.close()
+        here.check_quiet()
+        context.close()
+
+
+def test_folds_and_incomplete_words_are_kept_when_the_page_is_loaded_again(browser: Browser) -> None:
+    with site(served_table(agents=talkers(piece_s=0.4, rounds=6))) as here:
+        context = browser.new_context(timezone_id="Asia/Tokyo", locale="en-GB")
+        page = here.page(context)
+        here.begun(page, rounds=5)
+        page.locator("#round-2 article").first.wait_for()
+        page.locator("#round-1 summary").first.click()
+        page.locator("[data-words]:visible").first.wait_for()
+        page.reload()
+        assert page.locator("#round-1").evaluate("round => round.open")
+        page.locator("[data-words]:visible").first.wait_for(timeout=2_000)
+        assert "begun" in page.locator("[data-since]").inner_text()
+        page.locator("#round-3 article").first.wait_for()
+        assert page.locator("#round-1").evaluate("round => round.open")
+        page.goto(f"{here.url}/")
+        assert "UTC" not in page.locator("time").first.inner_text()
+        page.locator("time[title$=UTC]").first.wait_for()
+        here.check_quiet()
+        context.close()
+
+
+def test_a_debate_of_five_in_ten_rounds_is_short_when_folded_and_shows_who_moved(browser: Browser) -> None:
+    reasons = "It is a long story, which goes on for a while and then for a while longer. " * 30
+    options = ["Stay with a monolith", "Adopt microservices", "Start modular, split later"]
+    says = {
+        name: [
+            {
+                "position": f"{options[(place if number < 3 + place else 2) % 3]}: the team is small.",
+                "choice": options[(place if number < 3 + place else 2) % 3],
+                "reasoning": reasons,
+                "confidence": 0.5 + number / 25,
+            }
+            for number in range(10)
+        ]
+        for place, name in enumerate(("claude", "gpt", "gemini", "sonar", "mistral"))
+    }
+    with site(served_table(agents=scripted_agents(says))) as here:
+        held = here.held("Should we adopt microservices?", rounds=10, options=options, exit_on_consensus=False)
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        page = here.page(context)
+        page.goto(f"{here.url}/sessions/{held}")
+        assert page.evaluate("document.documentElement.scrollHeight") <= 3_000
+        for shown in ("#answer .said", "#answer .advice", "#answer .story", "#movement h2"):
+            box = page.locator(shown).bounding_box()
+            assert box is not None
+            assert box["y"] + box["height"] <= 800
+        assert page.locator("#movement tbody tr").count() == 5 + 2
+        assert page.locator("#movement .moved").count() == 4
+        table = page.locator("#movement .wide")
+        assert table.evaluate("wide => wide.scrollWidth <= wide.clientWidth")
+        page.locator("#movement a[href='#r4s0']").click()
+        assert page.locator("#r4s0").is_visible()
+        check_readable(page, 1280, "light")
+        page.set_viewport_size({"width": 390, "height": 800})
+        check_readable(page, 390, "light")
+        context.close()
+
+
+def test_the_form_is_sent_by_ctrl_enter_and_the_list_renews_itself(browser: Browser) -> None:
+    with site(served_table(agents=talkers(piece_s=0.01))) as here:
+        context = browser.new_context()
+        page = here.page(context)
+        page.goto(f"{here.url}/")
+        page.get_by_text("There are no sessions yet.").wait_for()
+        other = here.page(context, logged_in=False)
+        other.goto(f"{here.url}/start")
+        assert other.evaluate("document.activeElement.id") == "topic"
+        other.keyboard.type("Tea or coffee?")
+        other.keyboard.press("Control+Enter")
+        other.wait_for_url("**/sessions/*")
+        page.locator("#list a", has_text="Tea or coffee?").wait_for(timeout=15_000)
+        here.check_quiet()
         context.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, assert_never
 
-from roundtable.report import in_words, plain, short_answer
+from roundtable.report import in_words, plain, short_answer, unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -76,7 +76,7 @@ def turn_lines(turn: AnyTurn) -> list[Line]:
         lines = [line(f"{speaker} FAILED: {turn.error.message}", "bold red", indent=2, hang=2)]
         return [*lines, line(f"hint: {turn.error.hint}", "red", indent=4)] if turn.error.hint else lines
     answer = turn.answer
-    says, why = in_words(answer)
+    says, why = map(unmarked, in_words(answer))
     head = f"{speaker}: {says}"
     if answer.kind == "position":
         short = short_answer(answer.choice, answer.bottom_line, answer.position)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from roundtable.cli.context import asked_lines
 from roundtable.cli.event_printer import Line, line, percent, round_lines
 from roundtable.cli.storage_location import SHORT_ID
-from roundtable.report import choice_prefix, cost_in_words, pair_lines, short_answer
+from roundtable.report import choice_prefix, cost_in_words, flow_lines, pair_lines, short_answer, unmarked
 from roundtable.results.findings import (
     advice_in_words,
     answer_note,
@@ -18,6 +18,7 @@ from roundtable.results.findings import (
     missing_agents,
     synthesis_parts,
 )
+from roundtable.results.movement_view import Movement
 from roundtable.scoring.words import counted
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def summary_lines(result: DebateResult, place: StorageLocation, *, broken: bool 
     """
     lines = [
         *_answer(result),
+        *_opinions(result),
         *_pair_table(result),
         *synthesis_lines(result),
         *_failed_agents(result),
@@ -106,7 +108,7 @@ def _answer(result: DebateResult) -> list[Line]:
             why = result.decision.why.removeprefix(result.answer).strip()
             if result.answer_source == "vote":
                 why = f"By vote of the debaters, rule {result.decision.rule}: {result.decision.why}"
-        lines = [line(f"Answer: {result.answer}", "bold green", hang=2)]
+        lines = [line(f"Answer: {unmarked(result.answer)}", "bold green", hang=2)]
         why = f"{interim_mark(result)}{why}"
         return [*lines, line(why, "green", indent=2, paragraph=True)] if why else lines
     fallback = [line(f"No answer: {result.answer_reason}", "bold yellow", paragraph=True, hang=2)]
@@ -134,6 +136,13 @@ def synthesis_lines(result: DebateResult) -> list[Line]:
         for label, parts in synthesis_parts(result)
         if not (label == "Conclusion" and result.answer_source == "synthesis")
     ]
+
+
+def _opinions(result: DebateResult) -> list[Line]:
+    """Format who held which answer in each round, if there are several."""
+    seats = {agent.id: number for number, agent in enumerate(result.agents)}
+    flow = None if result.team is not None else Movement(result, result.opinion_flow()).flow_view(seats)
+    return [] if flow is None else [Line(text, "dim", indent=2) for text in flow_lines(flow, _TABLE_WIDTH)]
 
 
 def _failed_agents(result: DebateResult) -> list[Line]:

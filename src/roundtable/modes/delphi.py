@@ -11,17 +11,30 @@ from roundtable.modes.shapes import Step, parallel, positions
 from roundtable.types import AgentResponse, Visible
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from roundtable.protocols import Agent
     from roundtable.types import DebateContext, Note, Seat, TurnSpec
 
-__all__ = ["DelphiMode", "shuffled_numbers"]
+__all__ = ["DelphiMode", "numbers_of", "shuffled_numbers"]
 
 
 def shuffled_numbers(view: DebateContext) -> dict[str, int]:
     """Return a number from 1 for every seat: the same for the whole debate, and unrelated to its place."""
-    order = [seat.id for seat in view.agents]
+    return numbers_of(view.seed, view.topic, [seat.id for seat in view.agents])
+
+
+def numbers_of(seed: int, topic: str, agents: Sequence[str]) -> dict[str, int]:
+    """Return the number from 1 of each agent of a debate in which answers are shown by numbers.
+
+    Args:
+        seed: Seed of the debate.
+        topic: Its question.
+        agents: Ids of the agents, by seat.
+    """
+    order = [*agents]
     # Seeded with data of the session, so that the same debate always has the same numbers.
-    random.Random(f"{view.seed} {view.topic}").shuffle(order)
+    random.Random(f"{seed} {topic}").shuffle(order)
     return {agent_id: number for number, agent_id in enumerate(order, start=1)}
 
 

@@ -9,14 +9,16 @@ from roundtable._core.lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable.report.changes import ChangeView, compare_words, new_sentences
     from roundtable.report.csv import csv_parts
     from roundtable.report.html import page_parts, section_parts, to_fragment, to_page
     from roundtable.report.html_builder import Html
     from roundtable.report.markdown import markdown_parts, to_markdown
-    from roundtable.report.sanitize import plain
+    from roundtable.report.sanitize import plain, unmarked
     from roundtable.report.style import STYLE
-    from roundtable.report.text import Words, cost_in_words, in_words, pair_lines, to_text
+    from roundtable.report.text import Words, cost_in_words, flow_lines, in_words, pair_lines, to_text
     from roundtable.report.view import (
+        CampView,
         CostView,
         FlowCell,
         FlowView,
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "STYLE",
+    "CampView",
+    "ChangeView",
     "CostView",
     "FlowCell",
     "FlowView",
@@ -47,11 +51,14 @@ __all__ = [
     "SpeakerView",
     "Words",
     "choice_prefix",
+    "compare_words",
     "cost_in_words",
     "csv_parts",
+    "flow_lines",
     "in_words",
     "initials",
     "markdown_parts",
+    "new_sentences",
     "page_parts",
     "pair_lines",
     "plain",
@@ -61,17 +68,19 @@ __all__ = [
     "to_markdown",
     "to_page",
     "to_text",
+    "unmarked",
 ]
 
 _NAMES = {
+    "changes": "ChangeView compare_words new_sentences",
     "csv": "csv_parts",
     "html": "page_parts section_parts to_fragment to_page",
     "html_builder": "Html",
     "markdown": "markdown_parts to_markdown",
-    "sanitize": "plain",
+    "sanitize": "plain unmarked",
     "style": "STYLE",
-    "text": "Words cost_in_words in_words pair_lines to_text",
-    "view": "CostView FlowCell FlowView OptionView PairTable Parts ReportView RoundView SourceView SpeakerView"
+    "text": "Words cost_in_words flow_lines in_words pair_lines to_text",
+    "view": "CampView CostView FlowCell FlowView OptionView PairTable Parts ReportView RoundView SourceView SpeakerView"
     " choice_prefix initials short_answer",
 }
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from roundtable._version import __version__
+from roundtable.report.charts import bar, interval, mean_confidence, stack, trajectory
 from roundtable.report.html_builder import Html, inline, join, link, prose, tag
-from roundtable.report.sanitize import plain
+from roundtable.report.html_turns import camp_mark, round_parts, speaker_parts, turn_anchor
+from roundtable.report.sanitize import plain, unmarked
 from roundtable.report.style import POLICY, STYLE
-from roundtable.report.view import answer_line, choice_prefix, heading, initials, percent, short_name
+from roundtable.report.view import answer_line, choice_prefix, heading, percent, short_name, trust_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from roundtable.report.view import (
+        CampView,
         FlowCell,
+        FlowView,
         OptionView,
         PairTable,
         Parts,
@@ -25,16 +29,12 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "HUES",
     "SECTIONS",
     "TEAM_SECTIONS",
-    "bar",
-    "mean_confidence",
     "page_parts",
     "section_parts",
     "to_fragment",
     "to_page",
-    "trajectory",
 ]
 
 
@@ -46,8 +46,10 @@ def to_fragment(view: ReportView) -> str:
         tag("h3", view.title),
         *(tag("p", tag("strong", "Missing"), f" {line}") for line in view.missing),
         *(tag("p", tag("strong", "Failed turns"), f" {line}") for line in view.failed),
-        tag("p", tag("strong", "Answer:"), f" {answer_line(view)}"),
+        tag("p", tag("strong", "Answer:"), " ", inline(answer_line(view))),
+        *(tag("p", tag("strong", f"{label}:"), " ", inline(words)) for label, words in trust_lines(view)),
         tag("table", *rows),
+        *(() if view.flow is None else _movement(view)),
         *(() if view.pairs is None else _pairs(view.pairs)),
         *(tag("p", tag("strong", f"{label}:"), f" {'; '.join(parts)}") for label, parts in view.synthesis),
         *(_fragment_round(round_view) for round_view in view.rounds),
@@ -80,186 +82,15 @@ def _fragment_speaker(speaker: SpeakerView) -> Html:
     )
 
 
-HUES: Final = 10
-"""Number of colours for agents; further agents reuse them."""
-_WIDTH, _HEIGHT = 380, 214
-_LEFT, _RIGHT, _TOP, _BOTTOM = 38, 12, 12, 30
-_MAX_DOTTED_ROUNDS = 40
-"""Maximum rounds for which the chart draws a dot per round and a line per agent."""
-_MAX_LABELS = 10
-
-
-class _Point(NamedTuple):
-    x: float
-    y: float
-
-    def written(self) -> str:
-        """Return the coordinates for an SVG attribute."""
-        return f"{self.x:.1f},{self.y:.1f}"
-
-
-def mean_confidence(held: RoundView) -> float | None:
-    """Return the mean confidence reported in a round; `None` if no agent reported one."""
-    confidences = [speaker.confidence for speaker in held.speakers if speaker.confidence is not None]
-    return sum(confidences) / len(confidences) if confidences else None
-
-
-def trajectory(view: ReportView) -> Html | None:
-    """Draw agreement and confidence by round; return `None` if nothing was measured."""
-    rounds = [
-        round_view
-        for round_view in view.rounds
-        if round_view.agreement is not None or round_view.bounds or mean_confidence(round_view) is not None
-    ]
-    if not rounds:
-        return None
-    layout = _Layout(len(rounds), alone=view.independent is not None)
-    agreement = [layout.point(number, round_view.agreement) for number, round_view in enumerate(rounds)]
-    confidence = [layout.point(number, mean_confidence(round_view)) for number, round_view in enumerate(rounds)]
-    dots = len(rounds) <= _MAX_DOTTED_ROUNDS
-    shapes = [
-        *_grid(),
-        *_labels(rounds, layout),
-        *(_agents(rounds, layout) if dots else ()),
-        *_line(confidence, "confidence", dots=False),
-        *_independent(view.independent, agreement[0], layout),
-        *_intervals(rounds, layout),
-        *_line(agreement, "agreement", dots=dots),
-    ]
-    captions = (
-        tag("title", "Agreement and confidence by round", id="chart-title"),
-        tag("desc", _description(view, rounds), id="chart-words"),
-    )
-    return tag(
-        "svg",
-        *captions,
-        *shapes,
-        class_="chart",
-        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
-        role="img",
-        aria_labelledby="chart-title chart-words",
-    )
-
-
-class _Layout:
-    """Maps rounds and shares to coordinates of the chart.
-
-    Args:
-        rounds: Number of rounds drawn.
-        alone: Whether a column for answers before the debate comes first.
-    """
-
-    def __init__(self, rounds: int, *, alone: bool) -> None:
-        self.columns = rounds + alone
-        self._first = int(alone)
-
-    def x(self, column: int) -> float:
-        room = _WIDTH - _LEFT - _RIGHT
-        return _LEFT + room * (column + 0.5) / self.columns
-
-    def point(self, number: int, share: float | None) -> _Point | None:
-        return None if share is None else _Point(self.x(number + self._first), _y(share))
-
-    def label(self, number: int) -> float:
-        return self.x(number + self._first)
-
-
-def _y(share: float) -> float:
-    return _TOP + (_HEIGHT - _TOP - _BOTTOM) * (1 - share)
-
-
-def _grid() -> Iterator[Html]:
-    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        y = round(_y(share), 1)
-        yield tag("line", class_="grid", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y, y2=y)
-        yield tag("text", f"{share:g}", x=_LEFT - 6, y=y + 4, text_anchor="end")
-
-
-def _labels(rounds: Sequence[RoundView], layout: _Layout) -> Iterator[Html]:
-    step = -(-len(rounds) // _MAX_LABELS)
-    for number in range(0, len(rounds), step):
-        round_view = rounds[number]
-        label = f"Round {round_view.number}" if len(rounds) <= 4 else f"{round_view.number}"
-        yield tag("text", label, x=round(layout.label(number), 1), y=_HEIGHT - 10, text_anchor="middle")
-
-
-def _independent(share: float | None, first: _Point | None, layout: _Layout) -> Iterator[Html]:
-    """Draw the agreement of independent answers, left of the first round."""
-    if share is None:
-        return
-    point = _Point(layout.x(0), _y(share))
-    yield tag("text", "alone", x=round(point.x, 1), y=_HEIGHT - 10, text_anchor="middle")
-    if first is not None:
-        yield tag("polyline", class_="before", points=f"{point.written()} {first.written()}")
-    yield tag("circle", class_="before", cx=round(point.x, 1), cy=round(point.y, 1), r=4.5)
-
-
-def _intervals(rounds: Sequence[RoundView], layout: _Layout) -> Iterator[Html]:
-    """Draw agreement that is known to lie between two figures as an upright bar."""
-    for number, round_view in enumerate(rounds):
-        if round_view.bounds is not None:
-            least, most = (_y(share) for share in round_view.bounds)
-            x = round(layout.label(number), 1)
-            yield tag("line", class_="interval", x1=x, x2=x, y1=round(least, 1), y2=round(most, 1))
-
-
-def _agents(rounds: Sequence[RoundView], layout: _Layout) -> Iterator[Html]:
-    """Draw the confidence of each agent; the last turn of a round counts."""
-    by_seat: dict[int, dict[int, _Point]] = {}
-    for number, round_view in enumerate(rounds):
-        for speaker in round_view.speakers:
-            point = layout.point(number, speaker.confidence)
-            if point is not None:
-                by_seat.setdefault(speaker.seat, {})[number] = point
-    for seat, points in sorted(by_seat.items()):
-        yield from _line([points.get(number) for number in range(len(rounds))], f"agent s{seat % HUES}", dots=True)
-
-
-def _line(points: Sequence[_Point | None], kind: str, *, dots: bool) -> Iterator[Html]:
-    """Draw a line with gaps where nothing was measured."""
-    segment: list[_Point] = []
-    for point in (*points, None):
-        if point is not None:
-            segment.append(point)
-            continue
-        if len(segment) > 1:
-            yield tag("polyline", class_=kind, points=" ".join(vertex.written() for vertex in segment))
-        segment = []
-    if dots or sum(point is not None for point in points) == 1:
-        radius = 4.5 if kind == "agreement" else 2.5
-        for point in points:
-            if point is not None:
-                yield tag("circle", class_=kind, cx=round(point.x, 1), cy=round(point.y, 1), r=radius)
-
-
-def _description(view: ReportView, rounds: Sequence[RoundView]) -> str:
-    sentences = (
-        [f"before anyone heard anyone, agreement {view.independent:.2f}"] if view.independent is not None else []
-    )
-    for round_view in (rounds[0], rounds[-1]) if len(rounds) > 1 else rounds:
-        level = round_view.shown_level or "not measured"
-        confidence = percent(mean_confidence(round_view)) or "not given"
-        sentences.append(f"round {round_view.number}: agreement {level}, mean confidence {confidence}")
-    return "; ".join(sentences)
-
-
-def bar(share: float, *, won: bool) -> Html:
-    """Draw a share as a bar; the number itself is shown next to it."""
-    full = tag("rect", class_="rest", width=100, height=6)
-    filled = tag("rect", class_="won" if won else "part", width=round(100 * min(max(share, 0.0), 1.0), 1), height=6)
-    return tag(
-        "svg", join((full, filled)), class_="bar", viewBox="0 0 100 6", preserveAspectRatio="none", aria_hidden="true"
-    )
-
-
 SECTIONS: Final = {
     "answer": "Answer",
-    "decision": "Decision",
     "movement": "Who moved",
-    "trajectory": "Agreement and confidence",
+    "camps": "Who holds what, and why",
+    "decision": "Decision",
     "synthesis": "Synthesis",
     "minority": "Minority report",
     "rounds": "Rounds",
+    "trajectory": "Agreement and confidence",
     "sources": "Citations",
     "cost": "Cost",
     "session": "About this debate",
@@ -277,12 +108,20 @@ TEAM_SECTIONS: Final = {
 
 _DISCLAIMER: Final = "Language models wrote what is shown here; check it before you rely on it."
 _NO_OTHER_VIEW: Final = "Nobody held another view in the last complete round."
-_CHIP_CHARS: Final = 80
-"""Longest answer in few words beside a name, in characters."""
 _NAME_CHARS: Final = 60
 """Longest name in a table, in characters."""
 _MAX_HEADLINE: Final = 140
 """Longest text set as a headline, in characters."""
+_FOLDED: Final = frozenset({"trajectory", "sources", "cost", "session"})
+"""Sections that are folded, since few readers need them."""
+_MAX_NAMED_ROUNDS: Final = 6
+"""Maximum rounds whose columns have the word in their heading."""
+_MAX_NOTE: Final = 200
+"""Longest sentence on who moved, in characters; the table shows it anyway."""
+_MARKS: Final = {"moved": "\u2192", "not compared": "?"}
+"""How the table marks an answer against the one before it."""
+_MAX_CAMPS: Final = 6
+"""Maximum answers shown as columns."""
 
 
 def to_page(view: ReportView) -> str:
@@ -311,17 +150,26 @@ def section_parts(view: ReportView, *, without: Collection[str] = ()) -> Iterato
             continue
         if name == "rounds":
             yield from _rounds(view)
+        elif name in _FOLDED:
+            yield _folded_section(name, view, *_BODIES[name](view)).text
         else:
             extra_class = " open" if name == "answer" and view.answer is None else ""
             yield _section(name, view, *_BODIES[name](view), extra_class=extra_class).text
 
 
 def _titles(view: ReportView) -> Mapping[str, str]:
+    """Return the sections that have something to show; a debate without an answer has a decision and minority too."""
     if view.goal:
-        return TEAM_SECTIONS
-    return (
-        SECTIONS if view.flow is not None else {name: title for name, title in SECTIONS.items() if name != "movement"}
-    )
+        return {name: title for name, title in TEAM_SECTIONS.items() if name != "sources" or view.sources}
+    has_content = {
+        "movement": view.flow is not None,
+        "camps": len(view.camps) > 1,
+        "synthesis": bool(view.synthesis),
+        "minority": bool(view.minority),
+        "trajectory": any(held.shown_level for held in view.rounds),
+        "sources": bool(view.sources),
+    }
+    return {name: title for name, title in SECTIONS.items() if has_content.get(name, True)}
 
 
 def _rounds(view: ReportView) -> Iterator[str]:
@@ -329,8 +177,10 @@ def _rounds(view: ReportView) -> Iterator[str]:
     yield tag("h2", SECTIONS["rounds"], id="rounds-title").text
     if not view.rounds:
         yield tag("p", "No round was begun.", class_="soft").text
+    # A round that has just begun has nothing to read yet.
+    last = next((held for held in reversed(view.rounds) if held.speakers), None)
     for round_view in view.rounds:
-        yield from _round(round_view, view)
+        yield from round_parts(round_view, view, opened=round_view is last)
     yield "</section>\n"
 
 
@@ -369,20 +219,42 @@ def _section(name: str, view: ReportView, *body: Html | None, extra_class: str =
     return tag("section", title, *body, class_=f"{name}{extra_class}", id=name, aria_labelledby=f"{name}-title")
 
 
+def _folded_section(name: str, view: ReportView, *body: Html | None) -> Html:
+    title = tag("h2", _titles(view)[name], id=f"{name}-title")
+    summary = tag(
+        "summary", title, tag("span", f" {note}", class_="soft small") if (note := _note(name, view)) else None
+    )
+    folded = tag("details", summary, *body)
+    return tag("section", folded, class_=f"{name} folded", id=name, aria_labelledby=f"{name}-title")
+
+
+def _note(name: str, view: ReportView) -> str:
+    """Return what stands beside the title of a folded section."""
+    match name:
+        case "sources":
+            return f"{len(view.sources)} {'page' if len(view.sources) == 1 else 'pages'}"
+        case "cost":
+            return view.cost
+        case "session":
+            return view.about
+        case _:
+            return "by round"
+
+
 def _answer(view: ReportView) -> Iterator[Html]:
     if view.answer is not None:
         length = " long" if len(view.answer) > _MAX_HEADLINE else ""
         yield tag("p", inline(view.answer), class_=f"said{length}", dir="auto")
     else:
         yield tag("p", "No answer", class_="said")
-        yield tag("p", view.answer_reason, dir="auto")
+        yield tag("p", inline(view.answer_reason or ""), dir="auto")
     if view.answer_note:
-        yield tag("p", view.answer_note, class_="soft", dir="auto")
+        yield tag("p", inline(view.answer_note), class_="soft", dir="auto")
     if view.advice is not None:
         words, reason = view.advice
-        yield tag("p", tag("strong", f"{words}."), f" {reason}", class_="advice", dir="auto")
+        yield tag("p", tag("strong", f"{words}."), " ", inline(reason), class_="advice", dir="auto")
     if view.story:
-        yield tag("p", f"{view.story[:1].upper()}{view.story[1:]}.", class_="soft", dir="auto")
+        yield tag("p", inline(f"{view.story[:1].upper()}{view.story[1:]}."), class_="story", dir="auto")
     if view.figures:
         yield tag("dl", *(_figure(*figure) for figure in view.figures), class_="figures")
     rounds = [round_view for round_view in view.rounds if round_view.speakers] if view.answer is None else []
@@ -403,11 +275,17 @@ def _figure(label: str, value: str, note: str) -> Html:
 
 
 def _decision(view: ReportView) -> Iterator[Html]:
-    yield tag("p", view.rule or "No decision rule was applied.", dir="auto")
+    if view.swing:
+        yield tag("p", tag("strong", "Swing: "), view.swing, dir="auto")
+    yield tag("p", inline(view.rule) if view.rule else "No decision rule was applied.", dir="auto")
+    remarks = (
+        f"The number and the bar of each option show {view.counted}." if view.options and view.counted else "",
+        _no_minority(view),
+    )
+    if any(remarks):
+        yield tag("p", " ".join(filter(None, remarks)), class_="soft small")
     if view.options:
-        yield tag("ul", *map(_option, view.options), class_="options")
-        if view.counted:
-            yield tag("p", f"The number and the bar of each option show {view.counted}.", class_="soft small")
+        yield tag("ul", *(_option(option, decided=view.is_decided) for option in view.options), class_="options")
     if view.pairs is not None:
         yield from _pairs(view.pairs)
 
@@ -418,7 +296,7 @@ def _pairs(table: PairTable) -> Iterator[Html]:
     rows = (
         tag(
             "tr",
-            tag("th", f"{number}. {short_name(name, _NAME_CHARS)}", scope="row", dir="auto"),
+            tag("th", f"{number}. {short_name(unmarked(name), _NAME_CHARS)}", scope="row", dir="auto"),
             *(tag("td", cell, class_="number") for cell in cells),
         )
         for number, name, cells in zip(numbers, table.names, table.cells, strict=True)
@@ -431,8 +309,9 @@ def _movement(view: ReportView) -> Iterator[Html]:
     flow = view.flow
     if flow is None:
         return
-    hues = {label: number % HUES for number, (label, _) in enumerate(flow.camps)}
-    headers = (tag("th", f"Round {number}", scope="col") for number in flow.rounds)
+    hues = {label: number for number, (label, _) in enumerate(flow.camps)}
+    word = "Round " if len(flow.rounds) <= _MAX_NAMED_ROUNDS else ""
+    headers = (tag("th", f"{word}{number}", scope="col") for number in flow.rounds)
     rows = (
         tag(
             "tr",
@@ -444,70 +323,116 @@ def _movement(view: ReportView) -> Iterator[Html]:
         )
         for name, seat, cells in flow.rows
     )
-    total = tag("tr", tag("th", "Together", scope="row"), *(tag("td", words, class_="soft") for words in flow.holders))
-    yield tag("p", f"{flow.note[:1].upper()}{flow.note[1:]}.", dir="auto")
+    if len(flow.note) <= _MAX_NOTE:
+        yield tag("p", inline(f"{flow.note[:1].upper()}{flow.note[1:]}."), dir="auto")
     yield tag(
         "div",
-        tag("table", tag("thead", tag("tr", tag("th", "Agent", scope="col"), *headers)), tag("tbody", *rows, total)),
+        tag(
+            "table",
+            tag("thead", tag("tr", tag("th", "Agent" if word else "Agent, round", scope="col"), *headers)),
+            tag("tbody", *rows, _camps_row(flow), _agreement_row(flow, view)),
+        ),
         class_="wide",
         tabindex="0",
         role="region",
         aria_label="Who held which answer in each round",
     )
-    camps = (tag("li", _camp(label, hues[label]), " ", inline(name), dir="auto") for label, name in flow.camps)
-    yield tag("ul", *camps, class_="camps")
-    text = "Answers with different letters differ, or nobody compared them."
-    yield tag("p", text, class_="soft small")
+    if len(view.camps) <= 1:
+        camps = (tag("li", camp_mark(label, hues[label]), " ", inline(name), dir="auto") for label, name in flow.camps)
+        yield tag("ul", *camps, class_="camp-list")
+    marks = {cell.moved for _, _, cells in flow.rows for cell in cells}
+    words = [f"{mark} {meaning}" for meaning, mark in _MARKS.items() if meaning in marks]
+    text = "Answers with different letters differ, or nobody compared them. The share is the agent's confidence."
+    yield tag("p", " ".join((text, *(f"{word}." for word in words))), class_="soft small")
+
+
+def _camps_row(flow: FlowView) -> Html:
+    cells = (
+        tag("td", stack(enumerate(counts)), tag("span", words, class_="soft small"))
+        for counts, words in zip(flow.counts, flow.holders, strict=True)
+    )
+    return tag("tr", tag("th", "Together", scope="row"), *cells)
+
+
+def _agreement_row(flow: FlowView, view: ReportView) -> Html:
+    rounds = {held.number: held for held in view.rounds}
+    return tag("tr", tag("th", "Agreement", scope="row"), *(_agreement_cell(rounds[number]) for number in flow.rounds))
+
+
+def _agreement_cell(held: RoundView) -> Html:
+    bounds = held.bounds or (None if held.agreement is None else (held.agreement, held.agreement))
+    drawn = None if bounds is None else interval(*bounds)
+    words = held.shown_level or "not measured"
+    if held.bounds is not None:
+        words = f"{held.bounds[0]:.2f} to {held.bounds[1]:.2f}"
+    return tag("td", drawn, tag("span", words, class_="soft small"))
 
 
 def _flow_cell(cell: FlowCell, hues: Mapping[str, int], number: int, seat: int) -> Iterator[Html]:
     if not cell.camp:
         yield tag("span", "no answer", class_="soft small")
         return
-    share = percent(cell.confidence) or "answer"
-    yield join((_camp(cell.camp, hues[cell.camp]), tag("a", share, href=f"#r{number}s{seat}")), " ")
     if cell.moved:
-        yield tag("span", f" {cell.moved}", class_="moved small")
+        yield tag("span", _MARKS[cell.moved], class_="moved" if cell.moved == "moved" else "soft", aria_hidden="true")
+        yield tag("span", f"{cell.moved} ", class_="unseen")
+    share = percent(cell.confidence) or "answer"
+    yield join((camp_mark(cell.camp, hues[cell.camp]), tag("a", share, href=f"#{turn_anchor(number, seat)}")), " ")
 
 
-def _camp(label: str, hue: int) -> Html:
-    return tag("span", label, class_=f"camp s{hue}")
+def _camps(view: ReportView) -> Iterator[Html]:
+    numbered = tuple(enumerate(view.camps))
+    held = [(number, camp) for number, camp in numbered if camp.holders]
+    columns, others = held[:_MAX_CAMPS], [*held[_MAX_CAMPS:], *(entry for entry in numbered if not entry[1].holders)]
+    yield tag("ul", *(tag("li", *_camp_column(camp, number)) for number, camp in columns), class_="columns")
+    if others:
+        entries = (
+            tag("li", camp_mark(camp.label, number), " ", inline(camp.name), f", {_holders(camp)}", dir="auto")
+            for number, camp in others
+        )
+        yield tag("ul", *entries, class_="camp-list")
 
 
-def _option(option: OptionView) -> Html:
-    name = tag("span", option.name, class_="chosen" if option.won else None, dir="auto")
+def _camp_column(camp: CampView, number: int) -> Iterator[Html]:
+    answer = tag("span", "the answer", class_="chip won") if camp.is_answer else None
+    yield tag("h3", camp_mark(camp.label, number), " ", inline(camp.name), " ", answer, dir="auto")
+    yield tag("p", _holders(camp), class_="soft small", dir="auto")
+    if camp.points:
+        yield tag("ul", *(tag("li", inline(point), dir="auto") for point in camp.points), class_="small")
+
+
+def _holders(camp: CampView) -> str:
+    return f"held by {', '.join(camp.holders)}" if camp.holders else "held by nobody in the end"
+
+
+def _option(option: OptionView, *, decided: bool) -> Html:
+    kind = ("won" if decided else "tied") if option.won else "part"
+    name = tag("span", inline(option.name), class_=kind if option.won else None, dir="auto")
     words = ", ".join(option.backers)
     if option.given_by:
         put_first = f"; first choice of {words}" if words else "; nobody's single first choice"
         words = f"put forward by {', '.join(option.given_by)}{put_first}"
-    backers = tag("div", words, class_="soft small") if words else None
+    backers = tag("span", words, class_="soft small backers") if words else None
     score = tag("span", option.score, class_="score") if option.score else None
-    drawn = bar(option.share, won=option.won) if option.score else None
-    return tag("li", tag("div", name, score, class_="line"), drawn, backers)
+    drawn = bar(option.share, kind=kind) if option.score and option.share else None
+    return tag("li", tag("div", name, backers, score, class_="line"), drawn)
 
 
 def _trajectory(view: ReportView) -> Iterator[Html]:
     chart = trajectory(view)
-    if chart is None:
-        yield tag("p", "Nothing was measured.", class_="soft")
-        return
-    yield tag("figure", chart, _legend(view), class_="drawn")
     rows = (_row(round_view) for round_view in view.rounds)
     headers = (
         tag("th", "Round", scope="col"),
         *(_number_head(text) for text in ("Agreement", "Mean confidence", "Answers")),
     )
-    yield tag("table", tag("thead", tag("tr", *headers)), tag("tbody", *rows))
+    table = tag("table", tag("thead", tag("tr", *headers)), tag("tbody", *rows))
+    figure = None if chart is None else tag("figure", chart, _legend(view), class_="drawn")
+    yield from filter(None, (figure, table))
 
 
 def _legend(view: ReportView) -> Html:
     items = [tag("li", tag("i"), "Agreement"), tag("li", tag("i", class_="confidence"), "Mean confidence")]
     if view.independent is not None:
         items.append(tag("li", tag("i", class_="before"), "Agreement before anyone heard anyone"))
-    items += [
-        tag("li", tag("i", class_=f"agent s{seat % HUES}"), f"Confidence of {name}")
-        for seat, name in enumerate(view.seats[:HUES])
-    ]
     return tag("ul", *items, class_="legend")
 
 
@@ -528,8 +453,6 @@ def _row(round_view: RoundView) -> Html:
 
 
 def _synthesis(view: ReportView) -> Iterator[Html]:
-    if not view.synthesis:
-        yield tag("p", "No synthesis was requested.", class_="soft")
     yield from _labelled_parts(view.synthesis)
 
 
@@ -548,75 +471,22 @@ def _labelled_parts(labelled: Parts) -> Iterator[Html]:
 
 
 def _minority(view: ReportView) -> Iterator[Html]:
-    if view.answer is None or not view.is_decided:
-        yield tag("p", "There is no decision to differ from; see the rounds for all positions.", class_="soft")
-    elif not view.minority:
-        votes = any(speaker.votes for round_view in view.rounds[-1:] for speaker in round_view.speakers)
-        text = "Nobody put another answer first in the vote." if votes else _NO_OTHER_VIEW
-        yield tag("p", text, class_="soft")
     for speaker in view.minority:
-        yield join(_speaker(speaker, won=False))
+        yield join(speaker_parts(speaker, won=False))
 
 
-def _round(round_view: RoundView, view: ReportView) -> Iterator[str]:
-    level = f" \u00b7 agreement {round_view.shown_level}" if round_view.shown_level else ""
-    state = "" if round_view.complete else " \u00b7 not completed"
-    title = tag("summary", f"Round {round_view.number}", tag("span", f"{level}{state}", class_="soft"))
-    yield f'<details open="">{title.text}<div class="held">'
-    if round_view.focus:
-        yield tag("p", tag("strong", "Focus: "), round_view.focus, dir="auto").text
-    if round_view.summary:
-        yield tag("p", round_view.summary, class_="soft", dir="auto").text
-    named: set[int] = set()
-    for speaker in round_view.speakers:
-        won = view.answer is not None and speaker.choice == view.answer
-        # The last answer of a round counts, but agents answer once in most modes, and an id stands for one place.
-        anchor = f"r{round_view.number}s{speaker.seat}" if speaker.seat not in named else None
-        named.add(speaker.seat)
-        yield join(_speaker(speaker, won=won, anchor=anchor)).text
-    yield "</div></details>\n"
-
-
-def _speaker(speaker: SpeakerView, *, won: bool, anchor: str | None = None) -> Iterator[Html]:
-    header = [
-        tag("span", initials(speaker.name), class_=f"seat s{speaker.seat % HUES}", aria_hidden="true"),
-        tag("h3", speaker.name, dir="auto"),
-    ]
-    if speaker.role != "participant":
-        header.append(tag("span", speaker.role, class_="chip"))
-    if speaker.choice:
-        choice = short_name(speaker.choice, _CHIP_CHARS)
-        header.append(tag("span", choice, class_="chip won" if won else "chip", dir="auto"))
-    if speaker.confidence is not None:
-        header.append(tag("span", f"{percent(speaker.confidence)} confident", class_="soft small"))
-    if speaker.error is not None:
-        header.append(tag("span", "failed", class_="chip bad"))
-    body: list[Html] = [tag("div", *header, class_="who")]
-    if speaker.error is not None:
-        body.append(tag("p", speaker.error, dir="auto"))
-    else:
-        body += _answer_body(speaker)
-    yield tag("article", *body, id=anchor)
-
-
-def _answer_body(speaker: SpeakerView) -> Iterator[Html]:
-    if speaker.position:
-        yield tag("p", inline(plain(speaker.position)), class_="position", dir="auto")
-    if speaker.reasoning:
-        yield tag("div", *prose(speaker.reasoning), class_="reasons", dir="auto")
-    if speaker.sources:
-        yield tag("ul", *(tag("li", link(url, title or url)) for title, url in speaker.sources), class_="cited")
-    if speaker.tools:
-        yield tag("p", f"Tools used: {', '.join(speaker.tools)}", class_="soft small")
-    for note in speaker.notes:
-        yield tag("p", f"Note: {note}", class_="soft small")
+def _no_minority(view: ReportView) -> str:
+    """Return that nobody differs from the decision, or that there is none; empty if somebody differs."""
+    if view.answer is None or not view.is_decided:
+        return "There is no decision to differ from; see the rounds for all positions."
+    if view.minority:
+        return ""
+    votes = any(speaker.votes for held in view.rounds[-1:] for speaker in held.speakers)
+    return "Nobody put another answer first in the vote." if votes else _NO_OTHER_VIEW
 
 
 def _sources(view: ReportView) -> Iterator[Html]:
-    if not view.sources:
-        yield tag("p", "Nobody cited a source.", class_="soft")
-    else:
-        yield tag("ol", *map(_source, view.sources), class_="cited")
+    yield tag("ol", *map(_source, view.sources), class_="cited")
 
 
 def _source(source: SourceView) -> Html:
@@ -626,10 +496,6 @@ def _source(source: SourceView) -> Html:
 
 
 def _cost(view: ReportView) -> Iterator[Html]:
-    if view.cost:
-        yield tag("p", view.cost)
-    if not view.costs:
-        return
     headers = (tag("th", "Agent", scope="col"), *(_number_head(text) for text in ("Turns", "Tokens", "Cost")))
     rows = (
         tag(
@@ -643,15 +509,16 @@ def _cost(view: ReportView) -> Iterator[Html]:
 
 
 def _session(view: ReportView) -> Iterator[Html]:
-    pairs = (part for label, value in view.facts for part in (tag("dt", label), tag("dd", value, dir="auto")))
+    pairs = (part for label, value in view.facts for part in (tag("dt", label), tag("dd", inline(value), dir="auto")))
     yield tag("dl", *pairs, class_="about-debate")
 
 
 _BODIES: Final[Mapping[str, Callable[[ReportView], Iterator[Html]]]] = {
     "answer": _answer,
     "goal": _goal,
-    "decision": _decision,
     "movement": _movement,
+    "camps": _camps,
+    "decision": _decision,
     "trajectory": _trajectory,
     "synthesis": _synthesis,
     "minority": _minority,

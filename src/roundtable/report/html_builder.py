@@ -6,7 +6,7 @@ import html
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from roundtable.report.sanitize import plain, safe_url
+from roundtable.report.sanitize import INLINE_MARKUP, plain, safe_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -82,17 +82,15 @@ def link(url: str, *shown: str | Html) -> Html:
     return Html(f'<a href="{escaped(target)}" rel="noopener noreferrer">{join(shown).text}</a>')
 
 
-_INLINE_MARKUP: Final = re.compile(
-    r"\*\*([^*\s](?:[^*]*[^*\s])?)\*\* | (?<!\w)\*([^*\s](?:[^*]*[^*\s])?)\*(?!\w) | `([^`]+)`", re.VERBOSE
-)
-_INLINE_TAGS: Final = ("strong", "em", "code")
 _ITEM: Final = re.compile(r"\s*(?:[-*+\u2022]|[0-9]{1,3}[.)])\s+(?=\S)")
 _HEADING: Final = re.compile(r"\s*#{1,6}\s+(?=\S)")
 _FENCE: Final = re.compile(r"\s*```")
+_QUOTE: Final = re.compile(r"\s*>(?:[ ]?>)*[ ]?")
+_AFTER_ADDRESS: Final = ".,;:!?"
 
 
 def inline(text: str) -> Html:
-    """Convert one line of text to HTML; `**strong**`, `*emphasis*` and code in backticks become elements.
+    """Convert one line of text to HTML; strong and emphasized text, code and links become elements.
 
     Example:
         >>> inline("**Yes**, if `a < b`").text
@@ -100,15 +98,27 @@ def inline(text: str) -> Html:
     """
     parts: list[str | Html] = []
     start = 0
-    for match in _INLINE_MARKUP.finditer(text):
+    for match in INLINE_MARKUP.finditer(text):
         parts.append(text[start : match.start()])
-        parts += [
-            tag(kind, content)
-            for kind, content in zip(_INLINE_TAGS, match.groups(), strict=True)
-            if content is not None
-        ]
+        parts += _marked(match)
         start = match.end()
     return join((*parts, text[start:]))
+
+
+def _marked(match: re.Match[str]) -> Iterator[str | Html]:
+    strong, emphasis, code, label, target, address = match.groups()
+    if strong is not None:
+        yield tag("strong", inline(strong))
+    elif emphasis is not None:
+        yield tag("em", inline(emphasis))
+    elif code is not None:
+        yield tag("code", code)
+    elif target is not None:
+        yield link(target, label)
+    else:
+        shown = address.rstrip(_AFTER_ADDRESS)
+        yield link(shown, shown)
+        yield address[len(shown) :]
 
 
 def prose(text: str) -> Iterator[Html]:
@@ -149,6 +159,9 @@ class _Block:
                 yield tag("pre", tag("code", "\n".join(lines)))
             case "title":
                 yield from (tag("p", tag("strong", inline(_HEADING.sub("", line, count=1)))) for line in lines)
+            case "quote":
+                words = (inline(_QUOTE.sub("", line, count=1).strip()) for line in lines)
+                yield tag("blockquote", join(words, "<br>"))
             case "text":
                 yield tag("p", join((inline(line.strip()) for line in lines), "<br>"))
             case _:
@@ -158,6 +171,8 @@ class _Block:
 def _kind_of(line: str) -> str:
     if not line.strip():
         return ""
+    if _QUOTE.match(line):
+        return "quote"
     return "list" if _ITEM.match(line) else "title" if _HEADING.match(line) else "text"
 
 

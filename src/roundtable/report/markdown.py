@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from roundtable.report.sanitize import plain, safe_url
-from roundtable.report.view import answer_line, choice_prefix, heading, percent, short_name
+from roundtable.report.view import answer_line, choice_prefix, heading, percent, short_name, trust_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -68,6 +68,7 @@ def markdown_parts(view: ReportView) -> Iterator[str]:
     lines += [f"> **Missing** {_escape_text(line)}" for line in view.missing]
     lines += [f"> **Failed turns** {_escape_text(line)}" for line in view.failed]
     lines += ["", f"**Answer:** {_escape_text(answer_line(view))}", ""]
+    lines += [line for label, text in trust_lines(view) for line in (f"**{label}:** {_escape_text(text)}", "")]
     lines += [f"- **{_escape_text(label)}:** {_escape_text(value)}" for label, value in view.facts]
     yield "\n".join(lines) + "\n"
     yield from _pairs_markdown(view)

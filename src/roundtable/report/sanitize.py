@@ -1,4 +1,4 @@
-"""Sanitize text: remove control and direction characters, and allow only web and mail links."""
+"""Sanitize text: remove control and direction characters and Markdown marks, and allow only web and mail links."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 from typing import Final
 from urllib.parse import urlsplit
 
-__all__ = ["plain", "safe_url"]
+__all__ = ["INLINE_MARKUP", "plain", "safe_url", "unmarked"]
 
 
 _SAFE_SCHEMES: Final = {"http", "https", "mailto"}
@@ -38,3 +38,32 @@ def safe_url(url: str) -> str | None:
         return cleaned if urlsplit(cleaned).scheme.lower() in _SAFE_SCHEMES else None
     except ValueError:
         return None
+
+
+INLINE_MARKUP: Final = re.compile(
+    r"""
+    \*\*([^*\s](?:[^*]*[^*\s])?)\*\*                # strong
+    | (?<!\w)\*([^*\s](?:[^*]*[^*\s])?)\*(?!\w)     # emphasis
+    | `([^`]+)`                                      # code
+    | !?\[([^\[\]]+)\]\(([^()\s]{1,2000})\)           # a link, or a picture, which is shown as a link
+    | (?<!\w)(https?://[^\s<>()\[\]"'`*]{1,2000})     # an address
+    """,
+    re.VERBOSE,
+)
+"""The marks within a line of Markdown that reports understand."""
+_LINE_MARK: Final = re.compile(r"^[ ]*(?:#{1,6}[ ]+|(?:>[ ]?)+)(?=\S)", re.MULTILINE)
+
+
+def unmarked(text: str) -> str:
+    """Return text without Markdown marks, for places that show no markup, such as a terminal.
+
+    Example:
+        >>> unmarked("**Tabs**: see [the study](https://example.org)")
+        'Tabs: see the study'
+    """
+    return INLINE_MARKUP.sub(_without_marks, _LINE_MARK.sub("", text))
+
+
+def _without_marks(match: re.Match[str]) -> str:
+    strong, emphasis, code, label, _, address = match.groups()
+    return next(part for part in (strong, emphasis, code, label, address) if part is not None)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
-from roundtable.report.sanitize import plain
-from roundtable.report.view import answer_line, heading, percent, short_name
+from roundtable.report.sanitize import plain, unmarked
+from roundtable.report.view import answer_line, heading, percent, short_name, trust_lines
 
 if TYPE_CHECKING:
-    from roundtable.report.view import PairTable, ReportView, SpeakerView
+    from roundtable.report.view import FlowCell, FlowView, PairTable, ReportView, SpeakerView
     from roundtable.types import Answer, Usage
 
-__all__ = ["Words", "cost_in_words", "in_words", "pair_lines", "to_text"]
+__all__ = ["Words", "cost_in_words", "flow_lines", "in_words", "pair_lines", "to_text"]
 
 
 def cost_in_words(usage: Usage) -> str:
@@ -77,6 +77,9 @@ def in_words(answer: Answer) -> Words:
 
 _WIDTH = 100
 _SHORTEST_NAME = 12
+_LONGEST_NAME = 24
+_CELL = 9
+_MOVES = {"moved": ">", "not compared": "?"}
 
 
 def to_text(view: ReportView, *, rounds: bool = True) -> str:
@@ -95,10 +98,12 @@ def to_text(view: ReportView, *, rounds: bool = True) -> str:
         lines += _wrapped(round_view.summary, indent=2) if round_view.summary else []
         lines.append("")
     lines += _wrapped(f"Answer: {answer_line(view)}", hang=2)
+    lines += [line for label, text in trust_lines(view) for line in _wrapped(f"{label}: {text}", hang=2)]
     for label, parts in view.synthesis:
         lines += _wrapped(f"{label}: {'; '.join(parts)}", hang=2)
     for label, value in view.facts:
         lines += _wrapped(f"{label}: {value}", hang=2)
+    lines += [] if view.flow is None else flow_lines(view.flow)
     lines += [] if view.pairs is None else pair_lines(view.pairs)
     return "\n".join(lines) + "\n"
 
@@ -128,9 +133,53 @@ def pair_lines(table: PairTable, width: int = _WIDTH) -> list[str]:
     return [*_wrapped(table.caption), *rows]
 
 
+def flow_lines(flow: FlowView, width: int = _WIDTH) -> list[str]:
+    r"""Return who held which answer as aligned lines: `>` marks a move, `?` an answer that nobody compared.
+
+    If not all rounds fit into the width, the last ones are shown.
+
+    Args:
+        flow: Who held what.
+        width: Longest line, in characters.
+
+    Example:
+        >>> from roundtable.report import FlowCell, FlowView
+        >>> cells = FlowCell(camp="B", confidence=0.5), FlowCell(camp="A", confidence=0.8, moved="moved")
+        >>> flow = FlowView(
+        ...     rounds=(1, 2),
+        ...     camps=(("A", "Tea"), ("B", "Milk")),
+        ...     rows=(("Ada", 0, cells),),
+        ...     holders=("1 B", "1 A"),
+        ...     note="",
+        ... )
+        >>> print("\n".join(flow_lines(flow)))
+        Who held which answer (> moved)
+                1        2
+          Ada   B   50% >A   80%
+          A: Tea
+          B: Milk
+    """
+    names = [short_name(name, _LONGEST_NAME) for name, _, _ in flow.rows]
+    size = max(map(len, names), default=0)
+    shown = max((width - size - 4) // _CELL, 1)
+    marks = {cell.moved for _, _, cells in flow.rows for cell in cells[-shown:]}
+    words = [f"{mark} {meaning}" for meaning, mark in _MOVES.items() if meaning in marks]
+    title = f"Who held which answer ({', '.join(words)})" if words else "Who held which answer"
+    heads = "".join(f"{number:<{_CELL}}" for number in flow.rounds[-shown:])
+    lines = [title, f"  {' ' * size}   {heads}".rstrip()]
+    for name, (_, _, cells) in zip(names, flow.rows, strict=True):
+        lines.append(f"  {name:<{size}}  {''.join(map(_flow_cell, cells[-shown:]))}".rstrip())
+    return [*lines, *(f"  {short_name(f'{label}: {camp}', width - 2)}" for label, camp in flow.camps)]
+
+
+def _flow_cell(cell: FlowCell) -> str:
+    text = f"{_MOVES.get(cell.moved, ' ')}{cell.camp:<2} {percent(cell.confidence):>4}" if cell.camp else " -"
+    return f"{text:<{_CELL}}"
+
+
 def _wrapped(text: str, *, indent: int = 0, hang: int = 0) -> list[str]:
     prefix = " " * indent
-    return textwrap.wrap(plain(text), _WIDTH, initial_indent=prefix, subsequent_indent=prefix + " " * hang)
+    return textwrap.wrap(plain(unmarked(text)), _WIDTH, initial_indent=prefix, subsequent_indent=prefix + " " * hang)
 
 
 def _speaker_text(speaker: SpeakerView) -> list[str]:
@@ -141,7 +190,7 @@ def _speaker_text(speaker: SpeakerView) -> list[str]:
     choice = f" [{speaker.choice}]" if speaker.choice else ""
     confidence = f" ({percent(speaker.confidence)})" if speaker.confidence is not None else ""
     lines = _wrapped(f"{name}{confidence}:{choice} {speaker.position}", indent=2, hang=2)
-    for paragraph in plain(speaker.reasoning, lines=True).splitlines():
+    for paragraph in plain(unmarked(speaker.reasoning), lines=True).splitlines():
         lines += _wrapped(paragraph, indent=4)
     lines += [f"    source: {plain(title)} {plain(url)}" for title, url in speaker.sources]
     for note in speaker.notes:

@@ -6,9 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from roundtable.report.changes import ChangeView
 from roundtable.report.sanitize import plain
 
 __all__ = [
+    "CampView",
+    "ChangeView",
     "CostView",
     "FlowCell",
     "FlowView",
@@ -26,6 +29,7 @@ __all__ = [
     "percent",
     "short_answer",
     "short_name",
+    "trust_lines",
 ]
 
 
@@ -61,6 +65,10 @@ class SpeakerView:
     """Why there is no answer."""
     votes: bool = False
     """Whether it is a vote on motions, not an answer."""
+    camp: str = ""
+    """Label of the camp of its answer; empty without one, or in a round of which only the last answer counts."""
+    change: ChangeView | None = None
+    """What it changed against the agent's answer in the round before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +124,24 @@ class FlowView:
     """For each round how many hold each answer, in words."""
     note: str
     """Who moved, in words."""
+    counts: tuple[tuple[int, ...], ...] = ()
+    """For each round how many hold each answer, in the order of the camps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampView:
+    """Who holds one answer in the end, and why."""
+
+    label: str
+    """Label of the camp."""
+    name: str
+    """The answer."""
+    holders: tuple[str, ...]
+    """Names of those who hold it in the last complete round; empty if everybody left it."""
+    points: tuple[str, ...] = ()
+    """Key points of those who hold it."""
+    is_answer: bool = False
+    """Whether it is the answer of the debate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,8 +242,12 @@ class ReportView:
     """What each option got, best first."""
     counted: str = ""
     """What the scores of the options are, in words."""
+    swing: str = ""
+    """How votes moved between the first vote and the last one, if the mode holds two."""
     flow: FlowView | None = None
     """Who held which answer, if there are at least two complete rounds."""
+    camps: tuple[CampView, ...] = ()
+    """The answers, each with those who hold it and their key points; empty if answers have no camps."""
     pairs: PairTable | None = None
     """Options against each other, if there was a vote on motions by rankings, or the rule compares pairs."""
     synthesis: Parts = ()
@@ -246,6 +276,12 @@ def percent(share: float | None) -> str:
 def answer_line(view: ReportView) -> str:
     """Return the answer, or why there is none."""
     return view.answer if view.answer is not None else f"none: {view.answer_reason}"
+
+
+def trust_lines(view: ReportView) -> tuple[tuple[str, str], ...]:
+    """Return label and text of the lines below an answer: whether to rely on it, and how it came about."""
+    advice = ((view.advice[0], view.advice[1]),) if view.advice is not None else ()
+    return (*advice, *((("How it came about", f"{view.story}."),) if view.story else ()))
 
 
 def choice_prefix(choice: str | None, position: str) -> str:

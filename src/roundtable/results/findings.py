@@ -33,6 +33,7 @@ __all__ = [
     "interim_mark",
     "is_stopped",
     "missing_agents",
+    "swing_in_words",
     "synthesis_parts",
 ]
 
@@ -135,9 +136,9 @@ def finding_lines(result: DebateResult) -> Iterator[tuple[str, str]]:
             "; ".join(f"{answer.agent_name}: {answer.bottom_line or answer.position}" for answer in unclear),
         )
     yield from _baselines(result)
-    swing = oxford_swing([turn for round_record in result.rounds for turn in round_record.turns]).swing
+    swing = swing_in_words(result)
     if swing:
-        yield "Swing", ", ".join(f"{option} {votes:+d}" for option, votes in swing.items())
+        yield "Swing", swing
     warning = result.consensus.groupthink_warning if result.consensus is not None else None
     if warning is not None and warning.detected:
         yield "Groupthink", f"{'; '.join(warning.indicators)}. {warning.recommendation}".strip()
@@ -174,6 +175,8 @@ def _story(result: DebateResult, flow: OpinionFlow | None) -> Iterator[str]:
     last = last_complete(result.rounds)
     if last is None or result.team is not None:
         return
+    if swing := swing_in_words(result):
+        yield f"swing: {swing}"
     baselines = result.baselines
     if baselines is not None and baselines.single is not None:
         yield f"alone: {'no majority' if baselines.majority is None else _short(baselines.majority)}"
@@ -202,6 +205,18 @@ def _story(result: DebateResult, flow: OpinionFlow | None) -> Iterator[str]:
 
 def _short(text: str) -> str:
     return short_name(text, _ANSWER_CHARS)
+
+
+def swing_in_words(result: DebateResult) -> str:
+    """Return how votes moved between a first vote and a last one; empty if the mode does not hold both."""
+    swing = oxford_swing([turn for round_record in result.rounds for turn in round_record.turns])
+    if not swing.swing:
+        return ""
+    gained = ", ".join(f"{option} {votes:+d}" for option, votes in swing.swing.items())
+    before, after = (
+        ", ".join(f"{option} {votes}" for option, votes in counts.items()) for counts in (swing.before, swing.after)
+    )
+    return f"{gained} (first vote: {before}; last vote: {after})"
 
 
 def _dissents(result: DebateResult) -> Iterator[tuple[str, str]]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from roundtable.analysis import cast_votes, dissenting_votes
 from roundtable.modes import answers_by_name
 from roundtable.report import (
     CostView,
-    FlowCell,
-    FlowView,
     OptionView,
     ReportView,
     RoundView,
@@ -19,7 +18,6 @@ from roundtable.report import (
     in_words,
     short_answer,
 )
-from roundtable.report.view import short_name
 from roundtable.results.findings import (
     COUNTED,
     advice_in_words,
@@ -31,8 +29,11 @@ from roundtable.results.findings import (
     interim_mark,
     is_stopped,
     missing_agents,
+    swing_in_words,
     synthesis_parts,
 )
+from roundtable.results.movement_view import Movement
+from roundtable.results.numbered import numbered_answers, with_names
 from roundtable.scoring.words import counted
 from roundtable.types.debate import last_complete
 from roundtable.types.plan import JUDGE_STAGE, VOTE_STAGE
@@ -41,8 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from roundtable.analysis import CastVote
-    from roundtable.analysis.movement import Opinion, OpinionFlow
-    from roundtable.report import Parts
+    from roundtable.report import FlowView, Parts
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, RosterEntry, RoundRecord, Turn, Usage
 
@@ -56,10 +56,6 @@ COLUMNS: Final = (
 )
 """Columns of a table of turns, in order."""
 
-_MOST_MOVES: Final = 6
-_FLOW_CHARS: Final = 40
-"""Longest answer in a sentence on who moved."""
-
 _STATES: Final = {
     "partial": "not finished",
     "paused": "paused",
@@ -70,16 +66,18 @@ _STATES: Final = {
 def view_of(result: DebateResult) -> ReportView:
     """Return the report view of a result; a pure function."""
     seats = {agent.id: number for number, agent in enumerate(result.agents)}
-    rounds = tuple(_round_view(round_record, seats, result.config.seed) for round_record in result.rounds)
     missing, note = missing_agents(result), _answer_note(result)
     opinions = None if result.team is not None else result.opinion_flow()
-    flow, story = _flow(result, opinions, seats), how_it_came_about(result, opinions)
+    movement, story = Movement(result, opinions), how_it_came_about(result, opinions)
+    flow = movement.flow_view(seats)
+    numbered = numbered_answers(result)
+    rounds = tuple(_RoundReader(result, held, seats, movement, numbered).view() for held in result.rounds)
     return ReportView(
         title=result.topic,
         facts=tuple(_facts_of(result, flow, story)),
         advice=advice_in_words(result),
         story=story,
-        answer=result.answer,
+        answer=result.answer and with_names(result.answer, numbered),
         answer_reason=result.answer_reason,
         missing=tuple(_failures(entry) for entry in result.roster.agents if entry.agent_id in missing),
         failed=tuple(
@@ -94,7 +92,9 @@ def view_of(result: DebateResult) -> ReportView:
         rule=_decision_line(result),
         options=_options(result),
         counted=_counted(result),
+        swing=swing_in_words(result),
         flow=flow,
+        camps=movement.camps(),
         pairs=head_to_head(result),
         synthesis=synthesis_parts(result),
         goal=_goal(result),
@@ -177,48 +177,6 @@ def _options(result: DebateResult) -> tuple[OptionView, ...]:
         )
         for name, score in ranked
     )
-
-
-def _flow(result: DebateResult, flow: OpinionFlow | None, seats: Mapping[str, int]) -> FlowView | None:
-    if flow is None or len(flow.rounds) < 2:
-        return None
-    names = {agent.id: agent.name for agent in result.agents}
-    held = {(one.agent_id, one.round): one for one in flow.opinions}
-    answers = {camp.label: camp.name for camp in flow.camps}
-    agents = [agent for agent in names if any(one.agent_id == agent for one in flow.opinions)]
-    moves = []
-    for one in flow.opinions:
-        before = held.get((one.agent_id, one.round - 1))
-        if one.moved == "moved" and before is not None:
-            old, new = (
-                short_name(answers.get(camp or "", "no answer"), _FLOW_CHARS) for camp in (before.camp, one.camp)
-            )
-            moves.append(f"{names[one.agent_id]} from {old} to {new} in round {one.round}")
-    unknown = sum(one.moved == "unknown" for one in flow.opinions)
-    more = f"; and {len(moves) - _MOST_MOVES} more" if len(moves) > _MOST_MOVES else ""
-    note = f"{'; '.join(moves[:_MOST_MOVES])}{more}" if moves else "nobody"
-    if unknown:
-        note += f"; {counted(unknown, 'answer')} could not be compared with the one before"
-    return FlowView(
-        rounds=flow.rounds,
-        camps=tuple((camp.label, camp.name) for camp in flow.camps),
-        rows=tuple(
-            (names[agent], seats[agent], tuple(_flow_cell(held.get((agent, number))) for number in flow.rounds))
-            for agent in agents
-        ),
-        holders=tuple(
-            ", ".join(f"{camp.holders[index]} {camp.label}" for camp in flow.camps if camp.holders[index])
-            for index in range(len(flow.rounds))
-        ),
-        note=note,
-    )
-
-
-def _flow_cell(opinion: Opinion | None) -> FlowCell:
-    if opinion is None or opinion.camp is None:
-        return FlowCell()
-    moved = {"moved": "moved", "unknown": "not compared"}.get(opinion.moved or "", "")
-    return FlowCell(camp=opinion.camp, confidence=opinion.confidence, moved=moved)
 
 
 def _goal(result: DebateResult) -> Parts:
@@ -356,51 +314,86 @@ def _measured_level(result: DebateResult) -> float | None:
     return level if level == result.independent_agreement_at_most else None
 
 
-def _round_view(round_record: RoundRecord, seats: Mapping[str, int], seed: int) -> RoundView:
-    consensus = round_record.consensus
-    answers = answers_by_name(round_record.turns, seed)
-    return RoundView(
-        number=round_record.number,
-        complete=round_record.complete,
-        agreement=consensus.agreement_level if consensus and consensus.is_measured else None,
-        bounds=_bounds(consensus),
-        level=consensus.level_in_words if consensus else "",
-        summary=consensus.summary if consensus else "",
-        focus=round_record.focus_question or "",
-        speakers=tuple(_speaker(turn, seats, answers) for turn in round_record.turns),
-    )
+class _RoundReader:
+    """Reads one round for a view.
 
+    Args:
+        result: The result that the round is part of.
+        held: The round.
+        seats: Seat of each agent.
+        movement: The camps and moves of the debate.
+        numbered: For each number under which members of a council see an answer who gave it.
+    """
 
-def _verdict(turn: AnyTurn, answers: Mapping[str, Turn]) -> str | None:
-    """Return which agent's answer a judge voted for; judges see aliases instead of names."""
-    choice = turn.answer.choice if turn.outcome == "answered" and turn.answer.kind == "ballot" else None
-    chosen = answers.get(choice or "")
-    if chosen is None or chosen.answer.kind != "position":
-        return None
-    return f"votes for {chosen.agent_name}: {chosen.answer.position}"
+    def __init__(
+        self,
+        result: DebateResult,
+        held: RoundRecord,
+        seats: Mapping[str, int],
+        movement: Movement,
+        numbered: Mapping[str, str],
+    ) -> None:
+        self._held = held
+        self._seats = seats
+        self._movement = movement
+        self._numbered = numbered
+        self._judged = answers_by_name(held.turns, result.config.seed)
 
+    def view(self) -> RoundView:
+        """Return the view of the round."""
+        held, consensus = self._held, self._held.consensus
+        return RoundView(
+            number=held.number,
+            complete=held.complete,
+            agreement=consensus.agreement_level if consensus and consensus.is_measured else None,
+            bounds=_bounds(consensus),
+            level=consensus.level_in_words if consensus else "",
+            summary=consensus.summary if consensus else "",
+            focus=held.focus_question or "",
+            speakers=tuple(map(self._speaker, held.turns)),
+        )
 
-def _speaker(turn: AnyTurn, seats: Mapping[str, int], answers: Mapping[str, Turn]) -> SpeakerView:
-    name, seat = turn.agent_name or turn.agent_id, seats.get(turn.agent_id, len(seats))
-    if turn.outcome == "failed":
-        return SpeakerView(name=name, seat=seat, role=turn.role, error=turn.error.message)
-    if turn.answer.kind == "position":
-        return _position(turn.answer, seats, role=turn.role, notes=turn.result.warnings)
-    position, reasoning = in_words(turn.answer)
-    if turn.stage == JUDGE_STAGE:
-        position = _verdict(turn, answers) or position
-    tools = tuple(dict.fromkeys(call.tool_name for call in turn.result.tool_calls))
-    notes = turn.result.warnings if turn.stage == VOTE_STAGE else ()
-    return SpeakerView(
-        name=name,
-        seat=seat,
-        role=turn.role,
-        position=position,
-        reasoning=reasoning,
-        tools=tools,
-        notes=notes,
-        votes=turn.stage == VOTE_STAGE,
-    )
+    def _speaker(self, turn: AnyTurn) -> SpeakerView:
+        name, seat = turn.agent_name or turn.agent_id, self._seats.get(turn.agent_id, len(self._seats))
+        if turn.outcome == "failed":
+            return SpeakerView(name=name, seat=seat, role=turn.role, error=turn.error.message)
+        if turn.answer.kind == "position":
+            return self._answer(turn.answer, turn)
+        position, reasoning = in_words(turn.answer)
+        names = self._numbered
+        if turn.stage == JUDGE_STAGE:
+            position = self._verdict(turn) or position
+            names = {number: judged.agent_name or judged.agent_id for number, judged in self._judged.items()}
+        tools = tuple(dict.fromkeys(call.tool_name for call in turn.result.tool_calls))
+        return SpeakerView(
+            name=name,
+            seat=seat,
+            role=turn.role,
+            position=with_names(position, names),
+            reasoning=with_names(reasoning, names),
+            tools=tools,
+            notes=turn.result.warnings if turn.stage == VOTE_STAGE else (),
+            votes=turn.stage == VOTE_STAGE,
+        )
+
+    def _answer(self, answer: AgentResponse, turn: Turn) -> SpeakerView:
+        number = self._held.number
+        view = _position(answer, self._seats, role=turn.role, notes=turn.result.warnings)
+        return replace(
+            view,
+            position=with_names(view.position, self._numbered),
+            reasoning=with_names(view.reasoning, self._numbered),
+            camp=self._movement.camp_of(answer, number),
+            change=self._movement.change_of(answer, number),
+        )
+
+    def _verdict(self, turn: Turn) -> str | None:
+        """Return which agent's answer a judge voted for; judges see aliases instead of names."""
+        choice = turn.answer.choice if turn.answer.kind == "ballot" else None
+        chosen = self._judged.get(choice or "")
+        if chosen is None or chosen.answer.kind != "position":
+            return None
+        return f"votes for {chosen.agent_name}: {chosen.answer.position}"
 
 
 def _position(

@@ -57,6 +57,8 @@ def lifetime(
     configured = options.get("limits") or Limits.from_settings(table.wiring.settings)
     limits = UserLimits(values, configured, clock=clock, refused=figures.refused)
 
+    from roundtable.server.pages.outcomes import Outcomes
+
     attendance = ListenerTracker(values, options.get("pause_after_s", table.wiring.settings.pause_after_s), clock)
 
     @asynccontextmanager
@@ -82,6 +84,7 @@ def lifetime(
                     exposition=Exposition(figures.total, gauges),
                     readiness=Readiness(values),
                     options=options,
+                    outcomes=Outcomes(),
                 )
                 yield
         finally:
@@ -221,5 +224,5 @@ def _is_open(scope: Message, *, scrapes: bool) -> bool:
     from roundtable.server.monitoring import is_scrape_from_here
 
     path = scope["path"]
-    is_public = path in {"/health", "/ready", "/login", "/favicon.ico"} or path.startswith("/static/")
+    is_public = path in {"/health", "/ready", "/login", "/favicon.ico"} or path.startswith(("/static/", "/shared/"))
     return is_public or (scrapes and is_scrape_from_here(scope))

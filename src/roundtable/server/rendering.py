@@ -11,7 +11,8 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from roundtable._version import __version__
-from roundtable.report import initials, plain
+from roundtable.report import Html, initials, plain
+from roundtable.report.html_builder import tag
 from roundtable.scoring.words import counted
 from roundtable.server.requests import REQUEST_ID, ROOT_PATH, from_root
 
@@ -63,7 +64,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         finalize=_safe_text,
     )
-    filters: dict[str, Callable[..., str]] = {"when": _format_time, "initials": initials, "counted": counted}
+    filters: dict[str, Callable[..., str | Html]] = {"when": _format_time, "initials": initials, "counted": counted}
     environment.filters.update(filters)
     return environment
 
@@ -72,8 +73,9 @@ def _safe_text(value: object) -> object:
     return plain(value, lines=True) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
-def _format_time(moment: datetime) -> str:
-    return f"{moment:%d %b %Y, %H:%M} UTC"
+def _format_time(moment: datetime) -> Html:
+    """Return a time in UTC; the script of the pages shows it in the time zone of the reader."""
+    return tag("time", f"{moment:%d %b %Y, %H:%M} UTC", datetime=moment.isoformat())
 
 
 def page(template: str, *, user: Identity | None = None, status: int = 200, **values: object) -> HTMLResponse:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from roundtable.server.metrics import Exposition
     from roundtable.server.metrics_observer import MetricsObserver
     from roundtable.server.pages.login import BrowserLogin
+    from roundtable.server.pages.outcomes import Outcomes
     from roundtable.server.streams import Streams
 
 __all__ = ["Admin", "Caller", "Reader", "ServerOptions", "ServerState", "Writer", "state_of"]
@@ -77,6 +78,8 @@ class ServerState:
     """Whether the server is ready."""
     options: ServerOptions
     """Options of the server."""
+    outcomes: Outcomes
+    """How listed sessions ended."""
 
 
 @dataclass(frozen=True, slots=True)

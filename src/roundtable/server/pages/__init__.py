@@ -12,6 +12,15 @@ __all__ = ["routers"]
 
 def routers() -> tuple[APIRouter, ...]:
     """Return the routers of all pages."""
-    from roundtable.server.pages import actions, admin, lists, session, start, static_files
+    from roundtable.server.pages import actions, admin, further, lists, session, sharing, start, static_files
 
-    return (actions.router, admin.router, static_files.router, lists.router, start.router, session.router)
+    return (
+        further.router,
+        sharing.router,
+        actions.router,  # after those whose paths its pattern would match
+        admin.router,
+        lists.router,
+        session.router,
+        start.router,
+        static_files.router,
+    )

@@ -16,6 +16,9 @@ from roundtable.server.state import Reader
 from roundtable.types import SearchHit, SessionFilter, SessionStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roundtable.server.pages.outcomes import Outcome
     from roundtable.server.state import Caller
     from roundtable.types import SessionSummary
 
@@ -45,9 +48,15 @@ async def sessions(caller: Reader, q: str = "", status: str = "", mode: str = ""
         hits, problem = await _search(caller, q.strip())
         by_topic = SessionFilter(topic=q.strip(), limit=_PAGE_SIZE)
         matches = () if problem else await caller.tenant_session.table.sessions(by_topic)
-        return render(hits=hits, problem=problem, entries=matches, further=None)
+        outcomes = await _outcomes(caller, matches)
+        return render(hits=hits, problem=problem, entries=matches, outcomes=outcomes, further=None)
     entries, next_url = await _list_page(caller, status, mode, after)
-    return render(hits=None, problem="", entries=entries, further=next_url, is_first=not after)
+    outcomes = await _outcomes(caller, entries)
+    return render(hits=None, problem="", entries=entries, outcomes=outcomes, further=next_url, is_first=not after)
+
+
+async def _outcomes(caller: Caller, entries: Sequence[SessionSummary]) -> dict[str, Outcome]:
+    return await caller.state.outcomes.of(caller.tenant_session.table, caller.identity.tenant, entries)
 
 
 async def _list_page(

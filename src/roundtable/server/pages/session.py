@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 from fastapi import APIRouter, Request, Response
 from pydantic_core import to_json
 
-from roundtable.report import Html, section_parts
+from roundtable.report import Html, cost_in_words, section_parts
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.findings import is_stopped
 from roundtable.results.view import view_of
+from roundtable.scoring.words import counted
+from roundtable.server.pages.shares import shares_of
 from roundtable.server.rendering import page
 from roundtable.server.state import Reader
 from roundtable.server.streams import event_stream, resume_point
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from roundtable.server.state import Caller
     from roundtable.types import Event, JsonObject, JsonValue
 
-__all__ = ["router", "tell"]
+__all__ = ["router", "session_page", "tell"]
 
 
 _LONG_FIELDS: Final = {
@@ -110,7 +112,7 @@ _STATES: Final = {
     "error": "broken",
 }
 _AT_END: Final = frozenset({"answer", "synthesis", "minority", "sources"})
-_AFTER_A_ROUND: Final = frozenset({"decision", "trajectory"})
+_AFTER_A_ROUND: Final = frozenset({"decision", "trajectory", "movement", "camps"})
 _MAX_CHARS: Final = 600
 _MAX_ATTEMPTS: Final = 40
 _RETRY_S: Final = 0.05
@@ -142,6 +144,20 @@ class Called(NamedTuple):
 @router.get("/sessions/{session_id}")
 async def session(session_id: str, caller: Reader) -> Response:
     """Show a session as it stands; the script of the page follows its events."""
+    return await session_page(caller, session_id)
+
+
+async def session_page(caller: Caller, session_id: str, *, new_link: str = "") -> Response:
+    """Return the page of a session.
+
+    Args:
+        caller: Who looks at it.
+        session_id: Id of the session.
+        new_link: A read-only link that was just created, to show it once.
+
+    Raises:
+        SessionNotFound: There is no such session.
+    """
     result, last_seq, running = await _load_state(caller, session_id)
     view, may_act = view_of(result), caller.identity.may("write")
     return page(
@@ -155,9 +171,24 @@ async def session(session_id: str, caller: Reader) -> Response:
         seats=_seats(result),
         calls=tuple(_calls(result)),
         actions=_actions(result, running=running) if may_act else (),
+        may_act=may_act,
         may_answer=may_act and not running,
+        may_go_on=may_act and not running and result.config.team is None,
+        modes=tuple(entry.name for entry in caller.tenant_session.table.wiring.catalog.modes),
+        complete=sum(held.complete for held in result.rounds),
+        links=await shares_of(caller.state).active(caller.identity.tenant, session_id) if may_act else (),
+        new_link=new_link,
+        spent=_spent(result),
         sections=Html("".join(section_parts(view, without=_sections_to_hide(result, running=running)))),
     )
+
+
+def _spent(result: DebateResult) -> str:
+    """Return what was used so far, beside what may be used."""
+    usage, budget = result.usage, result.config.budget
+    most = None if budget is None else budget.max_cost_usd
+    cost = cost_in_words(usage) + ("" if most is None else f" of {most:g} USD")
+    return f"{counted(usage.calls, 'call')}, {counted(usage.total_tokens, 'token')}, {cost}"
 
 
 @router.get("/sessions/{session_id}/events")

@@ -42,9 +42,35 @@ class _Choice(NamedTuple):
 
 
 @router.get("/start")
-async def start_form(caller: Writer) -> Response:
-    """Show the form for the question, agents, mode and number of rounds."""
-    return _form(caller, {}, "", 200)
+async def start_form(caller: Writer, again: str = "") -> Response:
+    """Show the form for the question, agents, mode and number of rounds.
+
+    Args:
+        caller: Who looks at it.
+        again: Id of a debate whose question and options fill the form.
+    """
+    return _form(caller, await _fields_of_debate(caller, again) if again else {}, "", 200)
+
+
+async def _fields_of_debate(caller: Caller, session_id: str) -> dict[str, list[str]]:
+    """Return a debate as fields of the form; agents that are not offered here are left out."""
+    result = await caller.tenant_session.table.session(session_id)
+    config = result.config
+    fields = {"topic": [result.topic], "mode": [result.mode], "rounds": [f"{config.rounds}"]}
+    if config.options is not None:
+        fields["options"] = ["\n".join(config.options)]
+    offered = {choice.value for choice in _choices(caller)}
+    agents = [agent.id for agent in result.agents if agent.id in offered]
+    if agents:
+        fields["agents"] = agents
+    return fields
+
+
+def _choices(caller: Caller) -> tuple[_Choice, ...]:
+    try:
+        return _default_agents(caller)
+    except ConfigurationError:  # the form shows it
+        return ()
 
 
 @router.post("/start")

@@ -1,5 +1,7 @@
 // Follows a session while it runs. Text of agents is shown here only as text nodes; the server renders the rest.
 
+import { localize } from "./pages.js";
+
 const table = document.getElementById("live");
 const news = document.getElementById("news");
 const FINAL_EVENTS = new Set(["debate_complete", "conversation_complete", "error"]);
@@ -81,9 +83,54 @@ const HANDLERS = {
   round_start: (data) => data.agents.forEach((id) => end(id, "has not answered yet")),
 };
 
+// Which rounds and reasons the reader has opened or closed, by place on the page; kept when the page is loaded again.
+const folds = new Map();
+const KEPT = `roundtable:${location.pathname}`;
+
+const foldKey = (details) => {
+  if (details.id) return details.id;
+  const place = details.closest("[id]");
+  return place ? `${place.id}/${[...place.querySelectorAll("details")].indexOf(details)}` : "";
+};
+
+const applyFolds = (root) => {
+  for (const details of root.querySelectorAll("details:not(.menu)")) {
+    const open = folds.get(foldKey(details));
+    if (open !== undefined) details.open = open;
+  }
+};
+
+document.addEventListener("click", (event) => {
+  const details = event.target.closest?.("summary")?.parentElement;
+  if (details && !details.matches(".menu")) folds.set(foldKey(details), !details.open);
+});
+
+/** Keep what a newly loaded page would not know: folds, and the words of answers that are not complete. */
+addEventListener("pagehide", () => {
+  try {
+    sessionStorage.setItem(KEPT, JSON.stringify({ folds: [...folds], words: [...textByAgent], last }));
+  } catch {
+    // Without storage, the page starts anew.
+  }
+});
+
+const restore = () => {
+  let kept = null;
+  try {
+    kept = JSON.parse(sessionStorage.getItem(KEPT));
+  } catch {
+    return;
+  }
+  for (const [key, open] of kept?.folds ?? []) folds.set(key, open);
+  applyFolds(document);
+  // Later events are stored: then the answers are complete, and the page shows them.
+  if (!table.dataset.running || kept?.last !== last) return;
+  for (const [id, text] of kept.words ?? []) write(id, text);
+};
+
 /** Replace a part of this page by its new rendering if they differ. */
 const replacePart = (old, fresh) => {
-  if (old.innerHTML === fresh.innerHTML) return;
+  if (old.innerHTML === fresh.innerHTML && old.className === fresh.className) return;
   const parts = [...fresh.children];
   const olds = [...old.children];
   const isExtended = parts.length >= olds.length && olds.every((part, index) => part.id === parts[index].id);
@@ -92,7 +139,6 @@ const replacePart = (old, fresh) => {
     return;
   }
   const hadFocus = old.contains(document.activeElement);
-  if (old.tagName === "DETAILS") fresh.open = old.open;
   old.replaceWith(fresh);
   if (hadFocus) (fresh.querySelector("button, a[href], summary") ?? document.getElementById("main")).focus();
 };
@@ -101,9 +147,16 @@ const applyPage = (text) => {
   const fresh = new DOMParser().parseFromString(text, "text/html");
   const live = fresh.getElementById("live");
   if (!live) return false;
+  applyFolds(fresh);
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    const same = fresh.getElementById(menu.id);
+    if (same) same.open = true;
+  }
+  localize(fresh);
   const part = (id) => replacePart(document.getElementById(id), fresh.getElementById(id));
   document.title = fresh.title;
   part("head");
+  part("actions");
   part("report");
   table.hidden = live.hidden;
   if (live.dataset.running) follow();
@@ -160,6 +213,18 @@ function follow() {
   };
 }
 
+const copyLink = async () => {
+  const field = document.querySelector("[data-copied]");
+  if (!field) return;
+  field.select();
+  try {
+    await navigator.clipboard.writeText(field.value);
+    showNews("The link is copied.");
+  } catch {
+    showNews("The link is ready to be copied.");
+  }
+};
+
 document.addEventListener("submit", async (event) => {
   const form = event.target;
   if (!form.dataset.action) return;
@@ -169,7 +234,9 @@ document.addEventListener("submit", async (event) => {
       method: "POST", body: new URLSearchParams(new FormData(form)), headers: { accept: "text/html" },
     });
     const text = await response.text();
+    for (const menu of document.querySelectorAll("details.menu[open]")) menu.open = false;
     if (!applyPage(text)) showNews(new DOMParser().parseFromString(text, "text/html").querySelector("main p")?.textContent ?? "");
+    else if (form.dataset.action === "share") await copyLink();
   } catch {
     showNews("The server cannot be reached.");
   }
@@ -181,4 +248,5 @@ document.addEventListener("visibilitychange", () => {
   else if (!source) reloadSoon();
 });
 
+restore();
 if (table.dataset.running) follow();

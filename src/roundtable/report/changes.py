@@ -1,0 +1,88 @@
+"""What an answer changed against the same agent's answer before it, word by word."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from roundtable.report.sanitize import plain, unmarked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["ChangeView", "Piece", "compare_words", "new_sentences"]
+
+Piece: TypeAlias = tuple[Literal["same", "new", "gone"], str]
+"""Words that both texts share, that only the later one has, or that only the earlier one has."""
+
+_MAX_WORDS: Final = 400
+_LEAST_SHARED: Final = 0.4
+_MAX_SENTENCES: Final = 4
+_MAX_SENTENCE: Final = 240
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeView:
+    """An answer beside the same agent's answer before it."""
+
+    summary: str
+    """What changed, in a line."""
+    position: tuple[Piece, ...] = ()
+    """The two positions as one text with marks; empty if they are equal."""
+    sentences: tuple[str, ...] = ()
+    """Sentences of the reasons that the answer before did not have."""
+
+
+def compare_words(before: str, after: str) -> tuple[Piece, ...]:
+    """Return two texts as one, with what is new and what is gone; empty if they are equal.
+
+    Texts that share few words, or are very long, come as one piece gone and one new.
+
+    Example:
+        >>> compare_words("Tea at noon", "Tea at night")
+        (('same', 'Tea at'), ('gone', 'noon'), ('new', 'night'))
+    """
+    old, new = plain(before).split(), plain(after).split()
+    if old == new:
+        return ()
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    if max(len(old), len(new)) > _MAX_WORDS or matcher.ratio() < _LEAST_SHARED:
+        whole: tuple[Piece, ...] = (("gone", " ".join(old)), ("new", " ".join(new)))
+        return tuple(piece for piece in whole if piece[1])
+    return tuple(_pieces(matcher, old, new))
+
+
+def _pieces(matcher: SequenceMatcher[str], old: list[str], new: list[str]) -> Iterator[Piece]:
+    for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        if kind == "equal":
+            yield "same", " ".join(new[new_start:new_end])
+            continue
+        if old_end > old_start:
+            yield "gone", " ".join(old[old_start:old_end])
+        if new_end > new_start:
+            yield "new", " ".join(new[new_start:new_end])
+
+
+def new_sentences(before: str, after: str) -> tuple[str, ...]:
+    """Return the first sentences of a text that another text does not have.
+
+    Example:
+        >>> new_sentences("It keeps. It is cheap.", "It keeps. It travels well.")
+        ('It travels well.',)
+    """
+    known = {_key(sentence) for sentence in _SENTENCE_END.split(unmarked(before))}
+    found = dict.fromkeys(
+        plain(sentence)
+        for sentence in _SENTENCE_END.split(unmarked(after))
+        if _key(sentence) and _key(sentence) not in known
+    )
+    return tuple(
+        text if len(text) <= _MAX_SENTENCE else f"{text[:_MAX_SENTENCE]}\u2026" for text in list(found)[:_MAX_SENTENCES]
+    )
+
+
+def _key(sentence: str) -> str:
+    return " ".join(re.findall(r"\w+", sentence.casefold()))

@@ -1,0 +1,163 @@
+"""The rounds of a report as HTML: the last one open, and each turn with its reasons folded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, assert_never
+
+from roundtable.report.charts import HUES
+from roundtable.report.html_builder import Html, inline, join, link, prose, tag
+from roundtable.report.sanitize import plain, unmarked
+from roundtable.report.view import initials, percent, short_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from roundtable.report.changes import ChangeView, Piece
+    from roundtable.report.view import ReportView, RoundView, SpeakerView
+
+__all__ = ["camp_mark", "round_parts", "speaker_parts", "turn_anchor"]
+
+_CHIP_CHARS: Final = 80
+"""Longest answer in few words beside a name, in characters."""
+_EXCERPT_CHARS: Final = 180
+"""Length of folded reasons that stays visible, in characters: about two lines."""
+_POSITION_CHARS: Final = 320
+"""Longest position that stays visible as a whole, in characters."""
+
+
+def turn_anchor(number: int, seat: int, again: int = 0) -> str:
+    """Return the id of a turn on a page.
+
+    Args:
+        number: The round.
+        seat: Seat of the agent.
+        again: How many turns the agent had in this round before.
+    """
+    return f"r{number}s{seat}t{again}" if again else f"r{number}s{seat}"
+
+
+def camp_mark(label: str, hue: int) -> Html:
+    """Mark a camp by its letter and colour."""
+    return tag("span", label, class_=f"camp s{hue % HUES}")
+
+
+def round_parts(held: RoundView, view: ReportView, *, opened: bool) -> Iterator[str]:
+    """Render a round, turn by turn.
+
+    Args:
+        held: The round.
+        view: The report that it is part of.
+        opened: Whether it is shown unfolded.
+    """
+    level = f" \u00b7 agreement {held.shown_level}" if held.shown_level else ""
+    state = "" if held.complete else " \u00b7 not completed"
+    title = tag("summary", f"Round {held.number}", tag("span", f"{level}{state}", class_="soft"))
+    is_open = ' open=""' if opened else ""
+    yield f'<details id="round-{held.number}"{is_open}>{title.text}<div class="held">'
+    if held.focus:
+        yield tag("p", tag("strong", "Focus: "), inline(held.focus), dir="auto").text
+    if held.summary:
+        yield tag("p", inline(held.summary), class_="soft", dir="auto").text
+    hues = {camp.label: number for number, camp in enumerate(view.camps)}
+    turns_of_seat: dict[int, int] = {}
+    for speaker in held.speakers:
+        won = view.answer is not None and speaker.choice == view.answer
+        again = turns_of_seat.get(speaker.seat, 0)
+        turns_of_seat[speaker.seat] = again + 1
+        anchor = turn_anchor(held.number, speaker.seat, again)
+        yield join(speaker_parts(speaker, won=won, anchor=anchor, hue=hues.get(speaker.camp, 0))).text
+    yield "</div></details>\n"
+
+
+def speaker_parts(speaker: SpeakerView, *, won: bool, anchor: str | None = None, hue: int = 0) -> Iterator[Html]:
+    """Render a turn: who, the answer in few words, the position, and the reasons, folded if they are long.
+
+    Args:
+        speaker: The turn.
+        won: Whether its choice is the answer of the debate.
+        anchor: Id of the turn on the page.
+        hue: Colour of its camp.
+    """
+    header = [
+        tag("span", initials(speaker.name), class_=f"seat s{speaker.seat % HUES}", aria_hidden="true"),
+        tag("h3", speaker.name, dir="auto"),
+    ]
+    if speaker.role != "participant":
+        header.append(tag("span", speaker.role, class_="chip"))
+    if speaker.camp:
+        header.append(camp_mark(speaker.camp, hue))
+    if speaker.choice:
+        choice = short_name(unmarked(speaker.choice), _CHIP_CHARS)
+        header.append(tag("span", choice, class_="chip won" if won else "chip", dir="auto"))
+    if speaker.confidence is not None:
+        header.append(tag("span", f"{percent(speaker.confidence)} confident", class_="soft small"))
+    if speaker.error is not None:
+        header.append(tag("span", "failed", class_="chip bad"))
+    body: list[Html] = [tag("div", *header, class_="who")]
+    if speaker.error is not None:
+        body.append(tag("p", speaker.error, dir="auto"))
+    else:
+        body += _answer(speaker)
+    yield tag("article", *body, id=anchor)
+
+
+def _answer(speaker: SpeakerView) -> Iterator[Html]:
+    position = plain(speaker.position)
+    is_long = len(position) > _POSITION_CHARS
+    if position:
+        shown = f"{unmarked(position)[:_POSITION_CHARS]}\u2026" if is_long else inline(position)
+        yield tag("p", shown, class_="position", dir="auto")
+    if speaker.change is not None:
+        yield from _change(speaker.change)
+    whole = [tag("p", inline(position), class_="position", dir="auto")] if is_long else []
+    rest = [*whole, *_reasons(speaker)]
+    if not rest:
+        return
+    reasons = plain(unmarked(speaker.reasoning))
+    if not is_long and len(reasons) + 60 * len(speaker.sources) <= _EXCERPT_CHARS * 2 and reasons.count("\n") < 3:
+        yield from rest
+        return
+    excerpt = reasons if len(reasons) <= _EXCERPT_CHARS else f"{reasons[:_EXCERPT_CHARS].rsplit(' ', 1)[0]}\u2026"
+    summary = tag(
+        "summary",
+        tag("span", excerpt, " ", class_="excerpt", dir="auto"),
+        tag("span", "Reasons", class_="more"),
+    )
+    yield tag("details", summary, *rest, class_="rest")
+
+
+def _reasons(speaker: SpeakerView) -> Iterator[Html]:
+    if speaker.reasoning:
+        yield tag("div", *prose(speaker.reasoning), class_="reasons", dir="auto")
+    if speaker.sources:
+        yield tag("ul", *(tag("li", link(url, title or url)) for title, url in speaker.sources), class_="cited")
+    if speaker.tools:
+        yield tag("p", f"Tools used: {', '.join(speaker.tools)}", class_="soft small")
+    for note in speaker.notes:
+        yield tag("p", f"Note: {note}", class_="soft small")
+
+
+def _change(change: ChangeView) -> Iterator[Html]:
+    if not change.position and not change.sentences:
+        yield tag("p", f"{change.summary}.", class_="soft small", dir="auto")
+        return
+    body: list[Html] = []
+    if change.position:
+        body.append(tag("p", join(map(_piece, change.position), " "), class_="small", dir="auto"))
+    if change.sentences:
+        body.append(tag("p", "New in the reasons:", class_="small"))
+        body.append(tag("ul", *(tag("li", inline(text), dir="auto") for text in change.sentences), class_="small"))
+    yield tag("details", tag("summary", change.summary), *body, class_="changes")
+
+
+def _piece(piece: Piece) -> Html:
+    kind, words = piece
+    match kind:
+        case "same":
+            return join((words,))
+        case "new":
+            return tag("ins", words)
+        case "gone":
+            return tag("del", words)
+        case _:
+            assert_never(kind)

@@ -1,0 +1,76 @@
+"""How listed sessions ended, in a line each: the answer, and the agreement."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from roundtable.errors import SessionNotFound, StorageError
+from roundtable.report import unmarked
+from roundtable.report.view import short_name
+from roundtable.results.findings import interim_mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from roundtable.api import Roundtable
+    from roundtable.results.debate_result import DebateResult
+    from roundtable.types import SessionSummary
+
+__all__ = ["Outcome", "Outcomes"]
+
+_MOST: Final = 1_000
+_CHARS: Final = 160
+
+
+class Outcome(NamedTuple):
+    """How a session stands."""
+
+    answer: str
+    """Its answer in a line, or why there is none; empty before the first complete round."""
+    agreement: str
+    """The agreement, in words; empty if there is nothing to compare."""
+
+
+class Outcomes:
+    """The outcomes of sessions that were listed lately. A session is read again only when it has changed."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[str, str, int], Outcome] = OrderedDict()
+
+    async def of(self, table: Roundtable, tenant: str, entries: Iterable[SessionSummary]) -> dict[str, Outcome]:
+        """Return the outcomes of sessions by id; those that cannot be read are left out.
+
+        Args:
+            table: Table of the tenant.
+            tenant: Its name.
+            entries: The sessions.
+        """
+        found: dict[str, Outcome] = {}
+        for entry in entries:
+            key = tenant, entry.id, entry.last_seq
+            if entry.error is not None or not entry.current_round:
+                continue
+            outcome = self._known.get(key)
+            if outcome is None:
+                try:
+                    outcome = _outcome(await table.session(entry.id))
+                except (SessionNotFound, StorageError):  # deleted or damaged meanwhile; its own page says so
+                    continue
+                self._known[key] = outcome
+            self._known.move_to_end(key)
+            found[entry.id] = outcome
+        while len(self._known) > _MOST:
+            self._known.popitem(last=False)
+        return found
+
+
+def _outcome(result: DebateResult) -> Outcome:
+    answer = result.answer
+    if answer is None:
+        words = f"No answer: {result.answer_reason}" if result.decision is not None else ""
+    else:
+        words = f"{interim_mark(result)}{answer}"
+    consensus = result.consensus
+    agreement = "" if consensus is None or result.team is not None else f"agreement {consensus.level_in_words}"
+    return Outcome(short_name(unmarked(words), _CHARS), agreement)

@@ -1,0 +1,78 @@
+"""Read-only links to sessions: the buttons that create and revoke them, and the page that they show."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Request, Response
+from starlette.responses import HTMLResponse
+
+from roundtable.errors import RoundtableError, SessionNotFound
+from roundtable.report import to_page
+from roundtable.report.style import POLICY
+from roundtable.results.view import view_of
+from roundtable.server.pages.session import session_page
+from roundtable.server.pages.shares import shares_of
+from roundtable.server.rendering import SECURITY_HEADERS, see
+from roundtable.server.requests import from_root
+from roundtable.server.state import Writer, state_of
+
+__all__ = ["SHARED_PATH", "router"]
+
+SHARED_PATH: Final = "/shared/"
+"""Path prefix of the links."""
+
+_HEADERS: Final = {
+    **SECURITY_HEADERS,
+    "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "x-robots-tag": "noindex, nofollow",
+}
+
+router: APIRouter = APIRouter(include_in_schema=False)
+
+
+@router.post("/sessions/{session_id}/share")
+async def share(session_id: str, request: Request, caller: Writer) -> Response:
+    """Create a link and show it on the page of its session; it is shown only now."""
+    await caller.tenant_session.table.session(session_id)
+    token = await shares_of(caller.state).create(caller.identity.tenant, session_id)
+    address = f"{str(request.base_url).rstrip('/')}{from_root(SHARED_PATH)}{token}"
+    return await session_page(caller, session_id, new_link=address)
+
+
+@router.get("/sessions/{session_id}/share")
+async def shared_already(session_id: str, caller: Writer) -> Response:
+    """Redirect to the session, for a browser that loads the page of a new link again."""
+    await caller.tenant_session.table.session(session_id)
+    return see(f"/sessions/{session_id}")
+
+
+@router.post("/sessions/{session_id}/unshare")
+async def unshare(session_id: str, caller: Writer) -> Response:
+    """Revoke all links to a session."""
+    await caller.tenant_session.table.session(session_id)
+    await shares_of(caller.state).revoke(caller.identity.tenant, session_id)
+    return see(f"/sessions/{session_id}")
+
+
+@router.get(SHARED_PATH + "{token}")
+async def shared(token: Annotated[str, Path(max_length=200)], request: Request) -> Response:
+    """Show a session to everybody who has its link: one page without scripts, as `to_html` writes it."""
+    state = state_of(request)
+    found = await shares_of(state).find(token)
+    if found is None:
+        raise _no_link()
+    tenant_session = await state.tenant_sessions.of(found.tenant)
+    try:
+        result = await tenant_session.table.session(found.session_id)
+    except SessionNotFound as error:  # it was deleted
+        raise _no_link() from error
+    return HTMLResponse(to_page(view_of(result)), headers=_HEADERS)
+
+
+def _no_link() -> RoundtableError:
+    return RoundtableError(
+        "this link shows nothing", code="NOT_FOUND", hint="It has expired or was revoked. Ask for another one."
+    )

@@ -1,0 +1,195 @@
+"""What a page lets its reader do: share, extend, fork and ask again; and what an outsider may see of it."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+from integration.browser_kit import HOSTILE
+from integration.pages_kit import Visitor, visiting
+from integration.server_kit import served_table
+
+from roundtable.errors import ConfigurationError
+from roundtable.server.pages.shares import SHARE_DAYS, Shares
+from roundtable.storage import MemoryStorage
+from roundtable.testing import ManualClock, scripted_agents
+
+if TYPE_CHECKING:
+    from roundtable import Roundtable
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
+
+LINK = re.compile(r'id="new-link" value="http://127\.0\.0\.1(/shared/[0-9A-Za-z_-]{43})"')
+
+
+async def held(table: Roundtable, topic: str = "Tea or coffee?", *, rounds: int = 2) -> str:
+    """Hold a debate of Ann and return its id."""
+    async with table.for_tenant("ann") as hers:
+        return (await hers.debate(topic, rounds=rounds)).session_id
+
+
+def talkers() -> Roundtable:
+    return served_table(agents=scripted_agents({"ada": ["Tea"] * 9, "bo": ["Tea"] * 9, "cy": ["Coffee"] * 9}))
+
+
+async def at_rest(ann: Visitor, path: str) -> None:
+    """Wait until nobody runs the session of a page."""
+    with anyio.fail_after(30):
+        while ">running</span>" in (await ann.get(path)).text:  # noqa: ASYNC110  (a page tells nobody)
+            await anyio.sleep(0.01)
+
+
+async def link_of(ann: Visitor, session_id: str) -> str:
+    """Press Share, and return the path of the link."""
+    answer = await ann.post(f"/sessions/{session_id}/share", csrf=ann.csrf)
+    assert answer.status_code == 200
+    found = LINK.search(answer.text)
+    assert found is not None
+    return found[1]
+
+
+async def test_a_link_shows_one_session_to_somebody_without_a_login_until_it_is_revoked() -> None:
+    table = talkers()
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        session_id = await held(table)
+        path = await link_of(ann, session_id)
+        await ann.get(f"/sessions/{session_id}")
+        assert "1 link to read this session" in ann.page
+        assert path not in ann.page  # it is shown once
+        csrf = ann.csrf
+        ann.web.cookies.clear()
+        shown = await ann.get(path)
+        assert shown.status_code == 200
+        assert "Tea or coffee?" in shown.text
+        assert not re.search(r"<script|<form|<button|<link|<img", shown.text)
+        assert "script-src" not in shown.headers["content-security-policy"]
+        assert "default-src 'none'" in shown.headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in shown.headers["content-security-policy"]
+        assert (shown.headers["cache-control"], shown.headers["referrer-policy"]) == ("no-store", "no-referrer")
+        assert (await ann.get(f"/sessions/{session_id}")).status_code == 303  # the link opens nothing else
+        for other in ("/shared/", f"{path}x", f"{path[:-1]}{'A' if path[-1] != 'A' else 'B'}", "/shared/..%2fsessions"):
+            assert (await ann.get(other)).status_code in {303, 404}
+        assert csrf
+        await ann.log_in()
+        answer = await ann.post(f"/sessions/{session_id}/unshare", csrf=ann.csrf)
+        assert answer.status_code == 303
+        gone = await ann.get(path)
+        assert (gone.status_code, "this link shows nothing" in gone.text) == (404, True)
+
+
+async def test_a_link_to_a_deleted_session_shows_nothing_and_only_its_owner_can_share_it() -> None:
+    table = talkers()
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        session_id = await held(table)
+        path = await link_of(ann, session_id)
+        async with table.for_tenant("ann") as hers:
+            await hers.delete(session_id)
+        assert (await ann.get(path)).status_code == 404
+        async with table.for_tenant("eve") as theirs:
+            foreign = (await theirs.debate("Secret?", rounds=1)).session_id
+        await ann.get("/sessions")
+        for action in ("share", "unshare", "extend", "fork"):
+            answer = await ann.post(f"/sessions/{foreign}/{action}", csrf=ann.csrf, rounds="1", after="1")
+            assert (action, answer.status_code) == (action, 404)
+
+
+async def test_who_may_only_read_cannot_share_or_go_on() -> None:
+    table = talkers()
+    async with visiting("read", table=table) as ann:
+        await ann.log_in()
+        session_id = await held(table)
+        await ann.get(f"/sessions/{session_id}")
+        assert ">Export<" in ann.page
+        for words in (">Share<", ">Extend<", ">Fork<", ">Ask again<"):
+            assert words not in ann.page
+        answer = await ann.post(f"/sessions/{session_id}/share", csrf=ann.csrf)
+        assert answer.status_code == 403
+
+
+async def test_links_expire_and_only_their_digests_are_stored() -> None:
+    clock = ManualClock()
+    values = MemoryStorage(clock=clock).kv
+    shares = Shares(values, clock)
+    first, second = await shares.create("ann", "s1"), await shares.create("ann", "s1", days=1)
+    stored = f"{await values.scan(tenant=':shares')}"
+    assert first not in stored
+    assert second not in stored
+    assert len(await shares.active("ann", "s1")) == 2
+    assert await shares.active("eve", "s1") == ()
+    clock.move(timedelta(days=1, seconds=1).total_seconds())
+    assert await shares.find(second) is None
+    found = await shares.find(first)
+    assert found is not None
+    assert (found.tenant, found.session_id) == ("ann", "s1")
+    assert len(await shares.active("ann", "s1")) == 1
+    clock.move(timedelta(days=SHARE_DAYS).total_seconds())
+    assert await shares.find(first) is None
+    assert await shares.active("ann", "s1") == ()
+    with pytest.raises(ConfigurationError, match="1 to 365 days"):
+        await shares.create("ann", "s1", days=0)
+
+
+async def test_a_shared_page_shows_hostile_words_as_text() -> None:
+    table = served_table(agents=scripted_agents({"ada": HOSTILE, "bo": HOSTILE}))
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        path = await link_of(ann, await held(table, HOSTILE, rounds=1))
+        text = (await ann.get(path)).text
+        assert not re.search(r"<(script|img|iframe|link|base|form|button|svg[ /]onload)", text)
+        assert "javascript:" not in re.sub(r">[^<]*<", "><", text)
+        assert "\u202e" not in text
+
+
+async def test_a_debate_is_extended_forked_and_asked_again() -> None:
+    table = talkers()
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        session_id = await held(table, rounds=2)
+        await ann.get(f"/sessions/{session_id}")
+        answer = await ann.post(f"/sessions/{session_id}/extend", csrf=ann.csrf, rounds="1")
+        assert (answer.status_code, answer.headers["location"]) == (303, f"/sessions/{session_id}")
+        await at_rest(ann, f"/sessions/{session_id}")
+        assert "3 of 3 rounds" in ann.page
+        answer = await ann.post(f"/sessions/{session_id}/extend", csrf=ann.csrf, rounds="many")
+        assert answer.status_code == 400
+        assert "Further rounds: write a whole number from 1" in answer.text
+        answer = await ann.post(f"/sessions/{session_id}/fork", csrf=ann.csrf, after="1", mode="adversarial")
+        assert answer.status_code == 303
+        forked = answer.headers["location"]
+        assert forked != f"/sessions/{session_id}"
+        await at_rest(ann, forked)
+        assert "adversarial" in ann.page
+        assert 'id="r1s0"' in ann.page
+        await ann.get(f"/start?again={session_id}")
+        assert "Tea or coffee?</textarea>" in ann.page
+        assert '<option value="collaborative" selected>' in ann.page
+        assert (await ann.get("/start?again=nothing")).status_code == 404
+
+
+async def test_the_list_shows_the_answer_and_the_agreement_of_each_session() -> None:
+    table = served_table(agents=scripted_agents({"ada": ["**Tea**"] * 9, "bo": ["**Tea**"] * 9, "cy": ["Coffee"] * 9}))
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        session_id = await held(table, rounds=1)
+        async with table.for_tenant("ann") as hers:
+            tie = await hers.debate("Tabs or spaces?", rounds=1, options=["Tabs", "Spaces"])
+        await ann.get("/sessions")
+        assert tie.answer is None
+        assert f"No answer: {tie.answer_reason}" in ann.page
+        assert re.search(r'class="outcome" dir="auto">Tea <span class="soft small">agreement [^<]+</span>', ann.page)
+        await ann.get("/sessions?q=coffee")
+        assert 'class="outcome" dir="auto">Tea ' in ann.page
+        await ann.get(f"/sessions/{session_id}")
+        await ann.post(f"/sessions/{session_id}/extend", csrf=ann.csrf, rounds="1")
+        await at_rest(ann, f"/sessions/{session_id}")
+        await ann.get("/sessions")
+        assert "round 2 of 2" in ann.page
+        async with table.for_tenant("ann") as hers:
+            await hers.delete(session_id)
+        await ann.get("/sessions")
+        assert 'class="outcome" dir="auto">Tea ' not in ann.page
