@@ -44,6 +44,7 @@ class _Wire(ProviderSuite):
 
 class TestPerplexity(_Wire):
     name = "perplexity:sonar"
+    unsupported = frozenset({"seed"})
     capabilities = frozenset({Capability.HTTP, Capability.STREAMING})
 
 
@@ -53,6 +54,7 @@ MESSAGE: dict[str, JsonValue] = {"id": "msg_1", "type": "message", "role": "assi
 
 class TestAnthropic(_Wire):
     name = f"anthropic:{SONNET}"
+    unsupported = frozenset({"seed"})
     answer = plain(
         {
             **MESSAGE,
@@ -68,6 +70,30 @@ class TestAnthropic(_Wire):
             "stop_reason": "tool_use",
             "usage": {"input_tokens": 11, "output_tokens": 7},
         }
+    )
+    stream_call_answer = streamed(
+        [
+            {
+                "type": "message_start",
+                "message": {**MESSAGE, "content": [], "usage": {"input_tokens": 11, "output_tokens": 1}},
+            },
+            {
+                "type": "content_block_start",
+                "index": 0,
+                "content_block": {"type": "tool_use", "id": "toolu_1", "name": "look_up", "input": {}},
+            },
+            *(
+                {
+                    "type": "content_block_delta",
+                    "index": 0,
+                    "delta": {"type": "input_json_delta", "partial_json": piece},
+                }
+                for piece in ('{"word": ', '"tea"}')
+            ),
+            {"type": "content_block_stop", "index": 0},
+            {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 7}},
+            {"type": "message_stop"},
+        ]
     )
     stream_answer = streamed(
         [
@@ -92,7 +118,7 @@ SAID: JsonValue = {
     "status": "completed",
     "content": [{"type": "output_text", "text": "Tea", "annotations": []}],
 }
-ASKED: JsonValue = {
+ASKED: dict[str, JsonValue] = {
     "type": "function_call",
     "id": "fc_1",
     "call_id": "call_1",
@@ -115,8 +141,29 @@ def response(output: JsonValue) -> dict[str, JsonValue]:
 
 class TestOpenAI(_Wire):
     name = "openai:gpt-5.2"
+    unsupported = frozenset({"temperature", "seed", "stop"})
     answer = plain(response(SAID))
     call_answer = plain(response(ASKED))
+    stream_call_answer = streamed(
+        [
+            {"type": "response.created", "sequence_number": 0, "response": {**response(ASKED), "output": []}},
+            {
+                "type": "response.output_item.added",
+                "sequence_number": 1,
+                "output_index": 0,
+                "item": {**ASKED, "arguments": ""},
+            },
+            {
+                "type": "response.function_call_arguments.delta",
+                "sequence_number": 2,
+                "item_id": "fc_1",
+                "output_index": 0,
+                "delta": '{"word": "tea"}',
+            },
+            {"type": "response.output_item.done", "sequence_number": 3, "output_index": 0, "item": ASKED},
+            {"type": "response.completed", "sequence_number": 4, "response": response(ASKED)},
+        ]
+    )
     stream_answer = streamed(
         [
             {"type": "response.created", "sequence_number": 0, "response": {**response(SAID), "output": []}},
@@ -148,6 +195,9 @@ class TestGoogle(_Wire):
     name = "google:gemini-3-flash-preview"
     answer = plain(candidate({"text": "Tea"}, finishReason="STOP"))
     call_answer = plain(candidate({"functionCall": {"name": "look_up", "args": {"word": "tea"}}}, finishReason="STOP"))
+    stream_call_answer = streamed(
+        [candidate({"functionCall": {"name": "look_up", "args": {"word": "tea"}}}, finishReason="STOP")]
+    )
     stream_answer = streamed(
         [candidate({"text": "T"}), candidate({"text": "ea"}), candidate({"text": ""}, finishReason="STOP")]
     )

@@ -163,6 +163,12 @@ def test_a_planted_fault_breaks_its_law(kind: type[Sample], law: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [Sample, Ending], ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(
+    "law",
+    [
+        pytest.param(law, marks=pytest.mark.slow) if law == "test_the_plan_is_the_same_in_every_process" else law
+        for law in LAWS
+    ],
+)
 def test_a_sound_mode_keeps_every_law(kind: type[Sample], law: str) -> None:
     getattr(Suite(), law)(mode=kind())

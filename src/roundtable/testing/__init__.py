@@ -23,6 +23,8 @@ SUITES = (
     "exit_suite",
     "key_value_suite",
     "mode_suite",
+    "observer_suite",
+    "provider_request_laws",
     "provider_suite",
     "rule_suite",
     "storage_log_laws",

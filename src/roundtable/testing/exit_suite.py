@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,16 @@ from roundtable.errors import ConfigurationError
 from roundtable.exits import AllOf, AnyOf, Exit, MaxRounds, exit_from_spec, exit_registry
 from roundtable.testing.storage_samples import NOON
 from roundtable.testing.suite import Suite, at_once, drawn_law, refuse_waiting
-from roundtable.types import AgentResponse, ConsensusResult, ExitResult, RoundRecord, Turn, TurnResult
+from roundtable.types import (
+    AgentResponse,
+    ConsensusResult,
+    ErrorInfo,
+    ExitResult,
+    FailedTurn,
+    RoundRecord,
+    Turn,
+    TurnResult,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,3 +144,41 @@ class ExitSuite(Suite):
         """A result that ends the debate has a reason."""
         result = criterion.check(rounds)
         assert not result.should_exit or result.reason
+
+    @_LAW
+    @given(rounds=played_rounds())
+    def test_the_order_of_agents_does_not_matter(self, criterion: Exit, rounds: tuple[RoundRecord, ...]) -> None:
+        """Whether a debate ends depends neither on the order of the agents nor on when each of them answered."""
+        expected = criterion.check(rounds).should_exit
+        for turned in (_seated_anew(rounds, step=-1), _seated_anew(rounds, step=1)):
+            assert criterion.check(turned).should_exit == expected
+
+    def test_a_round_in_which_nobody_answered_never_breaks_it(self, criterion: Exit) -> None:
+        """Rounds without a turn, with failed turns alone, and no round at all give a result."""
+        failed = FailedTurn(
+            round=1,
+            stage="opening",
+            slot=0,
+            agent_id="ada",
+            agent_name="Ada",
+            timestamp=NOON,
+            error=ErrorInfo(name="AgentError", message="No answer.", code="AGENT_ERROR"),
+        )
+        empty = RoundRecord(number=1, complete=True)
+        for rounds in ((), (empty,), (empty.model_copy(update={"turns": (failed,)}),)):
+            assert isinstance(criterion.check(rounds), ExitResult)
+
+
+def _seated_anew(rounds: Sequence[RoundRecord], *, step: int) -> tuple[RoundRecord, ...]:
+    """Return rounds whose turns ended at different times, forwards or backwards, and stand in another order."""
+    return tuple(
+        record.model_copy(
+            update={
+                "turns": tuple(
+                    turn.model_copy(update={"slot": slot, "timestamp": NOON + timedelta(seconds=step * slot)})
+                    for slot, turn in enumerate(record.turns[::-1])
+                )
+            }
+        )
+        for record in rounds
+    )

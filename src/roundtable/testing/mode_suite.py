@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from itertools import product
-from typing import TYPE_CHECKING, ClassVar, get_args
+from typing import TYPE_CHECKING, ClassVar, Final, get_args
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from roundtable.modes import ModeRegistry, WrappedMode, first_turn_findings, rehearse
 from roundtable.modes.rounds import RoundPlanner
 from roundtable.stages import restrict_view
-from roundtable.testing.suite import Suite, at_once, drawn_law
+from roundtable.testing.plan_process import plans_by_hash_seed
+from roundtable.testing.suite import LIMIT_S, Suite, at_once, drawn_law, within
 from roundtable.types import (
     AgentResponse,
     ApprovalAnswer,
@@ -141,6 +142,15 @@ def _with_turns(view: DebateContext, *turns: AnyTurn) -> DebateContext:
     return view.model_copy(update={"transcript": (*view.transcript, *turns)})
 
 
+def _ended_at(turn: AnyTurn, time: datetime, duration_s: float) -> AnyTurn:
+    """Return a turn that ended at another time."""
+    changes: dict[str, object] = {"timestamp": time, "duration_s": duration_s}
+    if isinstance(turn, Turn) and isinstance(turn.answer, AgentResponse):
+        answer = turn.answer.model_copy(update={"timestamp": time})
+        changes["result"] = turn.result.model_copy(update={"answer": answer})
+    return turn.model_copy(update=changes)
+
+
 def _external_turn(view: DebateContext) -> Turn:
     slot = sum(1 for turn in view.transcript if (turn.round, turn.stage) == (view.current_round, EXTERNAL))
     answer = AgentResponse(agent_id="guest", agent_name="Guest", position=f"{MARK} from outside", timestamp=_NOON)
@@ -225,26 +235,67 @@ _ANSWERS: dict[AnswerKind, Callable[[st.DrawFn, TurnSpec, str], Answer]] = {
 _LAW = drawn_law(30)
 
 
-class _NoWaiting(WrappedMode):
-    """A wrapper that fails if the mode waits."""
+class _LimitedMode(WrappedMode):
+    """A wrapper that fails if a plan takes too long; `late` then holds the message, and further plans fail at once."""
+
+    def __init__(self, mode: DebateModeStrategy, limit_s: float) -> None:
+        super().__init__(mode)
+        self.late: str | None = None
+        self.agent_counts = getattr(mode, "agent_counts", None)
+        self._limit_s = limit_s
 
     def next_stage(self, view: DebateContext) -> Plan:
         """Plan as the wrapped mode does.
 
         Raises:
-            AssertionError: The mode waited.
+            AssertionError: The plan took too long.
         """
+        if self.late is not None:
+            raise AssertionError(self.late)
+        try:
+            return within(partial(self._plan, view), self._limit_s, what=f"a plan of mode {self.name!r}")
+        except AssertionError as error:
+            self.late = str(error)
+            raise
+
+    def _plan(self, view: DebateContext) -> Plan:
+        return self.inner.next_stage(view)
+
+
+class _NoWaiting(_LimitedMode):
+    """A wrapper that also fails if the mode waits."""
+
+    def _plan(self, view: DebateContext) -> Plan:
         return at_once(partial(self.inner.next_stage, view))
 
 
-def _waiting_error(mode: DebateModeStrategy) -> str | None:
-    """Simulate a small debate; return an error message if the mode waits, otherwise None."""
+def _waiting_error(mode: DebateModeStrategy, limit_s: float = LIMIT_S) -> str | None:
+    """Simulate a small debate; return an error message if the mode waits or takes too long, otherwise None."""
     try:
-        for _ in rehearse(_NoWaiting(mode), agents=max(3, fewest_agents(mode)), rounds=mode.rounds.start):
+        limited = _NoWaiting(mode, limit_s)
+        for _ in rehearse(limited, agents=max(3, fewest_agents(mode)), rounds=mode.rounds.start):
             pass
     except Exception as error:  # noqa: BLE001  (the tests report all other errors of the mode)
         return str(error.__cause__) if isinstance(error.__cause__, AssertionError) else None
     return None
+
+
+_TABLE: Final = ("ada", "bo", "cy", "di", "eve", "fay", "gus", "hal")
+"""Agents whose ids have another order in sets of each process."""
+
+
+def _rehearsed_views(mode: DebateModeStrategy) -> list[DebateContext]:
+    """Return the views of small debates of named agents, with and without options."""
+    counts = getattr(mode, "agent_counts", None)
+    most = counts.stop - 1 if isinstance(counts, range) else len(_TABLE)
+    names = _TABLE[: max(fewest_agents(mode), min(most, len(_TABLE)))]
+    seats = tuple(Seat(id=name, name=name.title()) for name in names)
+    rounds = min(mode.rounds.start + 1, mode.rounds.stop - 1)
+    return [
+        planned.view
+        for options in (None, ("tea", "coffee"))
+        for planned in rehearse(mode, agents=seats, rounds=rounds, options=options)
+    ]
 
 
 class ModeSuite(Suite):
@@ -265,6 +316,8 @@ class ModeSuite(Suite):
     """Maximum seats at the table."""
     most_rounds: ClassVar[int] = 6
     """Maximum rounds."""
+    plan_s: ClassVar[float] = LIMIT_S
+    """Seconds that one plan may take."""
     _waiting_errors: ClassVar[dict[tuple[type[object], str], str | None]] = {}
 
     @pytest.fixture
@@ -277,11 +330,19 @@ class ModeSuite(Suite):
         """Fail early if the mode waits, because it would wait in each of hundreds of drawn debates."""
         kind = (type(mode), mode.name)
         if kind not in self._waiting_errors:
-            self._waiting_errors[kind] = _waiting_error(mode)
+            self._waiting_errors[kind] = _waiting_error(mode, self.plan_s)
         assert self._waiting_errors[kind] is None, self._waiting_errors[kind]
 
     def _draw_debate(self, data: st.DataObject, mode: DebateModeStrategy) -> SimulatedDebate:
-        return data.draw(debates(mode, most_agents=self.most_agents, most_rounds=self.most_rounds))
+        kind = (type(mode), mode.name)
+        assert self._waiting_errors.get(kind) is None, self._waiting_errors[kind]
+        limited = _LimitedMode(mode, self.plan_s)
+        try:
+            return data.draw(debates(limited, most_agents=self.most_agents, most_rounds=self.most_rounds))
+        finally:
+            if limited.late is not None:
+                # So that hypothesis does not wait for it again and again to find a smaller example.
+                self._waiting_errors[kind] = limited.late
 
     def test_it_can_be_registered(self, mode: DebateModeStrategy) -> None:
         """It has all parts of a mode, a name, and a valid range of rounds."""
@@ -305,6 +366,16 @@ class ModeSuite(Suite):
             earlier_stages = {turn.stage for turn in view.transcript if turn.round == view.current_round}
             assert stage.name not in earlier_stages, f"the stage {stage.name!r} is planned twice in one round"
             assert stage.name != EXTERNAL, f"the name {EXTERNAL!r} is reserved for positions from outside"
+
+    @_LAW
+    @given(data=st.data())
+    def test_every_round_asks_somebody(self, mode: DebateModeStrategy, data: st.DataObject) -> None:
+        """No round ends without a turn, since its consensus would be measured over nothing; end the debate instead."""
+        for view, plan in self._draw_debate(data, mode).steps:
+            has_turns = any(turn.round == view.current_round for turn in view.transcript)
+            assert has_turns or plan.kind != "end_round", (
+                f"round {view.current_round} of {view.total_rounds} asks nobody; return EndDebate() to end early"
+            )
 
     @_LAW
     @given(data=st.data())
@@ -383,11 +454,18 @@ class ModeSuite(Suite):
     def test_it_does_not_matter_in_which_order_the_turns_of_a_stage_ended(
         self, mode: DebateModeStrategy, data: st.DataObject
     ) -> None:
-        """The next plan does not depend on the times and durations of the turns."""
+        """The next plan does not depend on the times and durations of the turns, which are all different."""
         played = self._draw_debate(data, mode)
         for view, plan in played.steps:
-            late = tuple(
-                turn.model_copy(update={"duration_s": float(index), "timestamp": LATER})
-                for index, turn in enumerate(reversed(view.transcript))
-            )
-            assert mode.next_stage(view.model_copy(update={"transcript": late[::-1]})) == plan
+            count = len(view.transcript)
+            for places in (range(count)[::-1], data.draw(st.permutations(range(count)))):
+                late = tuple(
+                    _ended_at(turn, LATER + timedelta(seconds=place), float(place))
+                    for turn, place in zip(view.transcript, places, strict=True)
+                )
+                assert mode.next_stage(view.model_copy(update={"transcript": late})) == plan
+
+    def test_the_plan_is_the_same_in_every_process(self, mode: DebateModeStrategy) -> None:
+        """A debate can be resumed by another process, in which sets of texts have another order."""
+        first, second = plans_by_hash_seed(mode, _rehearsed_views(mode))
+        assert first == second, "the plan depends on the order of a set or on hash(); use sorted() or a tuple"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import enum
 import inspect
 import json
 import logging
@@ -17,9 +16,10 @@ import pytest
 from roundtable.errors import APIAuthError, APINetworkError, APIRateLimitError, APITimeoutError, RoundtableError
 from roundtable.gateway import Gateway
 from roundtable.gateway.wrapping import close_stream
-from roundtable.testing.servers import LoopbackServer, Seen, WireReply, call_reply, chat_reply, http_reply
+from roundtable.testing.provider_request_laws import TOOL, Capability, RequestLaws
+from roundtable.testing.servers import LoopbackServer, Seen, WireReply, chat_reply, http_reply
 from roundtable.testing.suite import Suite
-from roundtable.types import AgentTool, ChatDelta, ChatRequest, ChatResponse, JsonValue, Message, ModelProfile
+from roundtable.types import ChatDelta, ChatResponse, JsonValue, Message, ModelProfile
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -30,29 +30,19 @@ __all__ = ["KEY", "Capability", "ProviderSuite"]
 
 KEY = "canary-key-6f1d"
 """The API key of models under test; it must not appear in any output."""
-_ROLES = ("system", "user", "assistant", "user")
+_MARKS = ("T1a", "T2a", "T3a", "T4a")
+"""Answers of the same length as `"Tea"`."""
 _JUNK: tuple[JsonValue, ...] = (None, 7, -1, "x", [], [7], {}, {"x": None})
-_TOOL = AgentTool(name="look_up", description="Looks a word up.", parameters={"type": "object", "properties": {}})
 
 
-class Capability(enum.Enum):
-    """Features of a provider; tests check capabilities, never names of vendors."""
-
-    HTTP = "http"
-    """It calls an HTTP API with a configurable address and a key."""
-    STREAMING = "streaming"
-    """It streams answers."""
-    TOOLS = "tools"
-    """It supports tools."""
-
-
-class ProviderSuite(Suite):
+class ProviderSuite(RequestLaws, Suite):
     """Tests of the `ChatModel` protocol: inherit this class, set `capabilities`, and define the fixture `make_model`.
 
     For HTTP providers the suite runs a local server. It answers with Chat Completions; for another wire format, set
     `answer` and `stream_answer`, both with the text `"Tea"`, set `consumed` to their token counts, and set
-    `call_answer` if the provider supports tools. Override `wants_stream` if requests do not ask for a stream with the
-    field `stream`.
+    `call_answer` and `stream_call_answer` if the provider supports tools. Override `wants_stream` if requests do not
+    ask for a stream with the field `stream`, and `body_of` if their body is not JSON. List in `unsupported` what the
+    API does not have, such as `"seed"`.
 
     Example:
         ```python
@@ -65,18 +55,12 @@ class ProviderSuite(Suite):
         ```
     """
 
-    capabilities: ClassVar[frozenset[Capability]] = frozenset()
-    """Features of the provider."""
     answer: ClassVar[WireReply] = chat_reply("Tea")
     """A complete response in the wire format."""
     stream_answer: ClassVar[WireReply] = chat_reply("Tea", stream=True)
     """A streamed response in the wire format."""
-    call_answer: ClassVar[WireReply] = call_reply("look_up", {"word": "tea"})
-    """A response in the wire format that calls the tool `look_up` with the word `"tea"`."""
     consumed: ClassVar[tuple[int, int] | None] = (11, 7)
     """Input and output tokens of these responses; `None` if the wire format has none."""
-    limit_s: ClassVar[float] = 30.0
-    """Seconds one call may take."""
 
     @pytest.fixture
     def make_model(self) -> Callable[[str], ChatModel]:
@@ -86,8 +70,16 @@ class ProviderSuite(Suite):
     @pytest.fixture
     def server(self) -> Iterator[LoopbackServer]:
         """Return the local server of the suite."""
-        with LoopbackServer(lambda seen: self.stream_answer if self.wants_stream(seen) else self.answer) as server:
+        with LoopbackServer(self._reply_to) as server:
             yield server
+
+    def _reply_to(self, seen: Seen) -> WireReply:
+        reply = self.stream_answer if self.wants_stream(seen) else self.answer
+        mark = next((mark for mark in _MARKS if f"mark-{mark}".encode() in seen.body), None)
+        if mark is None:
+            return reply
+        parts = [part.replace(b"Tea", mark.encode()) if isinstance(part, bytes) else part for part in reply.parts]
+        return WireReply(parts, reply.end)
 
     def wants_stream(self, seen: Seen) -> bool:
         """Check whether a request asks for a stream."""
@@ -99,13 +91,6 @@ class ProviderSuite(Suite):
         model = make_model(server.url)
         yield model
         await model.aclose()
-
-    def _request(self, model: ChatModel, **fields: object) -> ChatRequest:
-        messages = (Message(role="user", content="Tea or coffee?"),)
-        return ChatRequest.model_validate({"model": model.model, "messages": messages} | fields)
-
-    def _has(self, capability: Capability) -> bool:
-        return capability in self.capabilities
 
     def test_it_has_the_parts_of_a_model(self, make_model: Callable[[str], ChatModel], server: LoopbackServer) -> None:
         """The model has names, a profile, and methods with the signatures that the library calls."""
@@ -131,6 +116,7 @@ class ProviderSuite(Suite):
 
     def _check_usage(self, response: ChatResponse) -> None:
         usage = response.usage
+        assert usage.calls == 1, "a response is one call"
         assert min(usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, usage.calls) >= 0
         assert usage.cost_usd is None or usage.cost_usd >= 0
         if self._has(Capability.HTTP) and self.consumed is not None:
@@ -201,37 +187,35 @@ class ProviderSuite(Suite):
             return
         if not self._has(Capability.HTTP):
             with anyio.fail_after(self.limit_s):
-                await model.complete(self._request(model, tools=(_TOOL,)))
+                await model.complete(self._request(model, tools=(TOOL,)))
             return
         server.queue(self.call_answer)
         with anyio.fail_after(self.limit_s):
-            response = await model.complete(self._request(model, tools=(_TOOL,)))
+            response = await model.complete(self._request(model, tools=(TOOL,)))
             assert b"look_up" in server.seen[-1].body
             calls = response.tool_calls
             assert [(call.name, dict(call.arguments)) for call in calls] == [("look_up", {"word": "tea"})]
+            assert response.finish_reason == "tool_calls"
+            self._check_usage(response)
             result = Message(role="tool", content="a-drink-5c1", tool_call_id=calls[0].id)
             messages = (*self._request(model).messages, Message(role="assistant", tool_calls=calls), result)
-            assert (await model.complete(self._request(model, tools=(_TOOL,), messages=messages))).text == "Tea"
+            assert (await model.complete(self._request(model, tools=(TOOL,), messages=messages))).text == "Tea"
         assert b"a-drink-5c1" in server.seen[-1].body
 
-    async def test_all_that_is_said_reaches_the_wire(self, model: ChatModel, server: LoopbackServer) -> None:
-        """The request contains every message once, and the token limit."""
-        if not self._has(Capability.HTTP):
-            return
-        fields = [{"role": role, "content": f"{index}-word-8b3"} for index, role in enumerate(_ROLES)]
-        messages = tuple(map(Message.model_validate, fields))
-        with anyio.fail_after(self.limit_s):
-            await model.complete(self._request(model, messages=messages, max_tokens=1234))
-        body = server.seen[-1].body.decode()
-        assert [body.count(message.content) for message in messages] == [1] * 4
-        assert "1234" in body, "budgets need the token limit in each request"
-
     async def test_calls_at_once_do_not_disturb_each_other(self, model: ChatModel) -> None:
-        """Agents of one stage may share a model."""
+        """Agents of one stage may share a model; each gets the answer to its own request."""
+        texts: dict[str, str] = {}
+
+        async def call(mark: str) -> None:
+            message = Message(role="user", content=f"mark-{mark}")
+            texts[mark] = (await model.complete(self._request(model, messages=(message,)))).text
+
         with anyio.fail_after(self.limit_s):
             async with anyio.create_task_group() as group:
-                for _ in range(4):
-                    group.start_soon(model.complete, self._request(model))
+                for mark in _MARKS:
+                    group.start_soon(call, mark)
+        if self._has(Capability.HTTP):
+            assert texts == {mark: mark for mark in _MARKS}
 
     async def test_a_call_that_is_cancelled_holds_up_no_other(self, model: ChatModel) -> None:
         """A call may be cancelled at any step, for example when a debate is stopped."""

@@ -358,11 +358,28 @@ def chat_reply(content: str | Mapping[str, JsonValue], *, stream: bool = False) 
     return _completion({"role": "assistant", "content": text}, "stop")
 
 
-def call_reply(name: str, arguments: Mapping[str, JsonValue]) -> WireReply:
-    """Create a valid completion that calls one tool."""
+def call_reply(name: str, arguments: Mapping[str, JsonValue], *, stream: bool = False) -> WireReply:
+    """Create a valid completion that calls one tool, plain or streamed in two pieces."""
+    if stream:
+        return sse_reply(_call_chunks(name, json.dumps(dict(arguments), ensure_ascii=False)))
     function: JsonObject = {"name": name, "arguments": json.dumps(dict(arguments), ensure_ascii=False)}
     call: JsonObject = {"id": "call-1", "type": "function", "function": function}
     return _completion({"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls")
+
+
+def _call_chunks(name: str, arguments: str) -> list[bytes]:
+    middle = len(arguments) // 2
+    first: JsonObject = {"name": name, "arguments": arguments[:middle]}
+    events = [
+        _chunk(
+            {"role": "assistant", "tool_calls": [{"index": 0, "id": "call-1", "type": "function", "function": first}]}
+        ),
+        _chunk({"tool_calls": [{"index": 0, "function": {"arguments": arguments[middle:]}}]}),
+        _chunk({}, "tool_calls"),
+        {**_COMPLETION_FIELDS, "choices": [], "usage": _USAGE},
+    ]
+    lines = [b"data: %b\n\n" % json.dumps(event, ensure_ascii=False).encode() for event in events]
+    return [*lines, b"data: [DONE]\n\n"]
 
 
 def _completion(message: JsonObject, finish: str) -> WireReply:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextvars
+import threading
 import time
 import warnings
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, ClassVar, Final, ParamSpec, TypeVar
 
+import anyio
 import pytest
 from packaging.version import Version
 
@@ -17,7 +20,18 @@ if TYPE_CHECKING:
 
     from hypothesis import settings
 
-__all__ = ["NewLawWarning", "Suite", "at_once", "drawn_law", "laws_of", "new_law", "refuse_waiting"]
+__all__ = [
+    "LIMIT_S",
+    "NewLawWarning",
+    "Suite",
+    "at_once",
+    "drawn_law",
+    "laws_of",
+    "new_law",
+    "refuse_waiting",
+    "runs_beside",
+    "within",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,6 +39,14 @@ R = TypeVar("R")
 
 WAIT_S: Final = 0.1
 """Maximum seconds that a pure function may take besides its CPU time, on a busy machine; more means that it waits."""
+
+
+LIMIT_S: Final = 10.0
+"""Seconds that a pure function may take in all; more counts as endless."""
+
+
+BLOCKED_S: Final = 0.25
+"""Seconds for which a call may keep the event loop from running, on a busy machine."""
 
 
 class NewLawWarning(UserWarning):
@@ -149,17 +171,93 @@ def drawn_law(most_examples: int) -> settings:
     )
 
 
-def refuse_waiting(call: Callable[[], object]) -> None:
-    """Fail early if a pure function waits, before hundreds of drawn examples that would each wait.
+def within(call: Callable[[], R], limit_s: float = LIMIT_S, *, what: str = "it") -> R:
+    """Return the result of a function that runs on its own thread, so that an endless loop fails a test.
+
+    Args:
+        call: The function.
+        limit_s: Seconds that it may take.
+        what: What runs, for the message.
+
+    Raises:
+        AssertionError: It took longer. Its thread cannot be stopped, but does not keep the program from ending.
+        Exception: What the function raises.
+
+    Example:
+        >>> within(lambda: 1 + 1)
+        2
+    """
+    results: list[R] = []
+    errors: list[Exception] = []
+
+    def work() -> None:
+        try:
+            results.append(call())
+        except Exception as error:  # noqa: BLE001  (raised to the caller)
+            errors.append(error)
+
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(work,), name="roundtable law", daemon=True)
+    thread.start()
+    thread.join(limit_s)
+    if thread.is_alive():
+        msg = f"{what} took longer than {limit_s:g} s"
+        raise AssertionError(msg)
+    if errors:
+        raise errors[0]
+    assert results, f"{what} ended its thread"
+    return results[0]
+
+
+def refuse_waiting(call: Callable[[], object], limit_s: float = LIMIT_S) -> None:
+    """Fail early if a pure function waits or never ends, before hundreds of drawn examples that would each wait.
 
     Other errors of the function are ignored; the laws report them.
 
     Raises:
-        AssertionError: It waited.
+        AssertionError: It waited, or took longer than the limit.
     """
     try:
-        at_once(call)
+        within(partial(at_once, call), limit_s)
     except AssertionError:
         raise
     except Exception:  # noqa: BLE001  (the laws report it with its input)
         return
+
+
+async def runs_beside(call: Callable[[], Awaitable[object]]) -> None:
+    """Check that an `async` function lets the event loop run, in at least one of three calls.
+
+    Raises:
+        AssertionError: It blocked the event loop in each call.
+    """
+    longest_s = 0.0
+    for _ in range(3):
+        longest_s = await _longest_pause(call)
+        if longest_s < BLOCKED_S:
+            return
+    msg = f"it blocked the event loop for {longest_s:.2f} s; await, or use a thread (anyio.to_thread.run_sync)"
+    raise AssertionError(msg)
+
+
+async def _longest_pause(call: Callable[[], Awaitable[object]]) -> float:
+    """Return the longest time in seconds between two steps of a task that runs beside a call."""
+    pauses = [0.0]
+
+    async def step() -> None:
+        last = time.perf_counter()
+        while True:
+            await anyio.sleep(0.005)
+            now = time.perf_counter()
+            pauses.append(now - last)
+            last = now
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(step)
+        await anyio.sleep(0.01)
+        try:
+            await call()
+            await anyio.sleep(0.01)
+        finally:
+            group.cancel_scope.cancel()
+    return max(pauses)

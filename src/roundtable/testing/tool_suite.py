@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,7 +11,7 @@ import anyio
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it has no types
 
-from roundtable.testing.suite import Suite
+from roundtable.testing.suite import Suite, runs_beside
 from roundtable.tools import DefaultAgentToolkit
 from roundtable.types import AgentTool, JsonValue, ToolResult
 
@@ -81,7 +82,21 @@ class ToolSuite(Suite):
         """The result of a good input can be stored as JSON."""
         result = await self._run(tool, copy.deepcopy(self.good_input))
         assert result.success, result.error
+        assert result.error is None, "a result that succeeded has no error"
         assert ToolResult.model_validate_json(result.model_dump_json()) == result
+
+    async def test_it_returns_a_tool_result(self, tool: Tool) -> None:
+        """`run` is a coroutine function with one argument, and returns a `ToolResult`."""
+        inspect.signature(tool.run).bind(dict(self.good_input))
+        with anyio.fail_after(self.limit_s):
+            pending: object = tool.run(copy.deepcopy(self.good_input))
+            assert inspect.isawaitable(pending), f"run must be `async def`; it returned {type(pending).__name__}"
+            result: object = await pending
+        assert isinstance(result, ToolResult), f"run must return a ToolResult, not {type(result).__name__}"
+
+    async def test_it_lets_other_agents_run(self, tool: Tool) -> None:
+        """A call does not block the event loop, on which all debates of the process run."""
+        await runs_beside(lambda: self._run(tool, copy.deepcopy(self.good_input)))
 
     async def test_an_input_is_left_as_it_was(self, tool: Tool) -> None:
         """The input is recorded, so the tool must not change it."""

@@ -1,0 +1,100 @@
+"""Plan with a mode in another process, whose sets of texts have another order."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import pickle
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Final, cast
+
+from roundtable.types import DebateContext
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roundtable.protocols import DebateModeStrategy
+
+__all__ = ["main", "plans_by_hash_seed"]
+
+_LIMIT_S: Final = 120.0
+_CODE: Final = "from roundtable.testing.plan_process import main; main()"
+
+
+def plans_by_hash_seed(
+    mode: DebateModeStrategy, views: Sequence[DebateContext], hash_seeds: Sequence[int] = (1, 2)
+) -> list[list[str]]:
+    """Return the plans of a mode as JSON, for each hash seed those of one process; the processes run at once.
+
+    Raises:
+        AssertionError: The mode cannot be sent to another process, or a process failed.
+    """
+    module = type(mode).__module__
+    file = getattr(sys.modules.get(module), "__file__", None)
+    try:
+        pickled = pickle.dumps(mode)
+    except Exception as error:
+        msg = "the mode cannot be created in another process; define its class at the top of a module"
+        raise AssertionError(msg) from error
+    sent = pickle.dumps((module, file, pickled, [view.to_json() for view in views]))
+    processes = [_start(seed) for seed in hash_seeds]
+    return [_result(process, sent) for process in processes]
+
+
+def _start(hash_seed: int) -> subprocess.Popen[bytes]:
+    # Everything else as here: the child must find the same packages.
+    environment = {
+        **os.environ,  # noqa: TID251
+        "PYTHONHASHSEED": str(hash_seed),
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+    return subprocess.Popen(  # noqa: S603  (this interpreter, with code of ours)
+        [sys.executable, "-c", _CODE],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def _result(process: subprocess.Popen[bytes], sent: bytes) -> list[str]:
+    with process:
+        try:
+            output, errors = process.communicate(sent, timeout=_LIMIT_S)
+        except subprocess.TimeoutExpired as error:
+            process.kill()
+            msg = f"the mode did not plan within {_LIMIT_S:g} s in another process"
+            raise AssertionError(msg) from error
+    if process.returncode != 0:
+        msg = f"the mode failed in another process:\n{errors.decode(errors='replace')}"
+        raise AssertionError(msg)
+    plans: list[str] = json.loads(output)
+    return plans
+
+
+def main() -> None:
+    """Read a mode and its views from standard input, and write its plans to standard output."""
+    module, file, pickled, views = cast(
+        "tuple[str, str | None, bytes, list[str]]",
+        pickle.loads(sys.stdin.buffer.read()),  # noqa: S301  (our parent)
+    )
+    _import(module, file)
+    mode = cast("DebateModeStrategy", pickle.loads(pickled))  # noqa: S301  (as above)
+    plans = [mode.next_stage(DebateContext.from_json(view)).to_json() for view in views]
+    sys.stdout.write(json.dumps(plans))
+
+
+def _import(module: str, file: str | None) -> None:
+    """Import a module by its name, or from its file, as test runners do."""
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        spec = importlib.util.spec_from_file_location(module, file) if file else None
+        if spec is None or spec.loader is None:
+            raise
+        loaded = importlib.util.module_from_spec(spec)
+        sys.modules[module] = loaded
+        spec.loader.exec_module(loaded)

@@ -1,0 +1,308 @@
+"""Conformance tests for chat models: what a call asks for arrives at the server, as a recording server received it."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import anyio
+import pytest
+
+from roundtable.testing.servers import WireReply, call_reply
+from roundtable.types import AgentTool, ChatRequest, ChatResponse, JsonValue, Message, OutputSchema, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from roundtable.protocols import ChatModel
+    from roundtable.testing.servers import LoopbackServer, Seen
+
+__all__ = ["TOOL", "Capability", "RequestLaws", "leaves"]
+
+
+class Capability(enum.Enum):
+    """Features of a provider; tests check capabilities, never names of vendors."""
+
+    HTTP = "http"
+    """It calls an HTTP API with a configurable address and a key."""
+    STREAMING = "streaming"
+    """It streams answers."""
+    TOOLS = "tools"
+    """It supports tools."""
+
+
+FIELDS: Final = frozenset({"temperature", "seed", "stop", "output_schema", "tool_choice"})
+"""Fields of `ChatRequest` that an API may lack."""
+TOOL: Final = AgentTool(
+    name="look_up",
+    description="Looks a word up.",
+    parameters={
+        "type": "object",
+        "properties": {"word": {"type": "string", "description": "spelled-8c1"}},
+        "required": ["word"],
+    },
+)
+"""The tool that is offered to the model."""
+_OPTIONS: Final[dict[str, tuple[JsonValue, str]]] = {
+    "temperature": (0.375, "0.375"),
+    "seed": (424243, "424243"),
+    "stop": (["halt-5d2"], "halt-5d2"),
+}
+"""Value and text of each option that a call can set."""
+_SCHEMA: Final = OutputSchema(
+    name="drink",
+    definition={
+        "type": "object",
+        "properties": {"drink_3e1": {"type": "string"}},
+        "required": ["drink_3e1"],
+        "additionalProperties": False,
+    },
+)
+_ROLES: Final = ("system", "user", "assistant", "user")
+
+
+class RequestLaws:
+    """The laws of `ProviderSuite` on what a model sends to its HTTP API, in any wire format with a JSON body."""
+
+    capabilities: ClassVar[frozenset[Capability]] = frozenset()
+    """Features of the provider, as a set of `Capability`."""
+    unsupported: ClassVar[frozenset[str]] = frozenset()
+    """Fields of `ChatRequest` that the API does not have: any of `temperature`, `seed`, `stop`, `output_schema` and
+    `tool_choice`. All others must be sent."""
+    call_answer: ClassVar[WireReply] = call_reply("look_up", {"word": "tea"})
+    """A response in the wire format that calls the tool `look_up` with the word `"tea"`."""
+    stream_call_answer: ClassVar[WireReply] = call_reply("look_up", {"word": "tea"}, stream=True)
+    """The same response, streamed."""
+    limit_s: ClassVar[float] = 30.0
+    """Seconds one call may take."""
+
+    def __init_subclass__(cls, **keywords: object) -> None:
+        super().__init_subclass__(**keywords)
+        _check_set(cls, "capabilities", cls.capabilities)
+        wrong = [name for name in cls.capabilities if not isinstance(name, Capability)]
+        if wrong:
+            msg = f"{cls.__name__}.capabilities holds {wrong[0]!r}; write Capability.HTTP and the like"
+            raise TypeError(msg)
+        _check_set(cls, "unsupported", cls.unsupported)
+        unknown = sorted(str(name) for name in cls.unsupported - FIELDS)
+        if unknown:
+            msg = f"{cls.__name__}.unsupported holds {unknown[0]!r}; known: {', '.join(sorted(FIELDS))}"
+            raise TypeError(msg)
+
+    def body_of(self, seen: Seen) -> JsonValue:
+        """Return what a request contains, as JSON. Override it if the API takes another format."""
+        return seen.json
+
+    def _request(self, model: ChatModel, **fields: object) -> ChatRequest:
+        messages = (Message(role="user", content="Tea or coffee?"),)
+        return ChatRequest.model_validate({"model": model.model, "messages": messages} | fields)
+
+    def _has(self, capability: Capability) -> bool:
+        return capability in self.capabilities
+
+    async def _sent(self, model: ChatModel, server: LoopbackServer, way: str, **fields: object) -> JsonValue:
+        """Call the model once, and return the body that the server received."""
+        request, before = self._request(model, **fields), len(server.seen)
+        with anyio.fail_after(self.limit_s):
+            if way == "stream":
+                async for _ in model.stream(request):
+                    pass
+            else:
+                await model.complete(request)
+        assert len(server.seen) == before + 1, "one call must send one request"
+        return self.body_of(server.seen[-1])
+
+    async def test_it_declares_what_it_does(self, model: ChatModel, server: LoopbackServer) -> None:
+        """A model that calls the server, streams or takes tools declares it, so that these laws hold for it."""
+        with anyio.fail_after(self.limit_s):
+            await model.complete(self._request(model))
+        if not self._has(Capability.HTTP):
+            assert not server.seen, "it calls an HTTP API: add Capability.HTTP to capabilities"
+            return
+        assert server.seen, "it sends nothing to the base URL, although it has Capability.HTTP"
+        assert self._has(Capability.STREAMING) or not model.profile.streams, (
+            "its profile says that it streams: add Capability.STREAMING to capabilities"
+        )
+        assert self._has(Capability.TOOLS) or not model.profile.calls_tools, (
+            "its profile says that it calls tools: add Capability.TOOLS, or use ModelProfile(calls_tools=False)"
+        )
+
+    async def test_the_model_is_named(self, model: ChatModel, server: LoopbackServer) -> None:
+        """The request names the model, in its body or its path."""
+        if self._has(Capability.HTTP):
+            body = await self._sent(model, server, "complete")
+            names = [text for text, _ in leaves(body)]
+            assert model.model in names or model.model in server.seen[-1].path
+
+    @pytest.mark.parametrize("way", ["complete", "stream"])
+    async def test_messages_are_sent_in_order_with_their_roles(
+        self, model: ChatModel, server: LoopbackServer, way: str
+    ) -> None:
+        """The whole history is sent: each message once, in order, those of the user and the model told apart."""
+        if not self._has(Capability.HTTP):
+            return
+        contents = [f"{index}-part-4f7" for index in range(len(_ROLES))]
+        messages = tuple(
+            Message.model_validate({"role": role, "content": content})
+            for role, content in zip(_ROLES, contents, strict=True)
+        )
+        found = list(leaves(await self._sent(model, server, way, messages=messages)))
+        at = [[index for index, (text, _) in enumerate(found) if content in text] for content in contents]
+        assert [len(places) for places in at] == [1] * len(contents), "each message must be sent once"
+        (system,), *others = at
+        history = [place for places in others for place in places]
+        assert history == sorted(history), "messages must keep their order"
+        roles = [_role_of(found[place][1]) for place in history]
+        assert roles[0] == roles[2], "two messages of the user must have the same role"
+        assert roles[0] != roles[1], "the user and the model must have different roles"
+        assert _role_of(found[system][1]) not in roles, "the system message must not look like a message of the history"
+
+    @pytest.mark.parametrize("way", ["complete", "stream"])
+    @pytest.mark.parametrize("option", _OPTIONS)
+    async def test_an_option_is_sent(self, model: ChatModel, server: LoopbackServer, option: str, way: str) -> None:
+        """Temperature, seed and stop texts are sent if a call sets them and the API has them; otherwise never."""
+        if not self._has(Capability.HTTP) or option in self.unsupported:
+            return
+        value, shown = _OPTIONS[option]
+        texts = [text for text, _ in leaves(await self._sent(model, server, way, **{option: value}))]
+        assert shown in texts, f"{option} is not sent; if the API has none, add it to `unsupported`"
+        texts = [text for text, _ in leaves(await self._sent(model, server, way))]
+        assert shown not in texts, f"{option} is sent although the call does not set it"
+
+    @pytest.mark.parametrize("way", ["complete", "stream"])
+    async def test_the_token_limit_is_sent(self, model: ChatModel, server: LoopbackServer, way: str) -> None:
+        """Budgets need the token limit in each request."""
+        if self._has(Capability.HTTP):
+            assert "1234" in [text for text, _ in leaves(await self._sent(model, server, way, max_tokens=1234))]
+
+    @pytest.mark.parametrize("way", ["complete", "stream"])
+    async def test_a_schema_is_sent(self, model: ChatModel, server: LoopbackServer, way: str) -> None:
+        """The schema of the requested JSON is sent whole, if the API takes one."""
+        if not self._has(Capability.HTTP):
+            return
+        if "output_schema" in self.unsupported:
+            assert not model.profile.structured_output, "its profile says that a schema constrains the answer"
+            return
+        body = await self._sent(model, server, way, output_schema=_SCHEMA)
+        schemas = [value for value in _objects(body) if "drink_3e1" in value]
+        assert any(_type_of(schema["drink_3e1"]) == "string" for schema in schemas), "the schema is not sent"
+        assert [text for text, _ in leaves(body)].count("drink_3e1") >= 1, "the schema must name its required fields"
+
+    @pytest.mark.parametrize("way", ["complete", "stream"])
+    async def test_a_tool_is_sent_with_its_parameters(self, model: ChatModel, server: LoopbackServer, way: str) -> None:
+        """The model learns what each tool is called, what it does, and which arguments it takes."""
+        if not (self._has(Capability.HTTP) and self._has(Capability.TOOLS)):
+            return
+        body = await self._sent(model, server, way, tools=(TOOL,))
+        texts = [text for text, _ in leaves(body)]
+        assert texts.count(TOOL.name) == 1, "each tool must be described once"
+        assert TOOL.description in texts
+        arguments = [value["word"] for value in _objects(body) if "word" in value]
+        assert [_type_of(argument) for argument in arguments] == ["string"], "the parameters of the tool are not sent"
+        assert "spelled-8c1" in texts, "the description of the parameter is not sent"
+        assert "word" in texts, "the required parameters are not sent"
+
+    @pytest.mark.parametrize("way", ["complete", "stream"])
+    async def test_the_choice_of_a_tool_is_sent(self, model: ChatModel, server: LoopbackServer, way: str) -> None:
+        """A call can leave the choice to the model, forbid tools, require one, or name the one to call."""
+        if not (self._has(Capability.HTTP) and self._has(Capability.TOOLS)) or "tool_choice" in self.unsupported:
+            return
+        sent = {
+            choice: await self._sent(model, server, way, tools=(TOOL,), tool_choice=choice)
+            for choice in ("auto", "none", "required", TOOL.name)
+        }
+        for choice, body in sent.items():
+            same = [other for other, another in sent.items() if other != choice and another == body]
+            assert not same, f"the choices {choice!r} and {same[0]!r} send the same"
+        named = [text for text, _ in leaves(sent[TOOL.name])].count(TOOL.name)
+        assert named == 2, "the choice of one tool must name it"
+        required = {text.lower() for text, _ in leaves(sent["required"])}
+        assert required & {"required", "any"}, "the choice `required` is sent as something weaker"
+
+    async def test_calls_and_results_are_sent_back(self, model: ChatModel, server: LoopbackServer) -> None:
+        """The next request has each call of the model with its arguments, and each result with its own call."""
+        if not (self._has(Capability.HTTP) and self._has(Capability.TOOLS)):
+            return
+        words = {"call-a1": "assam-9a1", "call-b2": "brew-9b2"}
+        outcomes = {"call-a1": "outcome-7c1", "call-b2": "outcome-7c2"}
+        calls = tuple(ToolCall(id=key, name=TOOL.name, arguments={"word": word}) for key, word in words.items())
+        results = (Message(role="tool", content=text, tool_call_id=key) for key, text in outcomes.items())
+        asked = Message(role="user", content="first-0c1")
+        messages = (asked, Message(role="assistant", tool_calls=calls), *results)
+        found = list(leaves(await self._sent(model, server, "complete", tools=(TOOL,), messages=messages)))
+        marks = (asked.content, *words.values(), *outcomes.values())
+        at = [[index for index, (text, _) in enumerate(found) if mark in text] for mark in marks]
+        assert [len(places) for places in at] == [1] * len(marks), "each call and each result must be sent once"
+        order = [places[0] for places in at]
+        assert order == sorted(order), "calls come before results, in order"
+        has_ids = any(key in text for text, _ in found for key in words)
+        for key, place in zip(outcomes, order[3:], strict=True):
+            owner = _nearest_id(found[place][1], words)
+            assert owner == (key if has_ids else None), f"the result of {key} is sent with the call {owner}"
+
+    async def test_a_streamed_call_is_parsed(self, model: ChatModel, server: LoopbackServer) -> None:
+        """A tool call in a stream is the same as in a complete response."""
+        if not (self._has(Capability.HTTP) and self._has(Capability.TOOLS) and self._has(Capability.STREAMING)):
+            return
+        server.queue(self.stream_call_answer)
+        with anyio.fail_after(self.limit_s):
+            items = [item async for item in model.stream(self._request(model, tools=(TOOL,)))]
+        response = items[-1]
+        assert isinstance(response, ChatResponse)
+        calls = [(call.name, dict(call.arguments)) for call in response.tool_calls]
+        assert calls == [("look_up", {"word": "tea"})], (
+            "set `stream_call_answer` to your wire format, or fix the stream"
+        )
+        assert response.finish_reason == "tool_calls"
+
+
+def _check_set(cls: type, name: str, value: object) -> None:
+    if not isinstance(value, frozenset | set):
+        msg = f"{cls.__name__}.{name} must be a frozenset, not {type(value).__name__}"
+        raise TypeError(msg)
+
+
+def leaves(
+    value: JsonValue, around: tuple[dict[str, JsonValue], ...] = ()
+) -> Iterator[tuple[str, tuple[dict[str, JsonValue], ...]]]:
+    """Yield the texts and numbers of a JSON value as texts, each with the objects around it, the outermost first.
+
+    Example:
+        >>> [text for text, _ in leaves({"seed": 7, "messages": [{"role": "user"}]})]
+        ['7', 'user']
+    """
+    if isinstance(value, dict):
+        for child in value.values():
+            yield from leaves(child, (*around, value))
+    elif isinstance(value, list):
+        for child in value:
+            yield from leaves(child, around)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield str(value), around
+
+
+def _objects(value: JsonValue) -> Iterator[dict[str, JsonValue]]:
+    if isinstance(value, dict):
+        yield value
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for child in children:
+        yield from _objects(child)
+
+
+def _role_of(around: tuple[dict[str, JsonValue], ...]) -> JsonValue:
+    """Return the role of the innermost object that has one."""
+    return next((place["role"] for place in reversed(around) if "role" in place), None)
+
+
+def _type_of(schema: JsonValue) -> str | None:
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    return kind.lower() if isinstance(kind, str) else None
+
+
+def _nearest_id(around: tuple[dict[str, JsonValue], ...], ids: dict[str, str]) -> str | None:
+    """Return the one call id in the innermost object that names any."""
+    for place in reversed(around):
+        named = [key for key in ids if any(text == key for text, _ in leaves(place))]
+        if named:
+            return named[0] if len(named) == 1 else "and ".join(named)
+    return None
