@@ -186,13 +186,14 @@ def _select_visible(by_key: Mapping[TurnKey, AnyTurn], spec: TurnSpec) -> tuple[
     return tuple(responses)
 
 
-def restrict_view(view: DebateContext, spec: TurnSpec) -> DebateContext:
-    """Reduce the full view to what one turn may see."""
+def restrict_view(view: DebateContext, spec: TurnSpec, stage: str = "") -> DebateContext:
+    """Reduce the full view to what one turn of a stage may see."""
     by_key = {turn.key: turn for turn in view.transcript}
     visible_keys: set[TurnKey] = {visible.turn for visible in spec.sees}
     return view.model_copy(
         update={
             "turn": spec,
+            "stage": stage,
             "previous_responses": _select_visible(by_key, spec),
             "transcript": tuple(turn for key, turn in by_key.items() if key in visible_keys),
         }
@@ -288,7 +289,7 @@ async def _take_turn(
     start = clock.monotonic()
     failure: RoundtableError
     try:
-        context = _transform_context(restrict_view(view, spec), task)
+        context = _transform_context(restrict_view(view, spec, task.stage), task)
         result = _name_motions(_check_result(await _call_agent(task, context, counter), spec, agent), spec)
         result = _validate_response(result, context, task.shaper)
     except TurnCancelled:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.results.debate_result import DebateResult
-    from roundtable.results.many import Progress, Results
+    from roundtable.results.many import Progress, RecoveredSession, Results
     from roundtable.scoring import Normalise, Rule
     from roundtable.settings import Settings
     from roundtable.types import (
@@ -424,6 +424,14 @@ class Roundtable:
                 force=force,
                 on_change=on_change,
             )
+        )
+
+    def recover(
+        self, *, concurrency: int = 8, cancelled: bool = True, on_change: OnChange = "error"
+    ) -> tuple[RecoveredSession, ...]:
+        """Continue all sessions that an ended process left unfinished, and wait for their ends."""
+        return self._portal.call(
+            lambda: self._table.recover(concurrency=concurrency, cancelled=cancelled, on_change=on_change)
         )
 
     def fork(

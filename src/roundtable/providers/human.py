@@ -47,6 +47,13 @@ class HumanTurn:
     """Options to choose from, if there are any."""
     problem: str = ""
     """What was wrong with the last answer, when the person is asked again; empty the first time."""
+    session_id: str = ""
+    """Id of the session; empty outside of debates."""
+    round: int = 0
+    """Round, from 1; 0 outside of debates."""
+    turn_id: str = ""
+    """Id of the turn within its session. It stays the same when the person is asked again, also after the session is
+    resumed in another process."""
 
 
 HumanReply: TypeAlias = "str | Mapping[str, JsonValue]"
@@ -123,16 +130,20 @@ class HumanModel(NonStreamingModel):
 
 
 def _turn(request: ChatRequest) -> HumanTurn:
+    labels = request.metadata
     properties: Mapping[str, JsonValue] = {}
     if request.output_schema is not None:
         fields = request.output_schema.definition.get("properties")
         properties = fields if isinstance(fields, dict) else {}
     return HumanTurn(
-        agent=request.metadata.get("agent", ""),
-        instructions="\n\n".join(message.content for message in request.messages if message.role == "system"),
+        agent=labels.get("agent", ""),
+        instructions=request.instructions,
         prompt="\n\n".join(_without_format(message.content) for message in request.messages if message.role == "user"),
         fields=tuple(name for name in properties if name not in _FOR_MODELS),
         options=_options(properties),
+        session_id=labels.get("session", ""),
+        round=int(labels.get("round", "0")),
+        turn_id="/".join(labels[name] for name in ("round", "stage", "slot") if labels.get(name)),
     )
 
 
