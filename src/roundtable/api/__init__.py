@@ -9,12 +9,13 @@ from roundtable._core.lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable.api.functions import as_function
     from roundtable.api.profiles import load_profiles
     from roundtable.api.sse import sse_messages
     from roundtable.api.table import Roundtable, debate
     from roundtable.types.agents import AgentProfile
 
-__all__ = ["AgentProfile", "Roundtable", "debate", "load_profiles", "sse_messages"]
+__all__ = ["AgentProfile", "Roundtable", "as_function", "debate", "load_profiles", "sse_messages"]
 
 __getattr__: Callable[[str], object]
 __dir__: Callable[[], list[str]]
@@ -23,6 +24,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "AgentProfile": "profiles",
         "Roundtable": "table",
+        "as_function": "functions",
         "debate": "table",
         "load_profiles": "profiles",
         "sse_messages": "sse",

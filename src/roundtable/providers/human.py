@@ -20,7 +20,18 @@ if TYPE_CHECKING:
     from roundtable.settings import Settings
     from roundtable.types import ChatRequest, JsonObject, JsonValue, ProviderConfig
 
-__all__ = ["ABSTAINS", "HumanModel", "HumanProvider", "HumanReply", "HumanTurn", "chosen", "listed", "scored"]
+__all__ = [
+    "ABSTAINS",
+    "HumanModel",
+    "HumanProvider",
+    "HumanReply",
+    "HumanTurn",
+    "chosen",
+    "listed",
+    "reply_text",
+    "scored",
+    "turn_of",
+]
 
 ABSTAINS: Final = frozenset({"abstain", "-"})
 """Answers that abstain from a vote."""
@@ -106,9 +117,9 @@ class HumanModel(NonStreamingModel):
         Raises:
             AgentError: The person gave no answer, or none of three answers fits the options.
         """
-        turn = _turn(request)
+        turn = turn_of(request)
         for _ in range(_TRIES):
-            text = _text(await self._ask_person(turn), turn, request)
+            text = reply_text(await self._ask_person(turn), turn, request)
             if not text.strip():
                 hint = "Enter an answer, or leave the table."
                 raise AgentError("no answer was given", provider=self.provider, hint=hint)
@@ -129,7 +140,8 @@ class HumanModel(NonStreamingModel):
         """Do nothing; there is nothing to release."""
 
 
-def _turn(request: ChatRequest) -> HumanTurn:
+def turn_of(request: ChatRequest) -> HumanTurn:
+    """Return the question to a person for a request."""
     labels = request.metadata
     properties: Mapping[str, JsonValue] = {}
     if request.output_schema is not None:
@@ -169,8 +181,8 @@ def _options(properties: Mapping[str, JsonValue]) -> tuple[str, ...]:
     return ()
 
 
-def _text(reply: object, turn: HumanTurn, request: ChatRequest) -> str:
-    """Convert the reply of a person to the format that a model uses."""
+def reply_text(reply: object, turn: HumanTurn, request: ChatRequest) -> str:
+    """Convert the reply of a person, or of a function, to the format that a model uses."""
     if isinstance(reply, Mapping):
         return json.dumps(dict(reply), ensure_ascii=False)
     text = reply if isinstance(reply, str) else ""

@@ -339,6 +339,8 @@ class DebateContext(Value):
     """How the agents work together, if they are a team."""
     seed: int = 0
     """Random seed."""
+    tenant: str = "default"
+    """Tenant that owns the session."""
     ends: bool = False
     """For a mode: whether an exit criterion ends the debate after this round, whatever round it is."""
 
