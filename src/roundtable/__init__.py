@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from roundtable import sync as sync
     from roundtable import tools as tools
     from roundtable._version import __version__
-    from roundtable.agents import BaseAgent
+    from roundtable.agents import BaseAgent, from_callable
     from roundtable.api import Roundtable, debate
     from roundtable.api.runs import DebateStream
     from roundtable.errors import (
@@ -100,6 +100,7 @@ __all__ = [
     "debate",
     "debate_sync",
     "decide",
+    "from_callable",
     "hookimpl",
     "tool",
 ]
@@ -143,6 +144,7 @@ _HOME = {
     "debate": "api.table",
     "debate_sync": "sync",
     "decide": "scoring",
+    "from_callable": "agents.callables",
     "hookimpl": "plugins.hookspecs",
     "sync": "sync",
     "tool": "tools.functions",

@@ -188,14 +188,15 @@ def _select_visible(by_key: Mapping[TurnKey, AnyTurn], spec: TurnSpec) -> tuple[
 
 
 def restrict_view(
-    view: DebateContext, spec: TurnSpec, by_key: Mapping[TurnKey, AnyTurn] | None = None
+    view: DebateContext, spec: TurnSpec, stage: str = "", by_key: Mapping[TurnKey, AnyTurn] | None = None
 ) -> DebateContext:
-    """Reduce the full view to what one turn may see; `by_key` are its turns by their keys, where they are known."""
+    """Reduce the full view to what one turn of a stage may see; `by_key` are its turns by their keys, if known."""
     by_key = {turn.key: turn for turn in view.transcript} if by_key is None else by_key
     visible_keys: set[TurnKey] = {visible.turn for visible in spec.sees}
     return view.model_copy(
         update={
             "turn": spec,
+            "stage": stage,
             "previous_responses": _select_visible(by_key, spec),
             "transcript": tuple(turn for key, turn in by_key.items() if key in visible_keys),
         }
@@ -295,7 +296,7 @@ async def _take_turn(
     start = clock.monotonic()
     failure: RoundtableError
     try:
-        context = _transform_context(restrict_view(view, spec, task.by_key), task)
+        context = _transform_context(restrict_view(view, spec, task.stage, task.by_key), task)
         result = _name_motions(_check_result(await _call_agent(task, context, counter), spec, agent), spec)
         result = _validate_response(result, context, task.shaper)
     except TurnCancelled:

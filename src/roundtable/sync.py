@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from roundtable.providers import Cassette
     from roundtable.record import ChainHead, Verification
     from roundtable.results.debate_result import DebateResult
-    from roundtable.results.many import Progress, Results
+    from roundtable.results.many import Progress, RecoveredSession, Results
     from roundtable.scoring import Normalise, Rule
     from roundtable.settings import Settings
     from roundtable.types import (
@@ -157,6 +157,7 @@ class Roundtable:
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
         tools: Sequence[ToolLike] = (),
+        tool_dependencies: object = None,
         profiles: Sequence[ProfileLike] = (),
         analyzer: str | ConsensusMeter = "auto",
         search: SearchLike = "auto",
@@ -180,6 +181,7 @@ class Roundtable:
             providers=providers,
             storage=storage,
             tools=tools,
+            tool_dependencies=tool_dependencies,
             profiles=profiles,
             analyzer=analyzer,
             search=search,
@@ -428,6 +430,14 @@ class Roundtable:
                 force=force,
                 on_change=on_change,
             )
+        )
+
+    def recover(
+        self, *, concurrency: int = 8, cancelled: bool = True, on_change: OnChange = "error"
+    ) -> tuple[RecoveredSession, ...]:
+        """Continue all sessions that an ended process left unfinished, and wait for their ends."""
+        return self._portal.call(
+            lambda: self._table.recover(concurrency=concurrency, cancelled=cancelled, on_change=on_change)
         )
 
     def fork(

@@ -64,7 +64,7 @@ async def test_a_request_says_who_asks_what_and_how() -> None:
     await ada.take_turn(planned(view(*[said("Bo", "No")]), agent="bo"))
     (request,) = model.requests
     assert (request.model, request.temperature, request.max_tokens) == ("m-2", 0.2, 77)
-    assert request.metadata == {"agent": "ada", "session": "s", "round": "2", "slot": "1"}
+    assert request.metadata == {"agent": "ada", "session": "s", "round": "2", "stage": "", "slot": "1"}
     assert [message.role for message in request.messages] == ["system", "user"]
     assert request.output_schema is None
     assert (ada.id, ada.name, ada.provider, ada.model) == ("ada", "Ada", "scripted", "m-2")

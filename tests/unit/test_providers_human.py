@@ -163,6 +163,51 @@ async def test_a_person_costs_what_the_caller_says() -> None:
     assert result.usage.cost_usd == 60
 
 
+async def test_every_question_says_which_turn_of_which_session_it_is_for() -> None:
+    asked: list[HumanTurn] = []
+
+    def ask(turn: HumanTurn) -> str:
+        asked.append(turn)
+        return turn.options[0] if turn.problem else "Milk" if "ranking" in turn.fields else "Tea"
+
+    people = [HumanModel(ask, model="ada"), HumanModel(ask, model="bo")]
+    table = Roundtable(people, storage="memory://")
+    first = await table.debate("Tea or coffee?", rounds=2, options=["Tea", "Coffee"], vote=True)
+    second = await table.debate("Tea or coffee?", rounds=1)
+    keys = {(turn.session_id, turn.turn_id) for turn in asked}
+    stored = {
+        (result.session_id, f"{turn.round}/{turn.stage}/{turn.slot}"): (turn.agent_id, turn.round)
+        for result in (first, second)
+        for held in result.rounds
+        for turn in held.turns
+    }
+    assert keys == set(stored)
+    assert {(turn.session_id, turn.turn_id): (turn.agent, turn.round) for turn in asked} == stored
+    again = [turn for turn in asked if turn.problem]
+    assert again, "a vote for something else is asked for again"
+    assert {(turn.session_id, turn.turn_id) for turn in again} <= {
+        (turn.session_id, turn.turn_id) for turn in asked if not turn.problem
+    }
+
+
+async def test_a_question_has_the_same_id_after_its_session_is_resumed() -> None:
+    asked: list[HumanTurn] = []
+
+    async def ask(turn: HumanTurn) -> str:
+        asked.append(turn)
+        if len(asked) == 1:
+            await anyio.sleep_forever()
+        return "Tea"
+
+    table = Roundtable([HumanModel(ask, model="ada")], storage="memory://")
+    left = await table.debate("Tea?", rounds=1, deadline_s=0.2)
+    assert left.status == "partial"
+    assert (await table.resume(left.session_id)).status == "completed"
+    first, second = ((turn.session_id, turn.round, turn.turn_id) for turn in asked)
+    assert first == second
+    assert first[:2] == (left.session_id, 1)
+
+
 # ---------------------------------------------------------------- the terminal
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from roundtable._core.lazy import lazy_names
 from roundtable.agents.base import BaseAgent
+from roundtable.agents.callables import from_callable
 from roundtable.agents.health import HEALTH_TTL_S, AgentStatus, HealthCache
 from roundtable.agents.personas import (
     GENERAL_PERSONAS,
@@ -81,6 +82,7 @@ __all__ = [
     "create_light_model_agent",
     "create_perplexity_agent",
     "first_synthesizer",
+    "from_callable",
     "get_availability_report",
     "get_global_registry",
     "personas_for",

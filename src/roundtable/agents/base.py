@@ -585,6 +585,7 @@ class BaseAgent:
                 "agent": self.id,
                 "session": context.session_id,
                 "round": str(context.current_round),
+                "stage": context.stage,
                 "slot": str(turn.slot if turn else 0),
             },
         )

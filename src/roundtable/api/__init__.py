@@ -9,15 +9,24 @@ from roundtable._core.lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable.api.functions import as_function
     from roundtable.api.profiles import load_profiles
+    from roundtable.api.sse import sse_messages
     from roundtable.api.table import Roundtable, debate
     from roundtable.types.agents import AgentProfile
 
-__all__ = ["AgentProfile", "Roundtable", "debate", "load_profiles"]
+__all__ = ["AgentProfile", "Roundtable", "as_function", "debate", "load_profiles", "sse_messages"]
 
 __getattr__: Callable[[str], object]
 __dir__: Callable[[], list[str]]
 __getattr__, __dir__ = lazy_names(
     __name__,
-    {"AgentProfile": "profiles", "Roundtable": "table", "debate": "table", "load_profiles": "profiles"},
+    {
+        "AgentProfile": "profiles",
+        "Roundtable": "table",
+        "as_function": "functions",
+        "debate": "table",
+        "load_profiles": "profiles",
+        "sse_messages": "sse",
+    },
 )

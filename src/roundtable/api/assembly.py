@@ -108,7 +108,9 @@ class TableParts:
         self.hub: EventHub = EventHub(self._observers)
         self.agents: AgentRegistry = self._make_registry()
         tools = with_service(options.tools, self.search.service)
-        self.tools: TableTools = TableTools(tools, self.catalog, self.settings, self.models.guarded)
+        self.tools: TableTools = TableTools(
+            tools, self.catalog, self.settings, self.models.guarded, options.tool_dependencies
+        )
         if self.tools.toolkit is not None:
             self.agents.set_toolkit(self.tools.toolkit)
         self.helpers: Helpers = Helpers(options.seats, self.catalog.analyzers, self.models, self.agents)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final, Unpack
 
+from roundtable.api.checks import check_whole
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from roundtable.api.options import DebateOptions
     from roundtable.api.runs import DebateHandle, Prepared
     from roundtable.results.debate_result import DebateResult
+    from roundtable.results.many import RecoveredSession
     from roundtable.types import (
         Budget,
         ContextResult,
@@ -40,6 +42,9 @@ NEEDED: Final = (
     *("roundtable.storage.memory", "roundtable.storage.rules"),
 )
 """Modules that every debate needs; importing them loads the rest."""
+
+
+_MOST_AT_ONCE: Final = 1000
 
 
 def check_running(given: RunningCalls) -> RunningCalls:
@@ -175,6 +180,55 @@ class StoredSessions(ABC):
                 force=force,
                 on_change=on_change,
             )
+        )
+
+    async def recover(
+        self, *, concurrency: int = 8, cancelled: bool = True, on_change: OnChange = "error"
+    ) -> tuple[RecoveredSession, ...]:
+        """Continue all sessions that an ended process left unfinished, and wait for their ends.
+
+        Call it when a program starts, in a task of its own: `tasks.start_soon(table.recover)`. Several processes may
+        call it at the same time: each session is continued by one of them, and running ones are left alone. If a
+        process on another host holds the lease of a session, this waits once until that lease would have expired.
+
+        Sessions that failed, that were paused, or that ended early at their budget or deadline are not touched:
+        `resume` continues those.
+
+        Args:
+            concurrency: Maximum sessions that are continued at the same time, 1 to 1000.
+            cancelled: Whether to continue also sessions whose run was cancelled in an orderly way: the program was
+                stopped during the debate, or left its stream.
+            on_change: As for `resume`.
+
+        Returns:
+            What became of each session, the oldest first.
+
+        Raises:
+            ConfigurationError: An argument is not valid.
+            StorageError: The sessions could not be listed.
+
+        Example:
+            >>> import anyio
+            >>> from roundtable import Roundtable
+            >>> from roundtable.testing import scripted_agents
+            >>> async def main():
+            ...     async with Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://") as table:
+            ...         async with table.stream("Tea or coffee?", rounds=2) as events:
+            ...             await anext(events)  # then the block is left, as by a program that ends
+            ...         return [(one.topic, one.outcome) for one in await table.recover()]
+            >>> anyio.run(main)
+            [('Tea or coffee?', 'completed')]
+        """
+        check_whole("concurrency", concurrency)
+        if not 1 <= concurrency <= _MOST_AT_ONCE:
+            raise ConfigurationError(f"concurrency must be 1 to {_MOST_AT_ONCE} sessions at a time, not {concurrency}")
+        await self._load()
+        from roundtable.api.changes import check_on_change
+        from roundtable.api.recovery import recover
+
+        check_on_change(on_change)
+        return await recover(
+            self._debates, self.wiring, concurrency=concurrency, cancelled=cancelled, on_change=on_change
         )
 
     async def fork(

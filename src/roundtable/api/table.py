@@ -61,6 +61,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             `./data/roundtable.db` when left out.
         tools: Tools of the agents: typed functions, tools, toolkits, or names of registered ones. An agent with its
             own tools keeps those.
+        tool_dependencies: Your own object for tools, such as a database pool: functions with a parameter of the type
+            `roundtable.tools.ToolContext` get it, with the session, the tenant and the agent.
         profiles: Profiles of specialised agents for `converse`, which takes their names: `AgentProfile`s, or TOML or
             YAML files with several.
         analyzer: How agreement is measured: `"auto"`, `"ai"`, `"semantic"`, `"stance"`, `"basic"`, the name of a
@@ -112,6 +114,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         providers: Mapping[str, ProviderConfig] | None = None,
         storage: str | Storage | None = None,
         tools: Sequence[ToolLike] = (),
+        tool_dependencies: object = None,
         profiles: Sequence[ProfileLike] = (),
         analyzer: str | ConsensusMeter = "auto",
         search: SearchLike = "auto",

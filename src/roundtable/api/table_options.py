@@ -36,6 +36,7 @@ class TableOptions:
     providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
     storage: str | Storage | None = None
     tools: Sequence[ToolLike] = ()
+    tool_dependencies: object = None
     profiles: Sequence[ProfileLike] = ()
     analyzer: str | ConsensusMeter = "auto"
     search: SearchLike = "auto"

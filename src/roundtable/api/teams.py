@@ -145,7 +145,9 @@ def _toolkit(tools: Sequence[object], wiring: TableParts) -> tuple[AgentToolkit 
         msg = "a tool that connects to something belongs to the table, which opens and closes it"
         raise ConfigurationError(msg, hint="Pass it to Roundtable(tools=[...]), and name its tools in the profile.")
     new_tools = cast("Sequence[ToolLike]", others)
-    toolkit = TableTools(new_tools, wiring.catalog, wiring.settings, wiring.models.guarded).toolkit
+    toolkit = TableTools(
+        new_tools, wiring.catalog, wiring.settings, wiring.models.guarded, wiring.options.tool_dependencies
+    ).toolkit
     names += () if toolkit is None else tuple(tool.name for tool in toolkit.get_tools())
     if toolkit is None or table_toolkit is None:
         return toolkit or table_toolkit, names

@@ -9,7 +9,7 @@ from roundtable.api.checks import check_list
 from roundtable.errors import ConfigurationError
 from roundtable.plugins.errors import make
 from roundtable.protocols import Agent, AgentToolkit, Prepares, Tool
-from roundtable.tools import DefaultAgentToolkit, FactCheck, SearchWeb, tool
+from roundtable.tools import DefaultAgentToolkit, FactCheck, FunctionTool, SearchWeb, tool
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -46,6 +46,7 @@ class TableTools:
         catalog: Tools and search providers by name.
         settings: Where search providers find their keys.
         guard: Wraps models that tools call, so that the limits of the table apply.
+        dependencies: The caller's own object for tools with a `ToolContext`.
 
     Raises:
         ConfigurationError: A tool is unknown, an entry is not a tool, or two tools have the same name.
@@ -57,6 +58,7 @@ class TableTools:
         catalog: Catalog,
         settings: Settings,
         guard: Callable[[ChatModel], ChatModel],
+        dependencies: object = None,
     ) -> None:
         check_list("tools", given)
         self._catalog = catalog
@@ -65,11 +67,12 @@ class TableTools:
         self.toolkit: DefaultAgentToolkit | None = None
         """The toolkit; `None` where the table has no tools."""
         self._guard = guard
-        self._constructor_arguments = catalog, settings, guard
+        self._dependencies = dependencies
+        self._constructor_arguments = catalog, settings, guard, dependencies
         if self._tools:
-            self.toolkit = DefaultAgentToolkit(standard=False).over(guard)
+            self.toolkit = DefaultAgentToolkit(standard=False).over(guard).with_dependencies(dependencies)
         for item in self._tools:
-            _add(self.toolkit or DefaultAgentToolkit(standard=False), item)
+            _add(self.toolkit or DefaultAgentToolkit(standard=False), item, dependencies)
 
     def _find(self, name: str) -> object:
         kind, colon, service = name.partition(":")
@@ -111,7 +114,7 @@ class TableTools:
             return agent
         own_toolkit = agent.toolkit
         toolkit = (
-            own_toolkit.over(self._guard)
+            own_toolkit.over(self._guard).with_dependencies(self._dependencies)
             if isinstance(own_toolkit, DefaultAgentToolkit)
             else own_toolkit or self.toolkit
         )
@@ -153,13 +156,15 @@ def with_service(tools: Sequence[ToolLike], service: str | None) -> Sequence[Too
     return [*others, f"search_web:{service}", f"fact_check:{service}"]
 
 
-def _add(toolkit: DefaultAgentToolkit, item: object) -> None:
+def _add(toolkit: DefaultAgentToolkit, item: object, dependencies: object) -> None:
     if _is_toolkit(item):
         toolkit.include(item)
     elif _is_tool(item):
+        if isinstance(item, FunctionTool):
+            item.check_dependencies(dependencies)
         toolkit.register_tool(item)
     elif callable(item) and not isinstance(item, type):
-        toolkit.register_tool(tool(item))
+        _add(toolkit, tool(item), dependencies)
     else:
         msg = f"each entry of tools must be a name, a typed function, a tool or a toolkit, not {item!r:.80}"
         raise ConfigurationError(msg, hint="Write tools=[my_function], or tools=['fact_check'].")

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from roundtable.providers.anthropic import AnthropicMessages
     from roundtable.providers.builtin import BUILTIN_SPECS, builtin_providers, chat_model
+    from roundtable.providers.callables import CallableAnswer, CallableModel, CallableReply
     from roundtable.providers.cassette import Cassette
     from roundtable.providers.google import GoogleGenerate
     from roundtable.providers.http_model import HttpChatModel
@@ -34,6 +35,9 @@ __all__ = [
     "BUILTIN_SPECS",
     "SERVERS",
     "AnthropicMessages",
+    "CallableAnswer",
+    "CallableModel",
+    "CallableReply",
     "Cassette",
     "ChatServer",
     "Decoder",
@@ -62,6 +66,7 @@ __all__ = [
 _NAMES = {
     "anthropic": "AnthropicMessages",
     "builtin": "BUILTIN_SPECS builtin_providers chat_model",
+    "callables": "CallableAnswer CallableModel CallableReply",
     "cassette": "Cassette",
     "google": "GoogleGenerate",
     "http_model": "HttpChatModel",

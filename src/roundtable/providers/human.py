@@ -20,7 +20,18 @@ if TYPE_CHECKING:
     from roundtable.settings import Settings
     from roundtable.types import ChatRequest, JsonObject, JsonValue, ProviderConfig
 
-__all__ = ["ABSTAINS", "HumanModel", "HumanProvider", "HumanReply", "HumanTurn", "chosen", "listed", "scored"]
+__all__ = [
+    "ABSTAINS",
+    "HumanModel",
+    "HumanProvider",
+    "HumanReply",
+    "HumanTurn",
+    "chosen",
+    "listed",
+    "reply_text",
+    "scored",
+    "turn_of",
+]
 
 ABSTAINS: Final = frozenset({"abstain", "-"})
 """Answers that abstain from a vote."""
@@ -47,6 +58,13 @@ class HumanTurn:
     """Options to choose from, if there are any."""
     problem: str = ""
     """What was wrong with the last answer, when the person is asked again; empty the first time."""
+    session_id: str = ""
+    """Id of the session; empty outside of debates."""
+    round: int = 0
+    """Round, from 1; 0 outside of debates."""
+    turn_id: str = ""
+    """Id of the turn within its session. It stays the same when the person is asked again, also after the session is
+    resumed in another process."""
 
 
 HumanReply: TypeAlias = "str | Mapping[str, JsonValue]"
@@ -99,9 +117,9 @@ class HumanModel(NonStreamingModel):
         Raises:
             AgentError: The person gave no answer, or none of three answers fits the options.
         """
-        turn = _turn(request)
+        turn = turn_of(request)
         for _ in range(_TRIES):
-            text = _text(await self._ask_person(turn), turn, request)
+            text = reply_text(await self._ask_person(turn), turn, request)
             if not text.strip():
                 hint = "Enter an answer, or leave the table."
                 raise AgentError("no answer was given", provider=self.provider, hint=hint)
@@ -122,17 +140,22 @@ class HumanModel(NonStreamingModel):
         """Do nothing; there is nothing to release."""
 
 
-def _turn(request: ChatRequest) -> HumanTurn:
+def turn_of(request: ChatRequest) -> HumanTurn:
+    """Return the question to a person for a request."""
+    labels = request.metadata
     properties: Mapping[str, JsonValue] = {}
     if request.output_schema is not None:
         fields = request.output_schema.definition.get("properties")
         properties = fields if isinstance(fields, dict) else {}
     return HumanTurn(
-        agent=request.metadata.get("agent", ""),
-        instructions="\n\n".join(message.content for message in request.messages if message.role == "system"),
+        agent=labels.get("agent", ""),
+        instructions=request.instructions,
         prompt="\n\n".join(_without_format(message.content) for message in request.messages if message.role == "user"),
         fields=tuple(name for name in properties if name not in _FOR_MODELS),
         options=_options(properties),
+        session_id=labels.get("session", ""),
+        round=int(labels.get("round", "0")),
+        turn_id="/".join(labels[name] for name in ("round", "stage", "slot") if labels.get(name)),
     )
 
 
@@ -158,8 +181,8 @@ def _options(properties: Mapping[str, JsonValue]) -> tuple[str, ...]:
     return ()
 
 
-def _text(reply: object, turn: HumanTurn, request: ChatRequest) -> str:
-    """Convert the reply of a person to the format that a model uses."""
+def reply_text(reply: object, turn: HumanTurn, request: ChatRequest) -> str:
+    """Convert the reply of a person, or of a function, to the format that a model uses."""
     if isinstance(reply, Mapping):
         return json.dumps(dict(reply), ensure_ascii=False)
     text = reply if isinstance(reply, str) else ""

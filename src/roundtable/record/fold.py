@@ -424,6 +424,7 @@ class Fold:
         )
         return DebateContext(
             session_id=self.record.id,
+            tenant=self.record.tenant,
             topic=config.topic,
             mode=config.mode,
             current_round=current.number if current else 1,

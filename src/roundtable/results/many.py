@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final, overload
+from typing import TYPE_CHECKING, Final, Literal, overload
 
 from roundtable._core.registry import Registry
 from roundtable.analysis import check_rule, decide_record
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import DebateConfig, Decision, JsonObject
 
-__all__ = ["FailedDebate", "Progress", "Results"]
+__all__ = ["FailedDebate", "Progress", "RecoveredSession", "Results"]
 
 
 _COLUMNS: Final = (
@@ -102,6 +102,22 @@ class FailedDebate(Value):
     """Its session, if one was stored; it may be resumable."""
     partial: DebateResult | None = None
     """Result up to the failure, if there is one."""
+
+
+class RecoveredSession(Value):
+    """What became of a session that `Roundtable.recover` found unfinished."""
+
+    session_id: str
+    """Id of the session."""
+    topic: str
+    """The question."""
+    outcome: Literal["completed", "partial", "waiting", "taken", "failed"]
+    """`completed`, or `partial` if it ended early again, such as at its budget; `waiting` for information that its
+    agents require; `taken` by another process, or by a caller of this one, in the meantime; or `failed`."""
+    result: DebateResult | None = None
+    """Its result, if it was continued here."""
+    error: ErrorInfo | None = None
+    """Why it was not continued to its end."""
 
 
 class Results(Sequence[DebateResult]):

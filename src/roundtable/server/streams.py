@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from roundtable.server.connections import BUSY_S, Listener, WaitingResponse, shu
 from roundtable.server.errors import answer, error_event
 from roundtable.server.limits import RateLimited
 from roundtable.server.requests import REQUEST_ID, logger
+from roundtable.types.events import sse_event_id
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -153,7 +153,6 @@ WRITE: Final = "roundtable.write"
 """Name of the ASGI extension that sends part of the open response (`bytes`) without waiting. It returns whether it did:
 false if sending would have to wait, or the response has ended."""
 
-_ID: Final = re.compile(r"(?:([0-9A-Za-z_-]{1,100}):)?([0-9]{1,15})", re.ASCII)
 _MAX_CACHED: Final = 1024
 _MAX_CACHED_BYTES: Final = 16 * 1024 * 1024
 _SETTLE_S: Final = 0.02
@@ -179,11 +178,11 @@ def resume_point(request: Request, session_id: str | None = None) -> tuple[str |
         Session, number of the last event that the client has, and whether to send ids.
     """
     last_id = request.headers.get("last-event-id", "").strip()
-    match = _ID.fullmatch(last_id)
+    session, number = sse_event_id(last_id)
     ids = bool(last_id) or request.query_params.get("ids", "0") not in {"0", "", "false"}
-    if match is None or (session_id is not None and match[1] not in {None, session_id}):
+    if session_id is not None and session not in {"", session_id}:
         return session_id, 0, ids
-    return match[1] or session_id, int(match[2]), ids
+    return session or session_id, number, ids
 
 
 class Streams:
@@ -314,7 +313,7 @@ class Streams:
         message = format_event(event)
         line = b"" if message is None else b"data: " + to_json(message) + b"\n\n"
         if ids and line and event.durable:
-            line = f"id: {event.session_id}:{getattr(event, 'seq', 0)}\n".encode() + line
+            line = f"id: {event.sse_id}\n".encode() + line
         self._lines[key] = (event, line)  # the event is stored too, so that no other object gets its id
         self._cached_bytes += len(line)
         while len(self._lines) > _MAX_CACHED or self._cached_bytes > _MAX_CACHED_BYTES:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         TOOL_TIMEOUT_S,
         CallsModels,
         ModelCall,
+        ToolContext,
         ToolDefinition,
         ToolTurn,
         TurnTool,
@@ -82,6 +83,7 @@ __all__ = [
     "SessionDataProvider",
     "StandardTool",
     "SubmitResponse",
+    "ToolContext",
     "ToolDefinition",
     "ToolOutcome",
     "ToolSpec",
@@ -132,7 +134,7 @@ _HOME = {
         ("GetContext", "StandardTool", "SubmitResponse", "ToolSpec", "get_context", "submit_response"), "standard"
     ),
     **dict.fromkeys(("DefaultAgentToolkit", "ToolOutcome", "bound", "create_default_toolkit"), "toolkit"),
-    **dict.fromkeys(("CallsModels", "ModelCall", "ToolTurn", "TurnTool"), "definition"),
+    **dict.fromkeys(("CallsModels", "ModelCall", "ToolContext", "ToolTurn", "TurnTool"), "definition"),
 }
 
 __getattr__: Callable[[str], object]

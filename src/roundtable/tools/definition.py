@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from anyio import CapacityLimiter
 from anyio.lowlevel import RunVar
@@ -34,6 +34,7 @@ __all__ = [
     "TOOL_TIMEOUT_S",
     "CallsModels",
     "ModelCall",
+    "ToolContext",
     "ToolDefinition",
     "ToolTurn",
     "TurnTool",
@@ -249,6 +250,8 @@ class ToolTurn:
     """Usage of the models that its tools called; charged to the turn."""
     guard: Callable[[ChatModel], ChatModel] | None = field(default=None, repr=False)
     """Wraps a model with the limits, the budget and the cassette of the table."""
+    dependencies: object = field(default=None, repr=False)
+    """The caller's own object for tools, from `Roundtable(tool_dependencies=...)`."""
 
     async def ask(self, model: ChatModel, request: ChatRequest) -> ChatResponse:
         """Call a model for a tool; the call is limited by the budget and charged to the turn.
@@ -280,6 +283,53 @@ class ToolTurn:
     def is_last_round(self) -> bool:
         """Whether this is the last round."""
         return self.context.current_round >= self.context.total_rounds
+
+
+D = TypeVar("D")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext(Generic[D]):
+    """What a typed function learns about the call: a parameter of this type is filled in, and no model sees it.
+
+    The parameter of the type states what the function needs from `Roundtable(tool_dependencies=...)`, such as
+    `ToolContext[Shop]`; `ToolContext[None]` needs nothing. A table refuses tools that need something else.
+
+    Example:
+        >>> from roundtable.tools import ToolContext, tool
+        >>> class Shop:
+        ...     prices = {"tea": 3.5}
+        >>> @tool
+        ... def price(item: str, context: ToolContext[Shop]) -> float:
+        ...     return context.dependencies.prices[item]
+        >>> list(price.parameters["properties"])
+        ['item']
+    """
+
+    dependencies: D
+    """The object from `Roundtable(tool_dependencies=...)`; the same for all calls."""
+    turn: ToolTurn = field(repr=False)
+    """The turn in which the agent calls; `turn.ask` calls a model as part of it."""
+
+    @property
+    def session_id(self) -> str:
+        """Id of the session."""
+        return self.turn.context.session_id
+
+    @property
+    def tenant(self) -> str:
+        """Tenant that owns the session, such as the user of a server."""
+        return self.turn.context.tenant
+
+    @property
+    def agent_id(self) -> str:
+        """Id of the agent that calls."""
+        return self.turn.agent_id
+
+    @property
+    def round(self) -> int:
+        """Current round, from 1."""
+        return self.turn.context.current_round
 
 
 @runtime_checkable

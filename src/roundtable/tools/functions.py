@@ -5,19 +5,28 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints, overload
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, get_args, get_origin, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
 from pydantic.errors import PydanticSchemaGenerationError
 
 from roundtable._core.text import error_text
 from roundtable.errors import ConfigurationError
-from roundtable.tools.definition import TOOL_TIMEOUT_S, ToolDefinition, invalid_tool_arguments, is_async
+from roundtable.tools.definition import (
+    TOOL_TIMEOUT_S,
+    ToolContext,
+    ToolDefinition,
+    ToolTurn,
+    failed,
+    invalid_tool_arguments,
+    is_async,
+)
 from roundtable.types import JsonObject
 
-__all__ = ["FunctionTool", "schema_of", "tool"]
+__all__ = ["ContextParameter", "FunctionTool", "schema_of", "tool"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,16 +36,59 @@ _ARGUMENT = re.compile(r"\s+\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.*)")
 _FIELD_LIST = re.compile(r"\s*:param\s+(?:[^:]*\s)?(\w+):\s*(.*)")
 
 
+class ContextParameter(NamedTuple):
+    """The parameter of a function that gets a `ToolContext`."""
+
+    name: str
+    """Name of the parameter."""
+    needs: object
+    """Type of the dependencies that the function needs; `None` if it needs none."""
+
+
 @dataclass(frozen=True)
 class FunctionTool(ToolDefinition, Generic[P, R]):
     """A function that agents can call; Python code can still call it as before."""
 
     function: Callable[P, R] = field(kw_only=True, repr=False)
     """The function."""
+    arguments: type[BaseModel] = field(kw_only=True, repr=False)
+    """Model of the parameters that a model fills in."""
+    context: ContextParameter | None = field(kw_only=True, default=None)
+    """The parameter that gets a `ToolContext`, if there is one."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function directly."""
         return self.function(*args, **kwargs)
+
+    def for_turn(self, turn: ToolTurn) -> FunctionTool[P, R]:
+        """Return the tool for one turn, with its context filled in."""
+        if self.context is None:
+            return self
+        filled = {self.context.name: ToolContext(turn.dependencies, turn)}
+        return replace(self, execute=_argument_adapter(self.function, self.arguments, filled))
+
+    def check_dependencies(self, dependencies: object) -> None:
+        """Check that a table has what the function needs.
+
+        Raises:
+            ConfigurationError: The dependencies are missing, or of another type.
+        """
+        needed = None if self.context is None else self.context.needs
+        if needed is None or _is_instance(dependencies, needed):
+            return
+        name = getattr(needed, "__name__", str(needed))
+        given = "none" if dependencies is None else f"an object of {type(dependencies).__name__}"
+        msg = f"tool {self.name!r} needs {name} as its dependencies, and the table has {given}"
+        raise ConfigurationError(msg, hint=f"Pass Roundtable(tool_dependencies=...) an object of {name}.")
+
+
+def _is_instance(value: object, kind: object) -> bool:
+    """Check the type of a value as far as Python can: a protocol that is not checked at run time accepts everything."""
+    origin = get_origin(kind) or kind
+    try:
+        return isinstance(value, origin)  # type: ignore[arg-type]
+    except TypeError:
+        return value is not None
 
 
 @overload
@@ -49,7 +101,7 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     retryable: bool = False,
-    cached: bool = True,
+    cached: bool | None = None,
     timeout_s: float = TOOL_TIMEOUT_S,
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 
@@ -61,7 +113,7 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     retryable: bool = False,
-    cached: bool = True,
+    cached: bool | None = None,
     timeout_s: float = TOOL_TIMEOUT_S,
 ) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
     """Create a tool from a typed function; use it as `@tool` or as `@tool(retryable=True)`.
@@ -74,7 +126,8 @@ def tool(
         name: Name the model calls; the name of the function by default.
         description: Description for the model; from the docstring by default.
         retryable: Whether a call is tried again after a temporary fault; only for functions without side effects.
-        cached: Whether equal calls within a round, of any agents, run once and share the result.
+        cached: Whether equal calls within a round, of any agents, run once and share the result. By default they do,
+            unless the function has a `ToolContext`, because its result may depend on the agent.
         timeout_s: Seconds one attempt may take.
 
     Raises:
@@ -108,21 +161,23 @@ def _create_tool(
     description: str | None,
     *,
     retryable: bool,
-    cached: bool,
+    cached: bool | None,
     timeout_s: float,
 ) -> FunctionTool[P, R]:
     tool_name = name or _name_of(function)
     docstring = inspect.getdoc(function) or ""
-    arguments = _arguments_model(function, tool_name, _parameter_descriptions(docstring))
+    arguments, context = _arguments_model(function, tool_name, _parameter_descriptions(docstring))
     return FunctionTool(
         tool_name,
         description if description is not None else _first_part(docstring) or f"Calls {tool_name}.",
         schema_of(arguments),
-        _argument_adapter(function, arguments),
+        _argument_adapter(function, arguments) if context is None else _outside_of_turns(tool_name),
         retryable=retryable,
-        cached=cached,
+        cached=context is None if cached is None else cached,
         timeout_s=timeout_s,
         function=function,
+        arguments=arguments,
+        context=context,
     )
 
 
@@ -131,12 +186,27 @@ def _name_of(function: object) -> str:
     return str(getattr(inner, "__name__", type(inner).__name__))
 
 
-def _argument_adapter(function: Callable[..., object], arguments: type[BaseModel]) -> Callable[[JsonObject], object]:
-    """Return a function of one arguments object, `async` if `function` is."""
+def _outside_of_turns(name: str) -> Callable[[JsonObject], object]:
+    def refuse(_: JsonObject) -> object:
+        return failed(f"tool {name!r} runs only in a turn of a debate")
+
+    return refuse
+
+
+def _argument_adapter(
+    function: Callable[..., object], arguments: type[BaseModel], filled: Mapping[str, object] = MappingProxyType({})
+) -> Callable[[JsonObject], object]:
+    """Return a function of one arguments object, `async` if `function` is.
+
+    Args:
+        function: The function.
+        arguments: Model of the parameters in the object.
+        filled: Arguments that do not come from the object.
+    """
 
     def parse(tool_input: JsonObject) -> dict[str, Any]:
         parsed = arguments.model_validate(tool_input)
-        return {
+        return dict(filled) | {
             info.alias or name: getattr(parsed, name)
             for name, info in arguments.model_fields.items()
             if name in parsed.model_fields_set
@@ -160,8 +230,14 @@ def _argument_adapter(function: Callable[..., object], arguments: type[BaseModel
     return call_async if is_async(function) else call
 
 
-def _arguments_model(function: Callable[..., object], name: str, descriptions: dict[str, str]) -> type[BaseModel]:
-    """Create a pydantic model of the parameters; its fields are numbered, so that no parameter name can clash."""
+def _arguments_model(
+    function: Callable[..., object], name: str, descriptions: dict[str, str]
+) -> tuple[type[BaseModel], ContextParameter | None]:
+    """Create a pydantic model of the parameters, and find the one that gets a `ToolContext`.
+
+    The fields of the model are numbered, so that no parameter name can clash.
+    """
+    context: ContextParameter | None = None
     try:
         signature, hints = inspect.signature(function), _type_hints(function)
         fields: dict[str, Any] = {}
@@ -171,6 +247,9 @@ def _arguments_model(function: Callable[..., object], name: str, descriptions: d
                 raise ConfigurationError(msg, hint="Give every parameter its own name and type.")
             default = ... if parameter.default is parameter.empty else parameter.default
             annotation = hints.get(parameter.name, Any)
+            if annotation is ToolContext or get_origin(annotation) is ToolContext:
+                context = ContextParameter(parameter.name, _needs(annotation))
+                continue
             fields[f"p{number}"] = (
                 annotation,
                 Field(default, alias=parameter.name, description=descriptions.get(parameter.name)),
@@ -183,7 +262,13 @@ def _arguments_model(function: Callable[..., object], name: str, descriptions: d
         raise ConfigurationError(
             msg, cause=error, hint="Annotate them with str, int, float, bool, list, Literal, a dataclass or a model."
         ) from error
-    return model
+    return model, context
+
+
+def _needs(annotation: object) -> object:
+    """Return the type of the dependencies in the annotation of a context; `None` if nothing is needed."""
+    needed = next(iter(get_args(annotation)), None)
+    return None if needed in (Any, object, type(None)) or isinstance(needed, TypeVar) else needed
 
 
 def _type_hints(function: Callable[..., object]) -> dict[str, Any]:

@@ -276,6 +276,7 @@ class DefaultAgentToolkit:
         self._shared = _SharedResults()
         self._turn: ToolTurn | None = None
         self._guard: Callable[[ChatModel], ChatModel] | None = None
+        self._dependencies: object = None
         if not standard:
             return
         self.register_tool(GetContext())
@@ -291,7 +292,7 @@ class DefaultAgentToolkit:
 
         In a debate, each turn has its own toolkit, from `for_turn`.
         """
-        self._turn = ToolTurn(context)
+        self._turn = ToolTurn(context, dependencies=self._dependencies)
 
     def register_tool(self, definition: Tool) -> None:
         """Add a tool, such as a `ToolDefinition`.
@@ -316,6 +317,18 @@ class DefaultAgentToolkit:
         guarded._guard = guard  # noqa: SLF001  (its own class)
         return guarded
 
+    def with_dependencies(self, dependencies: object) -> DefaultAgentToolkit:
+        """Return a copy of this toolkit for tools with a `ToolContext`; a toolkit that has dependencies keeps them.
+
+        Args:
+            dependencies: The caller's own object, `ToolContext.dependencies`.
+        """
+        if dependencies is None or self._dependencies is not None:
+            return self
+        toolkit = copy.copy(self)
+        toolkit._dependencies = dependencies  # noqa: SLF001  (its own class)
+        return toolkit
+
     def asks(self, allow: Collection[str] | None = None) -> tuple[tuple[ModelCall, ...], ...]:
         """Return, for each tool that calls models, the most calls that one call of the tool makes.
 
@@ -337,7 +350,8 @@ class DefaultAgentToolkit:
     def for_turn(self, context: DebateContext) -> DefaultAgentToolkit:
         """Return the toolkit for one turn: the same tools with separate state."""
         bound_toolkit = copy.copy(self)
-        bound_toolkit._turn = ToolTurn(context, guard=self._guard)  # noqa: SLF001  (its own class)
+        turn = ToolTurn(context, guard=self._guard, dependencies=self._dependencies)
+        bound_toolkit._turn = turn  # noqa: SLF001  (its own class)
         return bound_toolkit
 
     @property
@@ -362,7 +376,8 @@ class DefaultAgentToolkit:
         elif fault := misfits(tool_input, tool.definition.parameters):
             result = failed(f"the arguments do not fit: {fault}")
         elif self._turn is not None and getattr(tool, "cached", False):
-            round_key = self._turn.context.session_id, self._turn.context.current_round
+            context = self._turn.context
+            round_key = f"{context.tenant}/{context.session_id}", context.current_round
             call_key = name, json.dumps(tool_input, sort_keys=True)
             result, cached = await self._shared.once(round_key, call_key, lambda: call_tool(tool, tool_input))
         else:

@@ -151,6 +151,7 @@ if TYPE_CHECKING:
         SummarizerStart,
         SynthesisComplete,
         durable_event,
+        sse_event_id,
     )
     from roundtable.types.layers import (
         ActionRecommendation,
@@ -354,6 +355,7 @@ __all__ = [
     "Visible",
     "VoteReport",
     "durable_event",
+    "sse_event_id",
     "utc_now",
 ]
 
@@ -391,7 +393,7 @@ _NAMES = {
         "ConsensusMeasured ContextRequested Control ControlAction ConversationComplete ConversationStart "
         "DebateComplete DebateError DebateExit DebateStart DurableEvent Event EventBase InitiatorComplete "
         "InitiatorStart InitiatorToolCall LiveEvent Retry RoundComplete RoundStart RunningCalls "
-        "SummarizerChunk SummarizerStart SynthesisComplete durable_event"
+        "SummarizerChunk SummarizerStart SynthesisComplete durable_event sse_event_id"
     ),
     "layers": (
         "ActionRecommendation ActionRecommendationType AgentResponseSummary ConfidenceChange Conflict "

@@ -267,7 +267,27 @@ class ChatRequest(Value):
     extra_headers: Mapping[str, str] = Field(default_factory=dict, repr=False)
     """Additional headers of the provider's own request; they never replace the key."""
     metadata: Mapping[str, str] = Field(default_factory=dict)
-    """Facts such as `agent`, `round` and `slot` for logs and test doubles; never sent."""
+    """Facts such as `agent`, `session`, `round`, `stage` and `slot`, for logs and test doubles; never sent."""
+
+    @property
+    def instructions(self) -> str:
+        """The system messages as one text."""
+        return "\n\n".join(message.content for message in self.messages if message.role == "system")
+
+    @property
+    def prompt(self) -> str:
+        r"""The other messages as one text, for models that take no conversation; earlier answers are marked.
+
+        Example:
+            >>> asked, again = Message(role="user", content="Well?"), Message(role="user", content="As JSON, please.")
+            >>> ChatRequest(messages=(asked, Message(role="assistant", content="Tea."), again)).prompt
+            'Well?\n\nYour last answer was:\nTea.\n\nAs JSON, please.'
+        """
+        marked = {"assistant": "Your last answer was:\n", "tool": "A tool returned:\n"}
+        parts = (
+            marked.get(message.role, "") + message.content for message in self.messages if message.role != "system"
+        )
+        return "\n\n".join(parts)
 
     @property
     def response_schema(self) -> JsonObject | None:

@@ -339,12 +339,21 @@ class DebateContext(Value):
     """Visible turns in order; only the latest attempt of each slot."""
     turn: TurnSpec | None = None
     """The turn to take, for an agent."""
+    stage: str = ""
+    """Name of the stage of that turn."""
     team: Team | None = None
     """How the agents work together, if they are a team."""
     seed: int = 0
     """Random seed."""
+    tenant: str = "default"
+    """Tenant that owns the session."""
     ends: bool = False
     """For a mode: whether an exit criterion ends the debate after this round, whatever round it is."""
+
+    @property
+    def turn_key(self) -> TurnKey | None:
+        """Key of the turn to take, for an agent; it stays the same when the session is resumed."""
+        return None if self.turn is None else TurnKey(self.current_round, self.stage, self.turn.slot)
 
 
 class RoundRecord(Value):

@@ -7,11 +7,13 @@ follow.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
+from pydantic_core import to_json
 
 from roundtable.types.agents import AgentConfig
 from roundtable.types.answers import ContextRequest, ContextResult, ToolCallRecord
@@ -55,8 +57,11 @@ __all__ = [
     "SummarizerStart",
     "SynthesisComplete",
     "durable_event",
+    "sse_event_id",
     "wire_event",
 ]
+
+_EVENT_ID: Final = re.compile(r"(?:([0-9A-Za-z_-]{1,100}):)?([0-9]{1,15})", re.ASCII)
 
 
 class EventBase(Value):
@@ -72,6 +77,42 @@ class EventBase(Value):
         data = self.model_dump(mode="json", exclude_none=True)
         kind = data.pop("type")
         return {"type": kind, "data": data}
+
+    def to_sse(self) -> str:
+        r"""Return the event as a server-sent event, as the HTTP server sends it.
+
+        The id of a durable event is `<session>:<number>`, or only the number if the id of the session is longer than
+        100 characters or has other characters than letters, digits, `_` and `-`. Browsers return it in `Last-Event-ID`
+        when they reconnect; `sse_event_id` parses it.
+
+        Example:
+            >>> from datetime import UTC, datetime
+            >>> now = datetime(2026, 1, 1, tzinfo=UTC)
+            >>> RoundStart(session_id="s1", timestamp=now, round=1, agents=("ada",), seq=2).to_sse()[:44]
+            'id: s1:2\ndata: {"type":"round_start","data":'
+        """
+        message = f"data: {to_json(self.to_wire()).decode()}\n\n"
+        return f"id: {self.sse_id}\n{message}" if self.sse_id else message
+
+    @property
+    def sse_id(self) -> str:
+        """Id of the event in a stream of server-sent events; empty for an event that cannot be replayed."""
+        number: int = getattr(self, "seq", 0)
+        name = f"{self.session_id}:{number}"
+        return "" if not number else name if _EVENT_ID.fullmatch(name) else str(number)
+
+
+def sse_event_id(text: str | None) -> tuple[str, int]:
+    """Return session and number of the event that a `Last-Event-ID` names; `("", 0)` if it names none.
+
+    The number alone is accepted too; the session is then empty.
+
+    Example:
+        >>> sse_event_id("s1:7"), sse_event_id("7"), sse_event_id(None), sse_event_id("no id")
+        (('s1', 7), ('', 7), ('', 0), ('', 0))
+    """
+    match = _EVENT_ID.fullmatch((text or "").strip())
+    return ("", 0) if match is None else (match[1] or "", int(match[2]))
 
 
 class DurableBase(EventBase):

@@ -1,0 +1,68 @@
+"""Agents of other libraries as agents of a debate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roundtable.agents.base import BaseAgent
+from roundtable.types import AgentConfig
+
+if TYPE_CHECKING:
+    from roundtable.providers.callables import AskFunction
+    from roundtable.types import ModelProfile, Persona
+
+__all__ = ["from_callable"]
+
+
+def from_callable(
+    function: AskFunction,
+    *,
+    id: str,
+    name: str | None = None,
+    persona: Persona | str | None = None,
+    system_prompt: str | None = None,
+    provider: str = "callable",
+    model: str | None = None,
+    profile: ModelProfile | None = None,
+) -> BaseAgent:
+    """Create an agent that asks a function, such as one that runs an agent of another library.
+
+    The function gets a `roundtable.types.ChatRequest` and returns a text, the fields of the answer, or a pydantic model
+    or dataclass with these fields; also together with a `Usage`. See `roundtable.providers.CallableModel`. The agent
+    takes part in every mode. A session with it resumes on a table that has an agent of the same id.
+
+    Args:
+        function: Answers a request; plain or async.
+        id: Id of the agent in the debate.
+        name: Display name; made from the id when left out.
+        persona: Its persona, or the name of one.
+        system_prompt: Instructions before those of the mode.
+        provider: Name of the provider in records and prices.
+        model: Name of the model in records and prices; the id when left out.
+        profile: What the library must know to prompt it.
+
+    Raises:
+        ConfigurationError: `function` cannot be called.
+
+    Example:
+        >>> from roundtable import sync
+        >>> def ask(request):
+        ...     return {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}
+        >>> with sync.Roundtable([from_callable(ask, id="ada")], storage="memory://") as table:
+        ...     table.debate("Tea or coffee?", rounds=1).answer
+        'Tea'
+    """
+    # Imported on use, so that `import roundtable.agents` loads no provider.
+    from roundtable.providers.callables import CallableModel
+
+    config = AgentConfig.model_validate(
+        {
+            "id": id,
+            "name": name or id.replace("-", " ").replace("_", " ").title(),
+            "provider": provider,
+            "model": model or id,
+            "persona": persona,
+            "system_prompt": system_prompt,
+        }
+    )
+    return BaseAgent(config, CallableModel(function, provider=provider, model=model or id, profile=profile))

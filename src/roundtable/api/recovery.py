@@ -1,0 +1,116 @@
+"""Continue what ended processes left unfinished: each session once, however many processes look for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+
+from roundtable._core.owner import current_owner
+from roundtable.api.debates import finish
+from roundtable.api.many import run_jobs
+from roundtable.engine import RunLimits
+from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound
+from roundtable.protocols import Leases
+from roundtable.results.debate_result import DebateResult
+from roundtable.results.many import RecoveredSession
+from roundtable.stages import error_info
+from roundtable.types import SessionFilter
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from roundtable.api.assembly import TableParts
+    from roundtable.api.changes import OnChange
+    from roundtable.api.debates import Debates
+    from roundtable.types import SessionStatus, SessionSummary
+
+__all__ = ["recover"]
+
+_LEASE_S = RunLimits().lease_ttl_s
+_PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """The sessions that may have been left, by what is known about their processes."""
+
+    free: tuple[SessionSummary, ...]
+    """Nobody runs these."""
+    doubtful: tuple[SessionSummary, ...]
+    """The processes of these are on other hosts, and may have ended."""
+
+
+async def recover(
+    debates: Debates, wiring: TableParts, *, concurrency: int, cancelled: bool, on_change: OnChange
+) -> tuple[RecoveredSession, ...]:
+    """Continue the sessions that were left; see `Roundtable.recover`."""
+    left = await _find_left(wiring, cancelled=cancelled)
+    continue_one = partial(_continue, debates, on_change=on_change)
+    recovered: list[RecoveredSession] = []
+
+    async def continue_free(summaries: Sequence[SessionSummary]) -> None:
+        recovered.extend(await run_jobs([partial(continue_one, summary) for summary in summaries], at_once=concurrency))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(continue_free, left.free)
+        if left.doubtful:
+            # A process that lives renews its lease meanwhile.
+            await anyio.sleep(_LEASE_S)
+            group.start_soon(continue_free, [one for one in left.doubtful if not await _is_run(wiring, one.id)])
+    order = {summary.id: number for number, summary in enumerate((*left.free, *left.doubtful))}
+    return tuple(sorted(recovered, key=lambda one: order[one.session_id]))
+
+
+async def _find_left(wiring: TableParts, *, cancelled: bool) -> _Left:
+    free: list[SessionSummary] = []
+    doubtful: list[SessionSummary] = []
+    async for summary in _unfinished(wiring, cancelled=cancelled):
+        storage = wiring.storage
+        holder = await storage.holder(summary.id, tenant=wiring.options.tenant) if isinstance(storage, Leases) else None
+        if holder is None:
+            free.append(summary)
+        elif holder.host != current_owner().host:
+            doubtful.append(summary)
+    return _Left(tuple(reversed(free)), tuple(reversed(doubtful)))  # the oldest first
+
+
+async def _unfinished(wiring: TableParts, *, cancelled: bool) -> AsyncGenerator[SessionSummary]:
+    """Yield the sessions that are not at an end that somebody chose, newest first."""
+    statuses: tuple[SessionStatus, ...] = ("active", "created", *(("paused",) if cancelled else ()))
+    # A session is created a moment before its process takes the lease.
+    begun_before = wiring.sessions.clock.now() - timedelta(seconds=_LEASE_S)
+    for status in statuses:
+        wanted = SessionFilter(tenant=wiring.options.tenant, status=status, limit=_PAGE)
+        while page := await wiring.sessions.summaries(wanted):
+            for summary in page:
+                is_new = status == "created" and summary.created_at > begun_before
+                is_chosen = status == "paused" and summary.exit_reason != "cancelled"
+                if not is_new and not is_chosen and summary.error is None:
+                    yield summary
+            wanted = wanted.model_copy(update={"after": page[-1].cursor})
+
+
+async def _is_run(wiring: TableParts, session_id: str) -> bool:
+    try:
+        return await wiring.sessions.is_run(session_id) is True
+    except SessionNotFound:
+        return True  # deleted meanwhile: nothing is left of it
+
+
+async def _continue(debates: Debates, summary: SessionSummary, *, on_change: OnChange) -> RecoveredSession:
+    found = partial(RecoveredSession, session_id=summary.id, topic=summary.topic)
+    try:
+        result = await finish(await debates.continued(summary.id, on_change=on_change))
+    except (SessionBusy, SessionNotFound) as error:
+        return found(outcome="taken", error=error_info(error))
+    except SessionConflict as error:
+        is_waiting = "missing" in (error.details or {})
+        return found(outcome="waiting" if is_waiting else "taken", error=error_info(error))
+    except RoundtableError as error:
+        partial_result = error.partial if isinstance(error.partial, DebateResult) else None
+        return found(outcome="failed", error=error_info(error), result=partial_result)
+    return found(outcome="completed" if result.status == "completed" else "partial", result=result)

@@ -1,0 +1,118 @@
+"""Any function as a model, so that agents of other libraries take part in debates."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import is_dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import anyio.to_thread
+from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from roundtable.errors import AgentError, ConfigurationError
+from roundtable.providers.http_model import NonStreamingModel
+from roundtable.providers.human import reply_text, turn_of
+from roundtable.types import ChatRequest, ChatResponse, ModelProfile, Usage
+
+if TYPE_CHECKING:
+    from roundtable.types import JsonValue
+
+__all__ = ["CallableAnswer", "CallableModel", "CallableReply"]
+
+CallableAnswer: TypeAlias = "str | Mapping[str, JsonValue] | BaseModel | ChatResponse | Any"
+"""Answer of a function: a text, the fields of the answer as a mapping, a pydantic model or a dataclass, or a whole
+`ChatResponse`. A text with a JSON object is read as a model's text is; other text is the position, vote or ranking."""
+
+CallableReply: TypeAlias = "CallableAnswer | tuple[CallableAnswer, Usage]"
+"""What a function returns: its answer, or the answer and what it consumed."""
+
+AskFunction: TypeAlias = Callable[[ChatRequest], "CallableReply | Awaitable[CallableReply]"]
+
+
+class CallableModel(NonStreamingModel):
+    """A `ChatModel` that calls a function. `roundtable.agents.from_callable` seats one under a name of its own.
+
+    The function gets a `ChatRequest`. Most need two of its properties: `request.instructions`, the system message, and
+    `request.prompt`, the rest as one text, which asks for the answer as JSON. `request.response_schema` is the schema
+    of that JSON, if there is one. The function is tried again, limited and counted like any model.
+
+    Args:
+        function: Answers a request; a function that is not async runs in a thread.
+        provider: Name of the provider in records and prices.
+        model: Name of the model in records and prices.
+        profile: What the library must know to prompt it; by default it follows JSON Schemas and calls no tools.
+
+    Raises:
+        ConfigurationError: `function` cannot be called.
+
+    Example:
+        >>> import anyio
+        >>> from roundtable.types import Message
+        >>> model = CallableModel(lambda request: (request.prompt.upper(), Usage(calls=1, output_tokens=1)))
+        >>> anyio.run(model.complete, ChatRequest(messages=(Message(role="user", content="tea?"),))).text
+        'TEA?'
+    """
+
+    def __init__(
+        self,
+        function: AskFunction,
+        *,
+        provider: str = "callable",
+        model: str = "function",
+        profile: ModelProfile | None = None,
+    ) -> None:
+        if not callable(function):
+            msg = f"the model must be a function of one request, not {function!r}"
+            raise ConfigurationError(msg, hint="Write from_callable(my_function, id='ada').")
+        self.provider = provider
+        self.model = model
+        self.profile: ModelProfile = profile or ModelProfile(structured_output=True, calls_tools=False)
+        self._function = function
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Call the function.
+
+        Raises:
+            AgentError: It returned nothing, or something that is not an answer.
+        """
+        reply = await self._call(request)
+        usage = Usage(calls=1, unreported_calls=1)
+        if isinstance(reply, tuple) and len(reply) == 2 and isinstance(reply[1], Usage):
+            reply, usage = reply
+        if isinstance(reply, ChatResponse):
+            return reply.model_copy(update={"provider": self.provider, "model": reply.model or self.model})
+        return ChatResponse(text=self._text(reply, request), usage=usage, provider=self.provider, model=self.model)
+
+    async def _call(self, request: ChatRequest) -> object:
+        function = self._function
+        is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+            getattr(type(function), "__call__", None)  # noqa: B004  (the method itself is asked for)
+        )
+        if is_async:
+            reply: object = function(request)
+        else:
+            reply = await anyio.to_thread.run_sync(function, request, abandon_on_cancel=True)
+        return await reply if inspect.isawaitable(reply) else reply
+
+    def _text(self, reply: object, request: ChatRequest) -> str:
+        answer: object = reply
+        if isinstance(reply, BaseModel) or (is_dataclass(reply) and not isinstance(reply, type)):
+            try:
+                answer = from_json(to_json(reply))
+            except PydanticSerializationError as error:
+                raise self._no_answer(reply) from error
+        if isinstance(answer, str) and "{" in answer:
+            return answer
+        if not isinstance(answer, str | Mapping) or not answer:
+            raise self._no_answer(reply)
+        return reply_text(answer, turn_of(request), request)
+
+    def _no_answer(self, reply: object) -> AgentError:
+        kind = "nothing" if reply in (None, "") else f"an object of {type(reply).__name__}"
+        msg = f"the function of {self.model!r} returned {kind}"
+        return AgentError(msg, provider=self.provider, hint="Return a text, or the fields of the answer as a mapping.")
+
+    async def aclose(self) -> None:
+        """Do nothing; there is nothing to release."""

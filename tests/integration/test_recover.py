@@ -1,0 +1,169 @@
+"""`recover`: what ended processes left is continued, once, by whichever process looks first."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import anyio
+import pytest
+
+from roundtable import Budget, Roundtable, sync
+from roundtable.api import recovery
+from roundtable.errors import ConfigurationError, QuorumLost, StorageError
+from roundtable.providers import Delay, ScriptedModel
+from roundtable.storage import MemoryStorage, SQLiteStorage
+from roundtable.testing import scripted_agents
+from roundtable.testing.storage_samples import owner_elsewhere, record
+from roundtable.types import ChatRequest, DebateStart, utc_now
+
+pytestmark = pytest.mark.both_loops
+
+
+class Counted:
+    """A table whose calls are counted by session, agent and round; agents can be made to wait, or to fail."""
+
+    def __init__(self, storage: MemoryStorage | SQLiteStorage, *, delay_s: float = 0.0) -> None:
+        self.calls: Counter[tuple[str, str, str]] = Counter()
+        self.broken: set[str] = set()
+
+        def reply(request: ChatRequest) -> Delay | dict[str, str] | Exception:
+            labels = request.metadata
+            if labels["session"] in self.broken:
+                return StorageError("away")
+            self.calls[labels["session"], labels["agent"], labels["round"]] += 1
+            return Delay(delay_s, {"position": "Tea"})
+
+        models = [ScriptedModel(reply, model=name) for name in ("ada", "bo")]
+        self.table = Roundtable(models, storage=storage, analyzer="declared")
+
+
+async def leave(table: Roundtable, topic: str, *, rounds: int = 3) -> str:
+    """Leave a debate after its first round, as a program does that is asked to end."""
+    async with table, table.stream(topic, rounds=rounds) as events:
+        async for event in events:
+            if event.type == "round_complete":
+                break
+    return events.session_id
+
+
+async def test_what_was_left_is_continued_and_what_somebody_ended_is_not() -> None:
+    storage = MemoryStorage()
+    counted = Counted(storage, delay_s=0.02)
+    table = counted.table
+    left = await leave(table, "Left?")
+    spent = await table.debate("Spent?", rounds=3, budget=Budget(max_calls=2))
+    done = await table.debate("Done?", rounds=1)
+    async with table:
+        handle = await table.start("Paused?", rounds=3)
+        await handle.pause()
+        paused = await handle.result()
+        handle = await table.start("Failed?", rounds=1)
+        counted.broken.add(handle.session_id)
+        with pytest.raises(QuorumLost):
+            await handle.result()
+    counted.calls.clear()
+    found = await table.recover()
+    assert {(one.topic, one.outcome) for one in found} == {("Left?", "completed")}
+    assert {session for session, _, _ in counted.calls} == {left}
+    assert {number for _, _, number in counted.calls} == {"2", "3"}, "no stored answer is asked for again"
+    assert found[0].result is not None
+    assert len(found[0].result.rounds) == 3
+    summaries = {one.id: one.status for one in await table.sessions()}
+    ended = [summaries[one.session_id] for one in (spent, paused, done)]
+    assert ended == ["paused", "paused", "completed"]
+    assert await table.recover() == ()
+
+
+async def test_cancelled_sessions_can_be_left_out() -> None:
+    counted = Counted(MemoryStorage())
+    await leave(counted.table, "Left?")
+    assert await counted.table.recover(cancelled=False) == ()
+
+
+async def test_two_processes_that_recover_at_once_ask_nothing_twice(tmp_path: Path) -> None:
+    first = Counted(SQLiteStorage(tmp_path / "debates.db"), delay_s=0.02)
+    sessions = [await leave(first.table, f"Question {number}?", rounds=2) for number in range(3)]
+    second = Counted(SQLiteStorage(tmp_path / "debates.db"), delay_s=0.02)
+    first.calls.clear()
+    found: list[tuple[str, str]] = []
+
+    async def recover(table: Roundtable) -> None:
+        found.extend((one.session_id, one.outcome) for one in await table.recover())
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(recover, first.table)
+        group.start_soon(recover, second.table)
+    calls = first.calls + second.calls
+    assert set(calls.values()) == {1}
+    assert {(session, agent) for session, agent, _ in calls} == {
+        (session, f"scripted-{name}") for session in sessions for name in ("ada", "bo")
+    }
+    assert sorted(session for session, outcome in found if outcome == "completed") == sorted(sessions)
+    assert {outcome for _, outcome in found} <= {"completed", "taken"}
+    await first.table.aclose()
+    await second.table.aclose()
+
+
+async def test_a_session_that_cannot_be_continued_keeps_no_other_from_it() -> None:
+    storage = MemoryStorage()
+    strangers = scripted_agents({"eve": "Tea", "fay": "Tea"})
+    await leave(Roundtable(strangers, storage=storage), "Strange?")
+    counted = Counted(storage)
+    await leave(counted.table, "Known?")
+    strange, known = await counted.table.recover()
+    assert (strange.topic, strange.outcome, known.topic, known.outcome) == ("Strange?", "failed", "Known?", "completed")
+    assert strange.error is not None
+    assert "eve" in strange.error.message
+
+
+async def test_leases_of_other_hosts_are_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recovery, "_LEASE_S", 0.3)
+    storage = MemoryStorage()
+    for name, ttl_s in (("dead", 0.1), ("alive", 600.0)):
+        held = record(name, topic=f"{name}?", rounds=1)
+        await storage.create(held)
+        lease = await storage.lease(name, owner_elsewhere(name), ttl_s)
+        start = DebateStart(
+            session_id=name, timestamp=utc_now(), topic=f"{name}?", mode="collaborative", rounds=1, agents=("ada", "bo")
+        )
+        await storage.append(name, 0, lease.token, [start])
+    agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
+    found = await Roundtable(agents, storage=storage).recover(on_change="adopt")
+    assert [(one.session_id, one.outcome) for one in found] == [("dead", "completed")]
+
+
+async def test_a_session_that_another_process_has_just_created_is_its_own() -> None:
+    storage = MemoryStorage()
+    await storage.create(record("new", created_at=utc_now()))
+    assert await Counted(storage).table.recover() == ()
+
+
+@pytest.mark.parametrize("concurrency", [0, 1001, True, "8"])
+async def test_arguments_are_checked(concurrency: object) -> None:
+    with pytest.raises(ConfigurationError, match="concurrency"):
+        await Counted(MemoryStorage()).table.recover(concurrency=concurrency)  # type: ignore[arg-type]
+
+
+def test_the_sessions_of_a_killed_process_are_continued_by_the_blocking_table(tmp_path: Path) -> None:
+    script = f"""
+import os
+from roundtable import sync
+from roundtable.providers import ScriptedModel
+calls = []
+def reply(request):
+    calls.append(request)
+    if len(calls) == 3:
+        os._exit(9)
+    return {{"position": "Tea"}}
+with sync.Roundtable([ScriptedModel(reply, model="ada")], storage="sqlite:///{tmp_path}/debates.db") as table:
+    table.debate("Tea?", rounds=4)
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 9
+    model = ScriptedModel([{"position": "Tea"}] * 2, model="ada")
+    with sync.Roundtable([model], storage=f"sqlite:///{tmp_path}/debates.db") as table:
+        (found,) = table.recover()
+    assert (found.topic, found.outcome) == ("Tea?", "completed")
+    model.assert_consumed()
