@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from roundtable.api.tools import ToolLike
     from roundtable.bench.arms import Extract
     from roundtable.bench.questions import Question
-    from roundtable.bench.study import StudyReport
+    from roundtable.bench.report import StudyReport
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike

@@ -15,7 +15,8 @@ from roundtable.analysis.movement import Followed
 from roundtable.errors import ConfigurationError
 from roundtable.testing import scripted_agents
 
-PICTURES = ("rounds", "opinions", "pairs", "influence", "votes", "confidence", "tokens")
+PICTURES = ("rounds", "opinions", "pairs", "influence", "votes", "confidence", "tokens", "time")
+CAPTION = "#444444"
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +33,25 @@ def drawn(result: DebateResult, name: str) -> Any:
 
 
 def texts(axes: Any) -> list[str]:
-    return [text.get_text() for text in axes.texts]
+    """Return the texts of a picture, without its caption."""
+    return [text.get_text() for text in axes.texts if text.get_color() != CAPTION]
 
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_each_picture_has_a_title_and_its_axes(moved: DebateResult, name: str) -> None:
     axes = drawn(moved, name)
     assert axes.get_title()
+    assert [text for text in axes.texts if text.get_color() == CAPTION]  # what the picture shows
     assert name in repr(moved.plot)
+
+
+def test_a_bar_is_as_long_as_its_turn(moved: DebateResult) -> None:
+    turns = [turn for record in moved.rounds for turn in record.turns]
+    bars = drawn(moved, "time").patches
+    assert [bar.get_width() for bar in bars] == pytest.approx([turn.duration_s for turn in turns])
+    assert min(bar.get_x() for bar in bars) == 0.0
+    with pytest.raises(ConfigurationError, match="no turn to draw"):
+        moved.model_copy(update={"rounds": ()}).plot.time()
 
 
 def test_a_line_changes_its_band_where_an_agent_moves(moved: DebateResult) -> None:
@@ -56,7 +68,8 @@ def test_pairs_show_what_is_known(moved: DebateResult) -> None:
     axes = drawn(moved, "pairs")
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert labels == ["Ada, Bo", "Ada, Cy", "Ada, Dee", "Bo, Cy", "Bo, Dee", "Cy, Dee"]
-    cells = {(int(text.get_position()[1]), int(text.get_position()[0])): text.get_text() for text in axes.texts}
+    shown = [text for text in axes.texts if text.get_color() != CAPTION]
+    cells = {(int(text.get_position()[1]), int(text.get_position()[0])): text.get_text() for text in shown}
     assert (cells[0, 0], cells[0, 1], cells[1, 2]) == ("?", "=", "=")
     assert (2, 0) not in cells  # Dee abstained
 

@@ -1,6 +1,6 @@
 """Benchmarks: scenarios and experiments, and studies that measure whether debating pays."""
 
-from roundtable.bench.arms import BASELINES, Extract, StudyAnswer, extract_last
+from roundtable.bench.arms import BASELINES, Extract, Moves, StudyAnswer, extract_last
 from roundtable.bench.experiments import (
     Experiment,
     ExperimentOptions,
@@ -21,6 +21,19 @@ from roundtable.bench.metrics import (
 )
 from roundtable.bench.progress import print_progress
 from roundtable.bench.questions import Question, read_questions
+from roundtable.bench.report import (
+    ArmReport,
+    Calibration,
+    CategoryReport,
+    Movement,
+    PairedReport,
+    Price,
+    PricePoint,
+    ReliabilityBin,
+    StudyReport,
+    StudyVerdict,
+    Worth,
+)
 from roundtable.bench.results import (
     Comparison,
     Delta,
@@ -31,8 +44,17 @@ from roundtable.bench.results import (
     metrics_of,
 )
 from roundtable.bench.runner import BenchmarkRunner, BenchmarkScenario, Executor, RepeatedScenario, ScenarioRun, Spread
-from roundtable.bench.statistics import Interval, mcnemar_test, paired_bootstrap, questions_needed, wilson_interval
-from roundtable.bench.study import ArmReport, Movement, PairedReport, StudyReport, StudyVerdict, Worth, run_study
+from roundtable.bench.statistics import (
+    Interval,
+    holm_correction,
+    mcnemar_test,
+    paired_bootstrap,
+    questions_needed,
+    questions_to_see,
+    smallest_difference,
+    wilson_interval,
+)
+from roundtable.bench.study import run_study
 
 __all__ = [
     "BASELINES",
@@ -40,6 +62,8 @@ __all__ = [
     "BenchmarkMetrics",
     "BenchmarkRunner",
     "BenchmarkScenario",
+    "Calibration",
+    "CategoryReport",
     "Comparison",
     "ConsensusMetrics",
     "ContentMetrics",
@@ -56,9 +80,13 @@ __all__ = [
     "LatencyMetrics",
     "MetricsCollector",
     "Movement",
+    "Moves",
     "PairedReport",
+    "Price",
+    "PricePoint",
     "Question",
     "Recommendation",
+    "ReliabilityBin",
     "RepeatedScenario",
     "ScenarioRun",
     "Spread",
@@ -69,16 +97,19 @@ __all__ = [
     "calculate_delta",
     "compare_metrics",
     "extract_last",
+    "holm_correction",
     "interaction_score",
     "mcnemar_test",
     "metrics_of",
     "paired_bootstrap",
     "print_progress",
     "questions_needed",
+    "questions_to_see",
     "read_experiment",
     "read_metrics",
     "read_questions",
     "run_experiment",
     "run_study",
+    "smallest_difference",
     "wilson_interval",
 ]

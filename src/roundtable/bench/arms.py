@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from roundtable._core.text import error_text
 from roundtable._version import __version__
 from roundtable.errors import ConfigurationError
-from roundtable.metrics import Transitions, transitions
+from roundtable.metrics import conformity, flip_rate, transitions
 from roundtable.modes.oxford import LAST_VOTE
-from roundtable.scoring import Choice, Normalise, Rule, decide, is_abstention, normaliser
+from roundtable.scoring import Choice, Measure, Normalise, Rule, decide, is_abstention, normaliser
 from roundtable.types import Share, Usage, Value
 
 if TYPE_CHECKING:
@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import AgentResponse, RoundRecord
 
-__all__ = ["BASELINES", "Drawn", "Extract", "Reader", "StudyAnswer", "answers_of", "drawn_from", "extract_last"]
+__all__ = [
+    "BASELINES",
+    "Drawn",
+    "Extract",
+    "Moves",
+    "Reader",
+    "StudyAnswer",
+    "answers_of",
+    "drawn_from",
+    "extract_last",
+]
 
 Extract: TypeAlias = Callable[[str], str | None]
 """Takes a position and returns the answer in it, or `None` if there is none."""
@@ -59,6 +69,31 @@ def extract_last(pattern: str) -> Extract:
     return extract
 
 
+class Moves(Value):
+    """How debates changed the answers of agents; adds up over debates with `+`."""
+
+    kept_right: int = 0
+    """Agents right in the first round and in the last."""
+    right_to_wrong: int = 0
+    """Agents right in the first round and wrong in the last."""
+    wrong_to_right: int = 0
+    """Agents wrong in the first round and right in the last."""
+    kept_wrong: int = 0
+    """Agents wrong in the first round and in the last."""
+    pairs: int = 0
+    """Pairs of answers that one agent gave in successive rounds."""
+    flips: int = 0
+    """Of these, answers that changed."""
+    contested: int = 0
+    """Pairs of successive answers before whose second one another agent had given a different answer."""
+    followed: int = 0
+    """Of these, answers that changed to one that another agent had given."""
+
+    def __add__(self, other: Moves) -> Moves:
+        """Add up two debates."""
+        return Moves(**{name: getattr(self, name) + getattr(other, name) for name in Moves.model_fields})
+
+
 class StudyAnswer(Value):
     """The answer of one arm to one question."""
 
@@ -76,6 +111,8 @@ class StudyAnswer(Value):
     """What it consumed."""
     answers: tuple[str | None, ...] = ()
     """The individual answers that were counted."""
+    moves: Moves | None = None
+    """How its debate changed the answers of the agents; `None` for a baseline."""
     question: str = ""
     """The question."""
     gold: str = ""
@@ -181,15 +218,33 @@ class Reader:
             answers=ballots,
         )
 
-    def moved(self, result: DebateResult) -> Transitions:
-        """Count how the debate changed answers: right or wrong before it, and after it."""
-        rounds = _complete_rounds(result)
+    def moves(self, result: DebateResult) -> Moves:
+        """Count how the debate changed the answers of the agents."""
+        rounds = [
+            {response.agent_id: self.read(response) for response in record.responses}
+            for record in _complete_rounds(result)
+        ]
         if len(rounds) < 2:
-            return Transitions()
-        before, after = (
-            {response.agent_id: self.read(response) for response in rounds[index].responses} for index in (0, -1)
+            return Moves()
+        change = transitions(rounds[0], rounds[-1], self.question.gold, normalise=self.normalise)
+        flips, pairs = _counts(flip_rate(rounds, normalise=self.normalise))
+        followed, contested = _counts(conformity(rounds, normalise=self.normalise))
+        return Moves(
+            kept_right=change.kept_right,
+            right_to_wrong=change.right_to_wrong,
+            wrong_to_right=change.wrong_to_right,
+            kept_wrong=change.kept_wrong,
+            pairs=pairs,
+            flips=flips,
+            contested=contested,
+            followed=followed,
         )
-        return transitions(before, after, self.question.gold, normalise=self.normalise)
+
+
+def _counts(share: Measure) -> tuple[int, int]:
+    """Return how often something happened, and how often it could have."""
+    of = int(share.figures["of"]) if share.value is not None else 0
+    return round((share.value or 0) * of), of
 
 
 def _complete_rounds(result: DebateResult) -> list[RoundRecord]:
@@ -215,7 +270,7 @@ def answers_of(
     """
     answers = [reader.count("single", [voted[0].said], voted[0].usage)]
     for result in debates:
-        answers.append(_debate_answer(reader, result))
+        answers.append(_debate_answer(reader, result).model_copy(update={"moves": reader.moves(result)}))
         price = max(1, result.usage.calls)
         for name, drawn in (("self-consistency", sampled), ("independent-vote", voted)):
             within_price = drawn[:price]

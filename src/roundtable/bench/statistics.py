@@ -12,7 +12,17 @@ from typing import Final, NamedTuple
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import Number, share
 
-__all__ = ["Interval", "check_resamples", "mcnemar_test", "paired_bootstrap", "questions_needed", "wilson_interval"]
+__all__ = [
+    "Interval",
+    "check_resamples",
+    "holm_correction",
+    "mcnemar_test",
+    "paired_bootstrap",
+    "questions_needed",
+    "questions_to_see",
+    "smallest_difference",
+    "wilson_interval",
+]
 
 _MOST_RESAMPLES: Final = 1_000_000
 
@@ -127,6 +137,34 @@ def mcnemar_test(gained: int, lost: int) -> Fraction:
     return min(Fraction(1), Fraction(2 * below, 2**either))
 
 
+def holm_correction(p_values: Sequence[Number]) -> list[Fraction]:
+    """Correct p-values for the number of comparisons, so that a chance of 5 % for any false finding stays 5 %.
+
+    `p'(i) = max over j <= i of min(1, (m - j + 1) p(j))` for the m p-values in ascending order; valid however the
+    comparisons depend on each other. Source: S. Holm, Scand. J. Stat. 6 (1979).
+
+    Args:
+        p_values: P-values in [0, 1].
+
+    Returns:
+        The corrected p-values, exact, in the given order.
+
+    Raises:
+        ConfigurationError: A p-value is out of range.
+
+    Example:
+        >>> [float(p) for p in holm_correction([0.01, 0.04, 0.03])]
+        [0.03, 0.06, 0.06]
+    """
+    given = [share(p, "a p-value") for p in p_values]
+    corrected = [Fraction(0)] * len(given)
+    highest = Fraction(0)
+    for rank, index in enumerate(sorted(range(len(given)), key=given.__getitem__)):
+        highest = max(highest, min(Fraction(1), (len(given) - rank) * given[index]))
+        corrected[index] = highest
+    return corrected
+
+
 def questions_needed(gained: Number, lost: Number, *, level: Number = 0.95, power: Number = 0.8) -> int | None:
     """Return how many questions a study needs to detect a gain of this size.
 
@@ -160,3 +198,60 @@ def questions_needed(gained: Number, lost: Number, *, level: Number = 0.95, powe
     reach = normal.inv_cdf(1 - float(tail)) * math.sqrt(apart)
     reach += normal.inv_cdf(float(seen)) * math.sqrt(max(0.0, apart - change * change))
     return math.ceil(reach * reach / (change * change))
+
+
+def questions_to_see(difference: Number, disagreement: Number, *, level: Number = 0.95, power: Number = 0.8) -> int:
+    """Return how many questions a study needs to see a difference in accuracy between two arms.
+
+    Args:
+        difference: The difference, as in `0.03` for three points; more than 0.
+        disagreement: Share of questions that only one of the two arms gets right, at least `difference`. A pilot study
+            measures it: `gained + lost`, divided by its questions.
+        level: As for the intervals.
+        power: Share of such studies that detect the difference, between 0 and 1.
+
+    Raises:
+        ConfigurationError: A number is out of range.
+
+    Example:
+        >>> questions_to_see(0.03, 0.2), questions_to_see(0.03, 0.1)
+        (1742, 870)
+    """
+    apart, change = share(disagreement, "disagreement"), share(difference, "difference")
+    if not 0 < change <= apart:
+        raise ConfigurationError(f"difference must be more than 0 and at most disagreement, not {difference}")
+    return questions_needed((apart + change) / 2, (apart - change) / 2, level=level, power=power) or 0
+
+
+def smallest_difference(
+    questions: int, disagreement: Number, *, level: Number = 0.95, power: Number = 0.8
+) -> Fraction | None:
+    """Return the smallest difference in accuracy, in thousandths, that a study of this size detects.
+
+    Args:
+        questions: Number of questions, from 1.
+        disagreement: Share of questions that only one of the two arms gets right, in [0, 1].
+        level: As for the intervals.
+        power: Share of such studies that detect the difference, between 0 and 1.
+
+    Returns:
+        The difference; `None` if even one as large as the disagreement is not detected.
+
+    Raises:
+        ConfigurationError: A number is out of range.
+
+    Example:
+        >>> smallest_difference(100, 0.2), smallest_difference(10, 0.2)
+        (Fraction(31, 250), None)
+    """
+    if questions < 1:
+        raise ConfigurationError(f"questions must be at least 1, not {questions}")
+    apart = share(disagreement, "disagreement")
+    low, high = 0, int(apart * 1000)
+    if high == 0 or questions_to_see(Fraction(high, 1000), apart, level=level, power=power) > questions:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = questions_to_see(Fraction(middle, 1000), apart, level=level, power=power) <= questions
+        low, high = (low, middle) if enough else (middle, high)
+    return Fraction(high, 1000)

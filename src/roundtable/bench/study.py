@@ -1,44 +1,32 @@
-"""A study and its report: questions with known answers, with and without debate at the same price."""
+"""A study: questions with known answers, with and without debate at the same price."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from anyio import current_time
 
 from roundtable.api.checks import check_job_name, check_list
 from roundtable.api.many import run_jobs
 from roundtable.bench.arms import Extract, Reader, StudyAnswer, answers_of, drawn_from
-from roundtable.bench.statistics import (
-    Interval,
-    check_resamples,
-    mcnemar_test,
-    paired_bootstrap,
-    questions_needed,
-    wilson_interval,
-)
-from roundtable.errors import ConfigurationError, ContextTooLong, RoundtableError
-from roundtable.metrics import Transitions, brier_score, expected_calibration_error
-from roundtable.results.dataframes import frame_of
+from roundtable.bench.report import StudyReport, report_of
+from roundtable.bench.statistics import check_resamples
+from roundtable.errors import ConfigurationError, ContextTooLong
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate, Progress
 from roundtable.scoring import Normalise, normaliser
-from roundtable.scoring.words import counted
-from roundtable.types import Share, Usage, Value
+from roundtable.types import Usage
 from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from pandas import DataFrame
+    from collections.abc import Callable, Iterator
 
     from roundtable.api import Roundtable
     from roundtable.api.many import DebateQueue
@@ -47,319 +35,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import KeyValue
     from roundtable.types import JsonObject, JsonValue
 
-__all__ = ["ArmReport", "Movement", "PairedReport", "StudyReport", "StudyVerdict", "Worth", "report_of", "run_study"]
-
-
-StudyVerdict: TypeAlias = Literal["better", "worse", "undecided"]
-"""The outcome of comparing a mode with a baseline."""
-Worth: TypeAlias = Literal["adopt", "reject", "conditional"]
-"""Whether a mode is worth its price."""
-
-_LEVEL: Final = "0.95"
-_COLUMNS: Final = (
-    *("questionId", "arm", "answer", "correct", "confidence", "calls", "tokens", "costUsd"),
-    *("question", "gold", "category", "sessionId", "mode", "seed", "models", "promptVersion", "libraryVersion"),
-)
-
-
-class ArmReport(Value):
-    """The results of one arm: a mode or a baseline."""
-
-    arm: str
-    """Name of the arm; a baseline names the mode at whose price it answered."""
-    questions: int
-    """Questions asked in every arm."""
-    correct: int
-    """Of these, answered correctly."""
-    unanswered: int
-    """Of these, without an answer: a tie, or no agent gave one."""
-    accuracy: Share
-    """Share answered correctly."""
-    interval: Interval
-    """Wilson interval of the accuracy, 95 %."""
-    usage: Usage
-    """What all answers consumed."""
-    cost_multiple: float | None
-    """Calls per call of the single answer."""
-    confidence: Share | None
-    """Mean reported confidence of answers."""
-    brier: float | None
-    """Brier score of the confidence: 0 is perfect; always reporting 0.5 scores 0.25."""
-    calibration_error: float | None
-    """Expected calibration error in ten bins: 0 is perfectly calibrated."""
-
-
-class PairedReport(Value):
-    """A comparison of a mode with a baseline, question by question."""
-
-    mode: str
-    """The mode."""
-    baseline: str
-    """The baseline."""
-    both_right: int
-    """Questions that both got right."""
-    gained: int
-    """Questions that only the mode got right."""
-    lost: int
-    """Questions that only the baseline got right."""
-    both_wrong: int
-    """Questions that both got wrong."""
-    difference: float
-    """Accuracy of the mode minus that of the baseline."""
-    interval: Interval
-    """Paired bootstrap interval of the difference, 95 %."""
-    p_value: float
-    """P-value of McNemar's exact test."""
-    verdict: StudyVerdict
-    """`"better"` or `"worse"` if the interval excludes 0 and p is below 0.05."""
-    questions_needed: int | None
-    """Questions that a study needs to detect this difference with a power of 0.8; `None` without a difference."""
-
-
-class Movement(Value):
-    """How debates changed answers, from the first round to the last."""
-
-    mode: str
-    """The mode."""
-    kept_right: int
-    """Answers right before and after."""
-    right_to_wrong: int
-    """Answers right before and wrong after."""
-    wrong_to_right: int
-    """Answers wrong before and right after."""
-    kept_wrong: int
-    """Answers wrong before and after."""
-
-
-class StudyReport(Value):
-    """The results of a study."""
-
-    arms: tuple[ArmReport, ...]
-    """Results of each arm: the single answer, then each mode with its baselines."""
-    pairs: tuple[PairedReport, ...]
-    """Each mode compared with the single answer and with both baselines at its price."""
-    movements: tuple[Movement, ...]
-    """How the debates of each mode changed answers."""
-    answers: tuple[StudyAnswer, ...]
-    """Every answer."""
-    failed: Mapping[str, str]
-    """Questions that were left out, and why."""
-
-    def arm(self, name: str) -> ArmReport:
-        """Return the results of an arm.
-
-        Raises:
-            KeyError: There is no such arm.
-        """
-        report = next((report for report in self.arms if report.arm == name), None)
-        if report is None:
-            raise KeyError(name)
-        return report
-
-    def worth(self, mode: str) -> Worth:
-        """Return whether a mode is worth its price.
-
-        Adopt: better than both baselines at its price. Reject: worse than one of them. Anything else is conditional:
-        the study is too small to detect a difference, or there is none.
-
-        Raises:
-            KeyError: The study has no such mode.
-        """
-        verdicts = [pair.verdict for pair in self.pairs if pair.mode == mode and pair.baseline != "single"]
-        if not verdicts:
-            raise KeyError(mode)
-        if "worse" in verdicts:
-            return "reject"
-        return "adopt" if set(verdicts) == {"better"} else "conditional"
-
-    def to_records(self) -> list[JsonObject]:
-        """Return one flat row per question and arm."""
-        return [
-            {
-                "questionId": answer.question_id,
-                "arm": answer.arm,
-                "answer": answer.answer,
-                "correct": answer.correct,
-                "confidence": answer.confidence,
-                "calls": answer.usage.calls,
-                "tokens": answer.usage.total_tokens,
-                "costUsd": answer.usage.cost_usd,
-                "question": answer.question,
-                "gold": answer.gold,
-                "category": answer.category,
-                "sessionId": answer.session_id,
-                "mode": answer.mode,
-                "seed": answer.seed,
-                "models": "; ".join(answer.models),
-                "promptVersion": answer.prompt_version,
-                "libraryVersion": answer.library_version,
-            }
-            for answer in self.answers
-        ]
-
-    def to_frame(self) -> DataFrame:
-        """Return `to_records` as a pandas data frame (extra `frames`).
-
-        Raises:
-            ConfigurationError: pandas is not installed.
-        """
-        return frame_of(self.to_records(), _COLUMNS)
-
-    def to_markdown(self) -> str:
-        """Render the tables and conclusions as Markdown."""
-        lines = [
-            "| arm | right | 95 % | calls | calls per single call | Brier | ECE |",
-            "|---|---|---|---|---|---|---|",
-            *(_arm_line(report) for report in self.arms),
-            "",
-            "| mode | baseline | gained | lost | difference | 95 % | p | verdict |",
-            "|---|---|---|---|---|---|---|---|",
-            *(_pair_line(report) for report in self.pairs),
-            "",
-        ]
-        for movement in self.movements:
-            change = f"{movement.wrong_to_right} answers corrected, {movement.right_to_wrong} made wrong"
-            lines.append(f"- {movement.mode}: {self.worth(movement.mode)}; {change}.")
-        if self.failed:
-            count = counted(len(self.failed), "question")
-            lines.append(f"- left out: {count} that failed in at least one arm.")
-            lines += [f"  - {_cell(question)}: {_cell(why)}" for question, why in self.failed.items()]
-        return "\n".join(lines) + "\n"
-
-    def __repr_args__(self) -> Iterable[tuple[str | None, object]]:
-        # Every answer of a study would fill many screens.
-        return [
-            ("arms", len(self.arms)),
-            ("questions", self.arms[0].questions if self.arms else 0),
-            ("failed", len(self.failed)),
-        ]
-
-    def _repr_markdown_(self) -> str:
-        return self.to_markdown()
-
-
-def _cell(text: str) -> str:
-    """Return a text as one line, with Markdown escaped."""
-    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", " ".join(text.split()))
-
-
-def _arm_line(arm: ArmReport) -> str:
-    right = f"{arm.correct} of {arm.questions} ({arm.accuracy:.0%})"
-    times = "" if arm.cost_multiple is None else f"{arm.cost_multiple:.1f}"
-    calibration = ["" if figure is None else f"{figure:.3f}" for figure in (arm.brier, arm.calibration_error)]
-    interval, calls = _interval_text(arm.interval), arm.usage.calls
-    return f"| {arm.arm} | {right} | {interval} | {calls} | {times} | {' | '.join(calibration)} |"
-
-
-def _pair_line(pair: PairedReport) -> str:
-    verdict: str = pair.verdict
-    if verdict == "undecided" and pair.questions_needed is not None:
-        verdict = f"undecided; a difference like this needs about {pair.questions_needed} questions"
-    figures = (
-        f"{pair.gained} | {pair.lost} | {pair.difference:+.1%} | {_interval_text(pair.interval)} | {pair.p_value:.3g}"
-    )
-    return f"| {pair.mode} | {pair.baseline} | {figures} | {verdict} |"
-
-
-def _interval_text(interval: Interval) -> str:
-    return f"{interval.low:.1%} to {interval.high:.1%}"
-
-
-def report_of(
-    answers: Sequence[StudyAnswer],
-    moved: Mapping[str, Transitions],
-    failed: Mapping[str, str],
-    *,
-    resamples: int = 10_000,
-    seed: int = 0,
-) -> StudyReport:
-    """Create the report of a study from its answers; pure.
-
-    Args:
-        answers: The answer of every arm to every question.
-        moved: By mode, how debates changed answers.
-        failed: Questions that were left out, and why.
-        resamples: Resamples of each bootstrap interval.
-        seed: Seed of the resampling.
-
-    Raises:
-        RoundtableError: Every question failed.
-    """
-    by_arm: dict[str, list[StudyAnswer]] = {}
-    for answer in answers:
-        by_arm.setdefault(answer.arm, []).append(answer)
-    if not by_arm:
-        question, why = next(iter(failed.items()))
-        raise RoundtableError(f"every question failed; {question!r}: {why}")
-    single = by_arm["single"]
-    calls = sum(answer.usage.calls for answer in single)
-    pairs = [
-        _compare(mode, baseline, by_arm, resamples, seed)
-        for mode in moved
-        for baseline in ("single", f"self-consistency as {mode}", f"independent-vote as {mode}")
-    ]
-    return StudyReport(
-        arms=tuple(_arm(name, arm_answers, calls) for name, arm_answers in by_arm.items()),
-        pairs=tuple(pairs),
-        movements=tuple(
-            Movement(
-                mode=mode,
-                kept_right=change.kept_right,
-                right_to_wrong=change.right_to_wrong,
-                wrong_to_right=change.wrong_to_right,
-                kept_wrong=change.kept_wrong,
-            )
-            for mode, change in moved.items()
-        ),
-        answers=tuple(answers),
-        failed=dict(failed),
-    )
-
-
-def _arm(name: str, answers: Sequence[StudyAnswer], single_calls: int) -> ArmReport:
-    right = sum(answer.correct for answer in answers)
-    rated = [(answer.confidence, answer.correct) for answer in answers if answer.confidence is not None]
-    forecasts, outcomes = [confidence for confidence, _ in rated], [correct for _, correct in rated]
-    brier, ece = brier_score(forecasts, outcomes).value, expected_calibration_error(forecasts, outcomes).value
-    usage = sum((answer.usage for answer in answers), Usage())
-    return ArmReport(
-        arm=name,
-        questions=len(answers),
-        correct=right,
-        unanswered=sum(answer.answer is None for answer in answers),
-        accuracy=right / len(answers),
-        interval=wilson_interval(right, len(answers), level=_LEVEL),
-        usage=usage,
-        cost_multiple=usage.calls / single_calls if single_calls else None,
-        confidence=sum(forecasts) / len(forecasts) if forecasts else None,
-        brier=None if brier is None else float(brier),
-        calibration_error=None if ece is None else float(ece),
-    )
-
-
-def _compare(
-    mode: str, baseline: str, by_arm: Mapping[str, Sequence[StudyAnswer]], resamples: int, seed: int
-) -> PairedReport:
-    both = [(new.correct, old.correct) for new, old in zip(by_arm[mode], by_arm[baseline], strict=True)]
-    gained, lost, size = both.count((True, False)), both.count((False, True)), len(both)
-    interval = paired_bootstrap([new - old for new, old in both], resamples=resamples, level=_LEVEL, seed=seed)
-    p_value = mcnemar_test(gained, lost)
-    verdict: StudyVerdict = "undecided"
-    if p_value < 1 / 20 and (interval.low > 0 or interval.high < 0):
-        verdict = "better" if gained > lost else "worse"
-    return PairedReport(
-        mode=mode,
-        baseline=baseline,
-        both_right=both.count((True, True)),
-        gained=gained,
-        lost=lost,
-        both_wrong=both.count((False, False)),
-        difference=(gained - lost) / size,
-        interval=interval,
-        p_value=float(p_value),
-        verdict=verdict,
-        questions_needed=questions_needed(f"{gained}/{size}", f"{lost}/{size}", level=_LEVEL),
-    )
+__all__ = ["run_study"]
 
 
 _ROUNDS: Final = 2
@@ -384,7 +60,6 @@ class _Study:
     concurrency: int = 8
     progress: _Total | None = None
     answers: dict[str, list[StudyAnswer]] = field(default_factory=dict)
-    moved: dict[str, Transitions] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
 
     async def ask(self, questions: Sequence[Question]) -> None:
@@ -430,7 +105,6 @@ class _Study:
         reader = Reader(question, rule, self.normalise, self.extract)
         try:
             answers = answers_of(reader, debates, drawn_from(sampled), drawn_from(voted))
-            moved = {result.mode: reader.moved(result) for result in debates}
         except ConfigurationError as error:
             self.failed[question.id] = error.message
             return
@@ -438,8 +112,6 @@ class _Study:
         self.answers[question.id] = [
             answer.of(question, source) for answer, source in zip(answers, sources, strict=True)
         ]
-        for mode, change in moved.items():
-            self.moved[mode] = self.moved.get(mode, Transitions()) + change
 
     async def _hold(self, planned: Sequence[Mapping[str, Any]]) -> tuple[DebateResult | FailedDebate, ...]:
         if not planned:
@@ -684,4 +356,4 @@ async def run_study(
     parts = [questions[start : start + size] for start in range(0, len(questions), size)]
     await run_jobs([partial(asked.ask, part) for part in parts], at_once=at_once)
     answers = [answer for question in questions for answer in asked.answers.get(question.id, ())]
-    return report_of(answers, asked.moved, asked.failed, resamples=resamples, seed=seed)
+    return report_of(answers, asked.failed, resamples=resamples, seed=seed)

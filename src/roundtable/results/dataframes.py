@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
     from roundtable.types import AgentConfig, JsonObject, RoundRecord
 
-__all__ = ["draw_rounds", "frame_of", "new_axes"]
+__all__ = ["COLOURS", "MARKERS", "draw_rounds", "frame_of", "legend_below", "new_axes", "plain_label", "write_caption"]
+
+COLOURS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+"""Colours that remain different for colour-blind readers (Okabe and Ito, 2008); shapes and positions say the same."""
+MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
+"""Shapes that tell lines apart without colour."""
 
 
 def frame_of(rows: Sequence[JsonObject], columns: Sequence[str]) -> DataFrame:
@@ -32,11 +37,12 @@ def frame_of(rows: Sequence[JsonObject], columns: Sequence[str]) -> DataFrame:
     return pd.DataFrame(rows, columns=[*columns])
 
 
-def new_axes(height: float) -> Axes:
+def new_axes(height: float, width: float = 6.4) -> Axes:
     """Return the axes of a new figure.
 
     Args:
         height: Its height in inches.
+        width: Its width in inches.
 
     Raises:
         ConfigurationError: matplotlib is not installed.
@@ -45,8 +51,45 @@ def new_axes(height: float) -> Axes:
         from matplotlib import pyplot as plt
     except ImportError as error:
         raise _missing("plots need matplotlib", "plot", error) from error
-    _, ax = plt.subplots(figsize=(_PLOT_WIDTH, height), layout="constrained")
+    _, ax = plt.subplots(figsize=(width, height), layout="constrained")
     return ax
+
+
+def legend_below(ax: Axes, ncols: int = 1) -> None:
+    """Write the legend below the axes, since lines can be anywhere within them."""
+    ax.legend(
+        loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=_LEGEND_DISTANCE, fontsize="small", ncols=ncols
+    )
+
+
+def write_caption(ax: Axes, title: str, caption: str, *, chars: int = 88) -> Axes:
+    """Write a title above a picture, and below the title what the picture shows; return the axes.
+
+    Args:
+        ax: The picture.
+        title: The title.
+        caption: What it shows.
+        chars: Longest line of the caption; fewer than 88 where labels leave little room for the axes.
+    """
+    lines = textwrap.wrap(caption.replace("$", r"\$"), chars)
+    ax.annotate(
+        "\n".join(lines),
+        (0.5, 1),
+        xycoords="axes fraction",
+        xytext=(0, 5),
+        textcoords="offset points",
+        ha="center",
+        va="bottom",
+        fontsize="small",
+        color="#444444",
+    )
+    ax.set_title(plain_label(title, 2 * _LABEL_CHARS), pad=8 + 11 * len(lines))
+    return ax
+
+
+def plain_label(text: str, most: int) -> str:
+    """Return a text shortened, with dollar signs escaped, which would start a formula."""
+    return textwrap.shorten(text, most, placeholder="\u2026").replace("$", r"\$")
 
 
 def draw_rounds(
@@ -74,15 +117,16 @@ def draw_rounds(
     ax = ax or new_axes(_PLOT_HEIGHT + _LEGEND_LINE_HEIGHT * (len(agents) + _LEGEND_LINES))
     complete = [round_record for round_record in rounds if round_record.complete]
     numbers = [round_record.number for round_record in complete]
-    for agent in agents:
+    for seat, agent in enumerate(agents):
         confidences = {
             round_record.number: response.confidence
             for round_record in complete
             for response in round_record.responses
             if response.agent_id == agent.id
         }
-        label = f"confidence of {_label(agent.name)}"
-        ax.plot(numbers, _with_gaps(confidences, numbers), marker="o", linewidth=1, alpha=0.7, label=label)
+        label = f"confidence of {plain_label(agent.name, _LABEL_CHARS)}"
+        colour, marker = COLOURS[seat % len(COLOURS)], MARKERS[seat % len(MARKERS)]
+        ax.plot(numbers, _with_gaps(confidences, numbers), marker=marker, color=colour, linewidth=1, label=label)
     _draw_agreement(ax, complete)
     if independent_agreement is not None:
         before = "agreement before debate"
@@ -90,15 +134,12 @@ def draw_rounds(
             ax.axhline(independent_agreement, linestyle=":", color="black", label=before)
         else:
             ax.axhspan(independent_agreement, independent_at_most, color="black", alpha=0.05, label=before)
-    ax.set(xlabel="round", ylim=(-0.05, 1.05), xticks=numbers)
-    ax.set_title(_label(title))
-    # Below the axes, since lines can be anywhere within them.
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=_LEGEND_DISTANCE, fontsize="small")
-    return ax
+    ax.set(xlabel="round", ylabel="share, from 0 to 1", ylim=(-0.05, 1.05), xticks=numbers)
+    legend_below(ax)
+    return write_caption(ax, plain_label(title, _LABEL_CHARS), "agreement of the answers, and confidence of each agent")
 
 
-_PLOT_WIDTH: Final = 6.4
-"""Width of a new figure, in inches."""
+_LABEL_CHARS: Final = 60
 _PLOT_HEIGHT: Final = 4.0
 """Height of a new figure without its legend, in inches."""
 _LEGEND_LINE_HEIGHT: Final = 0.2
@@ -140,11 +181,6 @@ def _draw_agreement(ax: Axes, complete: Sequence[RoundRecord]) -> None:
 def _with_gaps(values: Mapping[int, float], numbers: Sequence[int]) -> list[float]:
     """Return the value of each round; NaN where there is none, which interrupts the line."""
     return [values.get(number, math.nan) for number in numbers]
-
-
-def _label(text: str) -> str:
-    """Return an agent's text shortened, with dollar signs escaped, which would start a formula."""
-    return textwrap.shorten(text, 60, placeholder="…").replace("$", r"\$")
 
 
 def _missing(message: str, extra: str, cause: ImportError) -> ConfigurationError:

@@ -362,7 +362,7 @@ class DebateResult(Value):
         """Pictures of the debate, drawn with matplotlib (extra `plot`).
 
         `plot()` draws agreement and confidence by round, `plot.opinions()` who held which answer; further ones are
-        `pairs`, `influence`, `votes`, `confidence` and `tokens`. Each returns its axes.
+        `pairs`, `influence`, `votes`, `confidence`, `tokens` and `time`. Each returns its axes.
         """
         from roundtable.results.pictures import ResultPictures
 

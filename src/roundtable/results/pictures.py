@@ -1,15 +1,14 @@
-"""Pictures of a debate, drawn with matplotlib: opinions, comparisons, votes, influence, confidence, tokens."""
+"""Pictures of a debate, drawn with matplotlib: opinions, comparisons, votes, influence, confidence, tokens, time."""
 
 from __future__ import annotations
 
 import math
-import textwrap
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from roundtable.analysis.movement import opinion_flow, pair_verdicts
 from roundtable.errors import ConfigurationError
-from roundtable.results.dataframes import draw_rounds, new_axes
+from roundtable.results.dataframes import COLOURS, draw_rounds, legend_below, new_axes, plain_label, write_caption
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ResultPictures"]
 
-_COLOURS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
-"""Colours that remain different for colour-blind readers (Okabe and Ito, 2008); letters and positions say the same."""
 _NAME_CHARS: Final = 24
 _ANSWER_CHARS: Final = 32
 _MOST_PAIRS: Final = 66
@@ -68,10 +65,10 @@ class ResultPictures:
         self._title = title
         self._independent = independent
         self._decision = decision
-        self._names = {agent.id: _short(agent.name, _NAME_CHARS) for agent in agents}
+        self._names = {agent.id: plain_label(agent.name, _NAME_CHARS) for agent in agents}
 
     def __repr__(self) -> str:
-        return "ResultPictures(rounds, opinions, pairs, influence, votes, confidence, tokens)"
+        return "ResultPictures(rounds, opinions, pairs, influence, votes, confidence, tokens, time)"
 
     def __call__(self, ax: Axes | None = None) -> Axes:
         """Draw agreement and each agent's confidence, round by round, as `rounds` does."""
@@ -122,7 +119,7 @@ class ResultPictures:
             ax.text(
                 flow.rounds[0] - 0.45,
                 low + heights[camp.label] / 2,
-                f"{camp.label}  {_short(camp.name, _ANSWER_CHARS)}",
+                f"{camp.label}  {plain_label(camp.name, _ANSWER_CHARS)}",
                 va="center",
                 ha="right",
                 fontsize="small",
@@ -146,8 +143,11 @@ class ResultPictures:
             xlim=(flow.rounds[0] - 0.4, flow.rounds[-1] + 0.6),
             ylim=(sum(heights.values()), 0),
         )
-        ax.set_title("Who held which answer")
-        return ax
+        return write_caption(
+            ax,
+            "Who held which answer",
+            "a band for each answer, a line for each agent; a line that changes its band shows a move",
+        )
 
     def pairs(self, ax: Axes | None = None) -> Axes:
         """Draw for each pair of agents and each round whether their answers say the same, as far as that is known.
@@ -164,7 +164,7 @@ class ResultPictures:
         if len(pairs) > _MOST_PAIRS:
             raise ConfigurationError(f"{len(pairs)} pairs of agents are too many for one picture")
         ax = ax or new_axes(1.2 + 0.3 * len(pairs))
-        kinds = {_SAME: _COLOURS[0], _DIFFERENT: _COLOURS[1], _UNKNOWN: "#dddddd"}
+        kinds = {_SAME: COLOURS[0], _DIFFERENT: COLOURS[1], _UNKNOWN: "#dddddd"}
         verdicts = self._verdicts(flow)
         for row, (one, other) in enumerate(pairs):
             for column, number in enumerate(flow.rounds):
@@ -181,10 +181,13 @@ class ResultPictures:
             xticklabels=[f"{number}" for number in flow.rounds],
             yticks=[row + 0.5 for row in range(len(pairs))],
             yticklabels=[f"{self._names[one]}, {self._names[other]}" for one, other in pairs],
-            xlabel="round (= says the same, \u2260 differs, ? not compared)",
+            xlabel="round",
         )
-        ax.set_title("Agreement by pair and round")
-        return ax
+        return write_caption(
+            ax,
+            "Agreement by pair and round",
+            "= their answers say the same, \u2260 they differ, ? nobody compared them; empty: no answer",
+        )
 
     def influence(self, ax: Axes | None = None) -> Axes:
         """Draw who took whose answer: an arrow from those who held it in the round before to the agent that moved.
@@ -222,10 +225,13 @@ class ResultPictures:
             ax.text(1.22 * x, 1.22 * y, self._names[agent], ha=align, va="center", fontsize="small")
         ax.set(xlim=(-1.9, 1.9), ylim=(-1.4, 1.4), xticks=[], yticks=[])
         ax.set_aspect("equal")
-        ax.set_title("Who took whose answer (numbers: rounds)" if rounds_by_pair else "Nobody took another's answer")
         for side in ax.spines.values():
             side.set_visible(False)
-        return ax
+        return write_caption(
+            ax,
+            "Who took whose answer" if rounds_by_pair else "Nobody took another's answer",
+            "an arrow from who held it to who took it, with the round of the move; letters: the answers at the end",
+        )
 
     def votes(self, ax: Axes | None = None) -> Axes:
         """Draw what the decision rule counted for each option; for rules on pairs, the table of pairs.
@@ -247,15 +253,16 @@ class ResultPictures:
         ax = ax or new_axes(1.2 + 0.4 * len(ranked))
         chosen = {*decision.winners, *decision.tied}
         bars = ax.barh(
-            [_short(name, _ANSWER_CHARS) for name, _ in ranked],
+            [plain_label(name, _ANSWER_CHARS) for name, _ in ranked],
             [score for _, score in ranked],
-            color=[_COLOURS[0] if name in chosen else "#bbbbbb" for name, _ in ranked],
+            color=[COLOURS[0] if name in chosen else "#bbbbbb" for name, _ in ranked],
         )
         ax.bar_label(bars, fmt="%g", padding=3)
         ax.margins(x=0.12)
         ax.set(xlabel=f"score by the rule {decision.rule}")
-        ax.set_title(_short(decision.why, 2 * _ANSWER_CHARS))
-        return ax
+        return write_caption(
+            ax, "What the rule counted", f"{decision.why.rstrip('.')}; blue: the winner, or the tied options"
+        )
 
     def _pairwise(self, pairs: Mapping[str, Mapping[str, float]], rule: str, ax: Axes | None) -> Axes:
         names = [*pairs]
@@ -263,7 +270,7 @@ class ResultPictures:
         for row, name in enumerate(names):
             for column, other in enumerate(names):
                 won = 0.0 if name == other else pairs[name].get(other, 0.0) - pairs[other].get(name, 0.0)
-                colour = "#eeeeee" if name == other else _COLOURS[0] if won > 0 else "#ffffff"
+                colour = "#eeeeee" if name == other else COLOURS[0] if won > 0 else "#ffffff"
                 ax.add_patch(_cell(column, row, colour))
                 text = "\u2013" if name == other else f"{pairs[name].get(other, 0.0):g}"
                 text_colour = "white" if won > 0 else "black"
@@ -276,12 +283,13 @@ class ResultPictures:
             xticklabels=numbers,
             yticks=[row + 0.5 for row in range(len(names))],
             yticklabels=[
-                f"{number}. {_short(name, _ANSWER_CHARS)}" for number, name in zip(numbers, names, strict=True)
+                f"{number}. {plain_label(name, _ANSWER_CHARS)}" for number, name in zip(numbers, names, strict=True)
             ],
-            xlabel="ballots that put the row above the column (filled: the row wins)",
+            xlabel="number of the option in the column",
         )
-        ax.set_title(f"Head to head, rule {rule}")
-        return ax
+        return write_caption(
+            ax, f"Head to head, rule {rule}", "ballots that put the row above the column; filled: the row wins"
+        )
 
     def confidence(self, ax: Axes | None = None) -> Axes:
         """Draw the reported confidence of each answer, by round, in the colour of its camp.
@@ -305,13 +313,14 @@ class ResultPictures:
                     color=_colour(number),
                     marker=f"${camp.label}$",
                     s=70,
-                    label=_short(camp.name, _ANSWER_CHARS),
+                    label=plain_label(camp.name, _ANSWER_CHARS),
                 )
         ax.set(xlabel="round; within a round, agents from left to right", ylabel="reported confidence (0 to 1)")
         ax.set(ylim=(-0.05, 1.05), xticks=list(flow.rounds))
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.25), fontsize="small", ncols=2)
-        ax.set_title("Confidence by round and answer")
-        return ax
+        legend_below(ax, ncols=2)
+        return write_caption(
+            ax, "Confidence by round and answer", "a letter for each agent's answer; the same letter: the same answer"
+        )
 
     def tokens(self, ax: Axes | None = None) -> Axes:
         """Draw the tokens of each agent by round, prompts and answers together, failed turns included.
@@ -340,14 +349,51 @@ class ResultPictures:
                 bottom=bottom,
                 color=_colour(index),
                 edgecolor="white",
-                hatch="" if index < len(_COLOURS) else "//",
+                hatch="" if index < len(COLOURS) else "//",
                 label=self._names[agent.id],
             )
             bottom = [before + more for before, more in zip(bottom, used, strict=True)]
         ax.set(xlabel="round", ylabel="tokens, in and out", xticks=numbers)
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize="small", ncols=3)
-        ax.set_title("Tokens by round and agent")
-        return ax
+        legend_below(ax, ncols=3)
+        return write_caption(ax, "Tokens by round and agent", "prompts and answers together, failed turns included")
+
+    def time(self, ax: Axes | None = None) -> Axes:
+        """Draw when each turn ran: a bar from its start to its end, a row for each agent. Failed turns are hatched.
+
+        The table is `result.to_frame()`, with the column `durationS`.
+
+        Args:
+            ax: Where to draw; a new figure if omitted.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed, or there is no turn.
+        """
+        turns = [turn for record in self._rounds for turn in record.turns]
+        if not turns:
+            raise ConfigurationError("there is no turn to draw")
+        names = {agent.id: self._names[agent.id] for agent in self._agents}
+        names |= {turn.agent_id: turn.agent_id for turn in turns if turn.agent_id not in names}
+        rows = [*names]
+        ends = [turn.timestamp.timestamp() for turn in turns]
+        begun = min(end - turn.duration_s for turn, end in zip(turns, ends, strict=True))
+        ax = ax or new_axes(1.9 + 0.35 * len(rows))
+        labelled: set[int] = set()
+        for turn, end in zip(turns, ends, strict=True):
+            ax.barh(
+                [rows.index(turn.agent_id)],
+                [turn.duration_s],
+                left=[end - turn.duration_s - begun],
+                height=0.6,
+                color=_colour(turn.round - 1),
+                edgecolor="white",
+                hatch="//" if turn.outcome == "failed" else "",
+                label=f"_{turn.round}" if turn.round in labelled else f"round {turn.round}",
+            )
+            labelled.add(turn.round)
+        ax.set_yticks(range(len(rows)), [plain_label(names[agent], _NAME_CHARS) for agent in rows])
+        ax.set(ylim=(len(rows) - 0.4, -0.6), xlabel="seconds since the first turn began")
+        legend_below(ax, ncols=4)
+        return write_caption(ax, "Time of each turn", "a bar for each turn, by agent; hatched: the turn failed")
 
     def _flow(self) -> OpinionFlow:
         flow = opinion_flow(self._complete)
@@ -402,9 +448,4 @@ def _cell(column: int, row: int, colour: str) -> Rectangle:
 
 
 def _colour(number: int) -> str:
-    return _COLOURS[number % len(_COLOURS)]
-
-
-def _short(text: str, most: int) -> str:
-    """Return a text shortened, with dollar signs escaped, which would start a formula."""
-    return textwrap.shorten(text, most, placeholder="\u2026").replace("$", r"\$")
+    return COLOURS[number % len(COLOURS)]

@@ -1,0 +1,673 @@
+"""The report of a study: accuracies, comparisons, calibration, prices and movement, computed from its answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+from statistics import fmean
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from roundtable.bench.arms import Moves, StudyAnswer
+from roundtable.bench.statistics import (
+    Interval,
+    holm_correction,
+    mcnemar_test,
+    paired_bootstrap,
+    questions_needed,
+    questions_to_see,
+    wilson_interval,
+)
+from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.metrics import brier_score, expected_calibration_error
+from roundtable.results.dataframes import frame_of
+from roundtable.scoring.words import counted
+from roundtable.types import Share, Usage, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pandas import DataFrame
+
+    from roundtable.bench.pictures import StudyPictures
+    from roundtable.types import JsonObject
+
+__all__ = [
+    "ArmReport",
+    "Calibration",
+    "CategoryReport",
+    "Movement",
+    "PairedReport",
+    "Price",
+    "PricePoint",
+    "ReliabilityBin",
+    "StudyReport",
+    "StudyVerdict",
+    "Worth",
+    "report_of",
+]
+
+
+StudyVerdict: TypeAlias = Literal["better", "worse", "undecided"]
+"""The outcome of comparing a mode with a baseline."""
+Worth: TypeAlias = Literal["adopt", "reject", "conditional"]
+"""Whether a mode is worth its price."""
+Price: TypeAlias = Literal["calls", "tokens", "usd"]
+"""What an answer costs: calls, tokens or US dollars."""
+
+_BINS: Final = 10
+_BASELINE: Final = "single"
+_LEVEL: Final = "0.95"
+_COLUMNS: Final = (
+    *("questionId", "arm", "answer", "correct", "confidence", "calls", "tokens", "costUsd"),
+    *("question", "gold", "category", "sessionId", "mode", "seed", "models", "promptVersion", "libraryVersion"),
+)
+
+
+class ArmReport(Value):
+    """The results of one arm: a mode or a baseline."""
+
+    arm: str
+    """Name of the arm; a baseline names the mode at whose price it answered."""
+    questions: int
+    """Questions asked in every arm."""
+    correct: int
+    """Of these, answered correctly."""
+    unanswered: int
+    """Of these, without an answer: a tie, or no agent gave one."""
+    accuracy: Share
+    """Share answered correctly."""
+    interval: Interval
+    """Wilson interval of the accuracy, 95 %."""
+    usage: Usage
+    """What all answers consumed."""
+    cost_multiple: float | None
+    """Calls per call of the single answer."""
+    confidence: Share | None
+    """Mean reported confidence of answers."""
+    brier: float | None
+    """Brier score of the confidence: 0 is perfect; always reporting 0.5 scores 0.25."""
+    calibration_error: float | None
+    """Expected calibration error in ten bins: 0 is perfectly calibrated."""
+
+
+class ReliabilityBin(Value):
+    """Answers with similar confidence."""
+
+    low: float
+    """Least confidence of the bin."""
+    high: float
+    """Greatest confidence of the bin, which belongs to the next one unless it is 1."""
+    answers: int
+    """Number of answers."""
+    confidence: Share
+    """Their mean confidence."""
+    accuracy: Share
+    """Share of right ones."""
+    interval: Interval
+    """Wilson interval of the accuracy, 95 %."""
+
+
+class Calibration(Value):
+    """Whether the confidence of an arm's answers means anything: its reliability curve."""
+
+    arm: str
+    """The arm."""
+    answers: int
+    """Answers with a confidence."""
+    bins: tuple[ReliabilityBin, ...]
+    """The bins that have answers, by confidence."""
+    error: float | None
+    """Expected calibration error over these bins; `None` without an answer."""
+    brier: float | None
+    """Brier score; `None` without an answer."""
+
+    def to_records(self) -> list[JsonObject]:
+        """Return one flat row per bin."""
+        return [
+            {
+                "arm": self.arm,
+                "confidenceFrom": one.low,
+                "confidenceTo": one.high,
+                "answers": one.answers,
+                "confidence": one.confidence,
+                "accuracy": one.accuracy,
+                "accuracyLow": one.interval.low,
+                "accuracyHigh": one.interval.high,
+            }
+            for one in self.bins
+        ]
+
+
+class PricePoint(Value):
+    """The accuracy of an arm and its price for each question."""
+
+    arm: str
+    """The arm."""
+    questions: int
+    """Questions asked."""
+    price: float
+    """Mean price of an answer."""
+    accuracy: Share
+    """Share answered correctly."""
+    interval: Interval
+    """Wilson interval of the accuracy, 95 %."""
+    on_frontier: bool
+    """Whether no arm is more accurate at this price or a lower one."""
+
+
+class PairedReport(Value):
+    """A comparison of a mode with a baseline or another mode, question by question."""
+
+    mode: str
+    """The mode."""
+    baseline: str
+    """What it is compared with."""
+    both_right: int
+    """Questions that both got right."""
+    gained: int
+    """Questions that only the mode got right."""
+    lost: int
+    """Questions that only the baseline got right."""
+    both_wrong: int
+    """Questions that both got wrong."""
+    difference: float
+    """Accuracy of the mode minus that of the baseline."""
+    interval: Interval
+    """Paired bootstrap interval of the difference, 95 %."""
+    p_value: float
+    """P-value of McNemar's exact test."""
+    p_corrected: float
+    """The same, corrected by Holm's method for the number of comparisons in the report."""
+    verdict: StudyVerdict
+    """`"better"` or `"worse"` if the interval excludes 0 and `p_corrected` is below 0.05."""
+    questions_needed: int | None
+    """Questions that a study needs to detect this difference with a power of 0.8; `None` without a difference."""
+
+
+class Movement(Moves):
+    """How the debates of a mode changed the answers of their agents."""
+
+    mode: str
+    """The mode."""
+    debates: int
+    """Number of debates."""
+
+    @property
+    def flip_rate(self) -> float | None:
+        """Share of successive answers that changed; `None` without any."""
+        return self.flips / self.pairs if self.pairs else None
+
+    @property
+    def conformity(self) -> float | None:
+        """Share of contested answers that changed to one that another agent had given; `None` without any."""
+        return self.followed / self.contested if self.contested else None
+
+
+class CategoryReport(Value):
+    """The results of one arm on the questions of one category."""
+
+    category: str | None
+    """The category; `None` for questions without one."""
+    arm: str
+    """The arm."""
+    questions: int
+    """Questions of the category."""
+    correct: int
+    """Of these, answered correctly."""
+    accuracy: Share
+    """Share answered correctly."""
+    interval: Interval
+    """Wilson interval of the accuracy, 95 %."""
+    movement: Movement | None
+    """How the debates changed answers; `None` for a baseline."""
+
+
+class StudyReport(Value):
+    """The results of a study."""
+
+    arms: tuple[ArmReport, ...]
+    """Results of each arm: the single answer, then each mode with its baselines."""
+    pairs: tuple[PairedReport, ...]
+    """Each mode compared with the single answer and with both baselines at its price; then each two modes."""
+    movements: tuple[Movement, ...]
+    """How the debates of each mode changed answers."""
+    answers: tuple[StudyAnswer, ...]
+    """Every answer."""
+    failed: Mapping[str, str]
+    """Questions that were left out, and why."""
+    resamples: int
+    """Resamples of each bootstrap interval."""
+    seed: int
+    """Seed of the resampling."""
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The modes that were studied."""
+        return tuple(movement.mode for movement in self.movements)
+
+    def arm(self, name: str) -> ArmReport:
+        """Return the results of an arm.
+
+        Raises:
+            KeyError: There is no such arm.
+        """
+        report = next((report for report in self.arms if report.arm == name), None)
+        if report is None:
+            raise KeyError(name)
+        return report
+
+    def worth(self, mode: str) -> Worth:
+        """Return whether a mode is worth its price.
+
+        Adopt: better than both baselines at its price. Reject: worse than one of them. Anything else is conditional:
+        the study is too small to detect a difference, or there is none.
+
+        Raises:
+            KeyError: The study has no such mode.
+        """
+        if mode not in self.modes:
+            raise KeyError(mode)
+        baselines = _baselines_of(mode)
+        verdicts = [pair.verdict for pair in self.pairs if pair.mode == mode and pair.baseline in baselines]
+        if "worse" in verdicts:
+            return "reject"
+        return "adopt" if set(verdicts) == {"better"} else "conditional"
+
+    def compare(self, mode: str, baseline: str) -> PairedReport:
+        """Return the comparison of a mode with a baseline or another mode, in this direction or the other.
+
+        Raises:
+            KeyError: The report does not compare them.
+        """
+        pair = next((pair for pair in self.pairs if {pair.mode, pair.baseline} == {mode, baseline}), None)
+        if pair is None:
+            raise KeyError((mode, baseline))
+        return pair
+
+    def calibration(self, arm: str) -> Calibration:
+        """Return the reliability curve of an arm, in ten bins of equal width.
+
+        Raises:
+            KeyError: There is no such arm.
+        """
+        self.arm(arm)
+        return _calibration(arm, [answer for answer in self.answers if answer.arm == arm])
+
+    def frontier(self, price: Price = "calls") -> tuple[PricePoint, ...]:
+        """Return the accuracy and the price of each arm, the cheapest first.
+
+        An arm is on the frontier if no arm is more accurate at its price or a lower one.
+
+        Args:
+            price: What to count.
+
+        Raises:
+            ConfigurationError: The price of an answer is not known.
+        """
+        return _frontier(self.arms, price)
+
+    def by_category(self) -> tuple[CategoryReport, ...]:
+        """Return the results of each arm on each category of questions, by category."""
+        return _by_category(self.answers)
+
+    def questions_to_see(self, difference: float, mode: str, baseline: str) -> int:
+        """Return how many questions would show a difference in accuracy, judged by how often these two arms disagree.
+
+        Four studies in five of this size detect such a difference. Source: R. Connor, Biometrics 43 (1987).
+
+        Args:
+            difference: The difference, as in `0.03` for three points.
+            mode: A mode.
+            baseline: What it is compared with.
+
+        Raises:
+            KeyError: The report does not compare them.
+            ConfigurationError: The difference is not between 0 and 1.
+        """
+        pair, size = self.compare(mode, baseline), self.arms[0].questions
+        return questions_to_see(difference, max(difference, (pair.gained + pair.lost) / size))
+
+    @property
+    def plot(self) -> StudyPictures:
+        """Pictures of the study, drawn with matplotlib (extra `plot`).
+
+        `plot()` draws the accuracy of each arm; further ones are `differences`, `frontier`, `calibration`, `movement`
+        and `categories`. Each returns its axes.
+        """
+        from roundtable.bench.pictures import StudyPictures
+
+        return StudyPictures(self)
+
+    def to_records(self) -> list[JsonObject]:
+        """Return one flat row per question and arm."""
+        return [
+            {
+                "questionId": answer.question_id,
+                "arm": answer.arm,
+                "answer": answer.answer,
+                "correct": answer.correct,
+                "confidence": answer.confidence,
+                "calls": answer.usage.calls,
+                "tokens": answer.usage.total_tokens,
+                "costUsd": answer.usage.cost_usd,
+                "question": answer.question,
+                "gold": answer.gold,
+                "category": answer.category,
+                "sessionId": answer.session_id,
+                "mode": answer.mode,
+                "seed": answer.seed,
+                "models": "; ".join(answer.models),
+                "promptVersion": answer.prompt_version,
+                "libraryVersion": answer.library_version,
+            }
+            for answer in self.answers
+        ]
+
+    def to_frame(self) -> DataFrame:
+        """Return `to_records` as a pandas data frame (extra `frames`).
+
+        Raises:
+            ConfigurationError: pandas is not installed.
+        """
+        return frame_of(self.to_records(), _COLUMNS)
+
+    def to_markdown(self) -> str:
+        """Render the tables and conclusions as Markdown."""
+        lines = [
+            f"{counted(self.arms[0].questions, 'question')} in every arm.",
+            "",
+            "| arm | right | 95 % | calls | calls per single call | Brier | ECE |",
+            "|---|---|---|---|---|---|---|",
+            *(_arm_line(report) for report in self.arms),
+            "",
+            "| mode | compared with | gained | lost | difference | 95 % | p | p corrected | verdict |",
+            "|---|---|---|---|---|---|---|---|---|",
+            *(_pair_line(report) for report in self.pairs),
+            "",
+            *(_movement_line(movement, self.worth(movement.mode)) for movement in self.movements),
+        ]
+        if self.failed:
+            count = counted(len(self.failed), "question")
+            lines.append(f"- left out: {count} that failed in at least one arm.")
+            lines += [f"  - {_cell(question)}: {_cell(why)}" for question, why in self.failed.items()]
+        if len({answer.category for answer in self.answers}) > 1:
+            shown = {_BASELINE, *self.modes}
+            lines += ["", *_category_lines([one for one in self.by_category() if one.arm in shown])]
+        return "\n".join([*lines, "", self.sources]) + "\n"
+
+    @property
+    def sources(self) -> str:
+        """The methods behind the figures, in a few sentences."""
+        return (
+            "95 % intervals: Wilson (1927) for shares; for differences, a paired bootstrap over questions (Efron and"
+            f" Tibshirani 1993) with {self.resamples:,} resamples and seed {self.seed}. p: McNemar's exact test (1947),"
+            f" corrected for {counted(len(self.pairs), 'comparison')} by Holm's method (1979)."
+            " Calibration: Brier score (1950), and expected calibration error in ten bins (Naeini et al. 2015)."
+        )
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, object]]:
+        # Every answer of a study would fill many screens.
+        return [
+            ("arms", len(self.arms)),
+            ("questions", self.arms[0].questions if self.arms else 0),
+            ("failed", len(self.failed)),
+        ]
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+
+def _cell(text: str) -> str:
+    """Return a text as one line, with Markdown escaped."""
+    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", " ".join(text.split()))
+
+
+def _arm_line(arm: ArmReport) -> str:
+    right = f"{arm.correct} of {arm.questions} ({arm.accuracy:.0%})"
+    times = "" if arm.cost_multiple is None else f"{arm.cost_multiple:.1f}"
+    calibration = ["" if figure is None else f"{figure:.3f}" for figure in (arm.brier, arm.calibration_error)]
+    interval, calls = _interval_text(arm.interval), arm.usage.calls
+    return f"| {arm.arm} | {right} | {interval} | {calls} | {times} | {' | '.join(calibration)} |"
+
+
+def _pair_line(pair: PairedReport) -> str:
+    verdict: str = pair.verdict
+    if verdict == "undecided" and pair.questions_needed is not None:
+        verdict = f"undecided; a difference like this needs about {pair.questions_needed} questions"
+    figures = (
+        f"{pair.gained} | {pair.lost} | {pair.difference:+.1%} | {_interval_text(pair.interval)} | "
+        f"{pair.p_value:.3g} | {pair.p_corrected:.3g}"
+    )
+    return f"| {pair.mode} | {pair.baseline} | {figures} | {verdict} |"
+
+
+def _movement_line(movement: Movement, worth: Worth) -> str:
+    change = f"{movement.wrong_to_right} answers corrected, {movement.right_to_wrong} made wrong"
+    rates = [
+        f"{rate:.0%} of {counted(of, what)} {verb}"
+        for rate, of, what, verb in (
+            (movement.flip_rate, movement.pairs, "successive answer", "changed"),
+            (movement.conformity, movement.contested, "contested answer", "adopted another agent's"),
+        )
+        if rate is not None
+    ]
+    return f"- {movement.mode}: {worth}; {'; '.join([change, *rates])}."
+
+
+def _category_lines(reports: Sequence[CategoryReport]) -> Iterator[str]:
+    yield "| category | arm | right | 95 % | corrected | made wrong | flips | conformity |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for one in reports:
+        right = f"{one.correct} of {one.questions} ({one.accuracy:.0%})"
+        moves = one.movement
+        cells = [""] * 4
+        if moves is not None:
+            rates = [f"{rate:.0%}" if rate is not None else "" for rate in (moves.flip_rate, moves.conformity)]
+            cells = [f"{moves.wrong_to_right}", f"{moves.right_to_wrong}", *rates]
+        category = _cell(one.category or "none")
+        yield f"| {category} | {one.arm} | {right} | {_interval_text(one.interval)} | {' | '.join(cells)} |"
+
+
+def _interval_text(interval: Interval) -> str:
+    return f"{interval.low:.1%} to {interval.high:.1%}"
+
+
+def report_of(
+    answers: Sequence[StudyAnswer], failed: Mapping[str, str], *, resamples: int = 10_000, seed: int = 0
+) -> StudyReport:
+    """Create the report of a study from its answers; pure.
+
+    Args:
+        answers: The answer of every arm to every question.
+        failed: Questions that were left out, and why.
+        resamples: Resamples of each bootstrap interval.
+        seed: Seed of the resampling.
+
+    Raises:
+        RoundtableError: Every question failed.
+    """
+    by_arm: dict[str, list[StudyAnswer]] = {}
+    for answer in answers:
+        by_arm.setdefault(answer.arm, []).append(answer)
+    if not by_arm:
+        question, why = next(iter(failed.items()))
+        raise RoundtableError(f"every question failed; {question!r}: {why}")
+    calls = sum(answer.usage.calls for answer in by_arm[_BASELINE])
+    modes = [arm for arm, given in by_arm.items() if given[0].moves is not None]
+    compared = [(mode, baseline) for mode in modes for baseline in (_BASELINE, *_baselines_of(mode))]
+    compared += combinations(modes, 2)
+    p_values = [mcnemar_test(*_discordant(by_arm[mode], by_arm[baseline])) for mode, baseline in compared]
+    pairs = [
+        _compare(
+            mode, baseline, by_arm, p_value=float(p_value), p_corrected=float(corrected), resample=(resamples, seed)
+        )
+        for (mode, baseline), p_value, corrected in zip(compared, p_values, holm_correction(p_values), strict=True)
+    ]
+    return StudyReport(
+        arms=tuple(_arm(name, arm_answers, calls) for name, arm_answers in by_arm.items()),
+        pairs=tuple(pairs),
+        movements=tuple(_movement(mode, by_arm[mode]) for mode in modes),
+        answers=tuple(answers),
+        failed=dict(failed),
+        resamples=resamples,
+        seed=seed,
+    )
+
+
+def _baselines_of(mode: str) -> tuple[str, str]:
+    """Return the names of the baselines at the price of a mode."""
+    return f"self-consistency as {mode}", f"independent-vote as {mode}"
+
+
+def _movement(mode: str, answers: Sequence[StudyAnswer]) -> Movement:
+    moves = sum((answer.moves for answer in answers if answer.moves is not None), Moves())
+    return Movement(mode=mode, debates=len(answers), **dict(moves))
+
+
+def _discordant(new: Sequence[StudyAnswer], old: Sequence[StudyAnswer]) -> tuple[int, int]:
+    """Return how many questions only one of two arms got right."""
+    both = [(one.correct, other.correct) for one, other in zip(new, old, strict=True)]
+    return both.count((True, False)), both.count((False, True))
+
+
+def _rated(answers: Sequence[StudyAnswer]) -> tuple[list[float], list[bool]]:
+    """Return the confidences of answers, and whether each answer is right."""
+    rated = [(answer.confidence, answer.correct) for answer in answers if answer.confidence is not None]
+    return [confidence for confidence, _ in rated], [correct for _, correct in rated]
+
+
+def _calibration(arm: str, answers: Sequence[StudyAnswer]) -> Calibration:
+    forecasts, outcomes = _rated(answers)
+    brier, error = brier_score(forecasts, outcomes).value, expected_calibration_error(forecasts, outcomes).value
+    members: dict[int, list[tuple[float, bool]]] = {}
+    for forecast, outcome in zip(forecasts, outcomes, strict=True):
+        # As in the calibration error: the exact value decides on which side of an edge a confidence lies.
+        number = min(int(Fraction(str(forecast)) * _BINS), _BINS - 1)
+        members.setdefault(number, []).append((forecast, outcome))
+    return Calibration(
+        arm=arm,
+        answers=len(forecasts),
+        bins=tuple(
+            ReliabilityBin(
+                low=number / _BINS,
+                high=(number + 1) / _BINS,
+                answers=len(held),
+                confidence=fmean(forecast for forecast, _ in held),
+                accuracy=fmean(outcome for _, outcome in held),
+                interval=wilson_interval(sum(outcome for _, outcome in held), len(held), level=_LEVEL),
+            )
+            for number, held in sorted(members.items())
+        ),
+        error=None if error is None else float(error),
+        brier=None if brier is None else float(brier),
+    )
+
+
+def _frontier(arms: Sequence[ArmReport], price: Price) -> tuple[PricePoint, ...]:
+    prices = {arm.arm: _price_of(arm, price) for arm in arms}
+    ordered = sorted(arms, key=lambda arm: (prices[arm.arm], -arm.correct))
+    return tuple(
+        PricePoint(
+            arm=arm.arm,
+            questions=arm.questions,
+            price=prices[arm.arm],
+            accuracy=arm.accuracy,
+            interval=arm.interval,
+            on_frontier=not any(
+                other.correct > arm.correct
+                if prices[other.arm] == prices[arm.arm]
+                else prices[other.arm] < prices[arm.arm] and other.correct >= arm.correct
+                for other in arms
+            ),
+        )
+        for arm in ordered
+    )
+
+
+def _price_of(arm: ArmReport, price: Price) -> float:
+    match price:
+        case "calls":
+            total: float | None = arm.usage.calls
+        case "tokens":
+            total = arm.usage.total_tokens
+        case "usd":
+            total = arm.usage.cost_usd
+        case _:
+            raise ConfigurationError(f"unknown price {price!r}; choose calls, tokens or usd")
+    if total is None:
+        msg = f"the price of {arm.arm} is not known"
+        raise ConfigurationError(msg, hint="Count calls or tokens, or give the table the prices of its models.")
+    return total / arm.questions
+
+
+def _by_category(answers: Sequence[StudyAnswer]) -> tuple[CategoryReport, ...]:
+    groups: dict[tuple[str | None, str], list[StudyAnswer]] = {}
+    for answer in answers:
+        groups.setdefault((answer.category, answer.arm), []).append(answer)
+    categories = [*dict.fromkeys(category for category, _ in groups)]
+    return tuple(
+        CategoryReport(
+            category=category,
+            arm=arm,
+            questions=len(held),
+            correct=(right := sum(answer.correct for answer in held)),
+            accuracy=right / len(held),
+            interval=wilson_interval(right, len(held), level=_LEVEL),
+            movement=None if held[0].moves is None else _movement(arm, held),
+        )
+        for (category, arm), held in sorted(groups.items(), key=lambda group: categories.index(group[0][0]))
+    )
+
+
+def _arm(name: str, answers: Sequence[StudyAnswer], single_calls: int) -> ArmReport:
+    right = sum(answer.correct for answer in answers)
+    forecasts, outcomes = _rated(answers)
+    brier, ece = brier_score(forecasts, outcomes).value, expected_calibration_error(forecasts, outcomes).value
+    usage = sum((answer.usage for answer in answers), Usage())
+    return ArmReport(
+        arm=name,
+        questions=len(answers),
+        correct=right,
+        unanswered=sum(answer.answer is None for answer in answers),
+        accuracy=right / len(answers),
+        interval=wilson_interval(right, len(answers), level=_LEVEL),
+        usage=usage,
+        cost_multiple=usage.calls / single_calls if single_calls else None,
+        confidence=sum(forecasts) / len(forecasts) if forecasts else None,
+        brier=None if brier is None else float(brier),
+        calibration_error=None if ece is None else float(ece),
+    )
+
+
+def _compare(
+    mode: str,
+    baseline: str,
+    by_arm: Mapping[str, Sequence[StudyAnswer]],
+    *,
+    p_value: float,
+    p_corrected: float,
+    resample: tuple[int, int],
+) -> PairedReport:
+    both = [(new.correct, old.correct) for new, old in zip(by_arm[mode], by_arm[baseline], strict=True)]
+    gained, lost, size = both.count((True, False)), both.count((False, True)), len(both)
+    resamples, seed = resample
+    interval = paired_bootstrap([new - old for new, old in both], resamples=resamples, level=_LEVEL, seed=seed)
+    verdict: StudyVerdict = "undecided"
+    if p_corrected < 1 / 20 and (interval.low > 0 or interval.high < 0):
+        verdict = "better" if gained > lost else "worse"
+    return PairedReport(
+        mode=mode,
+        baseline=baseline,
+        both_right=both.count((True, True)),
+        gained=gained,
+        lost=lost,
+        both_wrong=both.count((False, False)),
+        difference=(gained - lost) / size,
+        interval=interval,
+        p_value=p_value,
+        p_corrected=p_corrected,
+        verdict=verdict,
+        questions_needed=questions_needed(f"{gained}/{size}", f"{lost}/{size}", level=_LEVEL),
+    )
