@@ -34,7 +34,6 @@ HOLD: Final = "roundtable.hold_debate"
 """Name of the workflow that holds a debate."""
 _BATCH: Final = 500
 _PAGE: Final = 2_000
-_POLL_S: Final = 0.2
 
 
 class Database(NamedTuple):
@@ -143,17 +142,32 @@ class JobQueue:
             retry_connection_errors=False,
         )
 
-    async def set_concurrency(self, concurrency: int) -> None:
-        """Create the queue, or change how many debates each of its workers runs at the same time."""
+    async def set_concurrency(self, concurrency: int, polling_s: float) -> None:
+        """Create the queue, or change how many debates each of its workers runs at the same time.
+
+        Args:
+            concurrency: The number.
+            polling_s: Seconds after which a worker with a free place looks for debates again.
+        """
         await self._call(
             partial(
                 self._connected.register_queue,
                 self.name,
                 worker_concurrency=concurrency,
-                polling_interval_sec=_POLL_S,
+                polling_interval_sec=polling_s,
                 on_conflict="always_update",
             )
         )
+
+    async def set_polling(self, polling_s: float) -> None:
+        """Change after how many seconds workers look for debates again."""
+
+        def change() -> None:
+            queue = self._connected.retrieve_queue(self.name)
+            if queue is not None:
+                queue.set_polling_interval_sec(polling_s)
+
+        await self._call(change)
 
     async def add(self, debates: Sequence[JobDebate], priority: int) -> None:
         """Queue debates; those that are queued already, or have ended, stay as they are."""
