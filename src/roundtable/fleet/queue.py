@@ -209,6 +209,20 @@ class JobQueue:
             found += sorted(map(_queued, rows))
         return found
 
+    async def has_open(self, prefix: str) -> bool:
+        """Check whether a debate whose id begins so is queued or running."""
+        rows = await self._call(
+            partial(
+                self._connected.list_workflows,
+                workflow_id_prefix=prefix,
+                status=[status for status, state in _STATES.items() if state in {"queued", "running"}],
+                limit=1,
+                load_input=False,
+                load_output=False,
+            )
+        )
+        return bool(rows)
+
     async def running(self) -> dict[str, list[str]]:
         """Return the debates that are being run, of all jobs, by the worker that runs them."""
         rows = await self._call(

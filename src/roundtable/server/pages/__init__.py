@@ -12,6 +12,14 @@ __all__ = ["routers"]
 
 def routers() -> tuple[APIRouter, ...]:
     """Return the routers of all pages."""
-    from roundtable.server.pages import actions, admin, lists, session, start, static_files
+    from roundtable.server.pages import actions, admin, fleets, lists, session, start, static_files
 
-    return (actions.router, admin.router, static_files.router, lists.router, start.router, session.router)
+    return (
+        actions.router,
+        admin.router,
+        fleets.router,
+        static_files.router,
+        lists.router,
+        start.router,
+        session.router,
+    )
