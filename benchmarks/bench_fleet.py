@@ -1,24 +1,19 @@
 """What a fleet costs beside `debate_many`, how it grows with workers, and how fast jobs are queued.
 
-    python benchmarks/bench_fleet.py [--debates 200] [--postgres URL] [--kills 0]
+    python benchmarks/bench_fleet.py [--debates 200] [--postgres URL]
 
 Two scripted agents debate for two rounds. CPU is the process time of all threads. With `--postgres`, workers in
-processes of their own share a job, with answers that take 50 ms; `--kills` ends so many of them by SIGKILL at drawn
-moments, starts others, and counts the calls that were made again. Printed, never asserted.
+processes of their own share a job, with answers that take 50 ms. Printed, never asserted.
+`bench_fleet_failures.py` kills workers and the database.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import random
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
-from pathlib import Path
 
 import anyio
 
@@ -33,14 +28,10 @@ CONCURRENCY = 8
 ANSWER = {"position": "Tea", "reasoning": "It keeps."}
 
 
-def table_for(storage: str, folder: Path | None = None, answer_s: float = 0.0) -> Roundtable:
-    """Return a table of two scripted agents; with a folder, each call is noted there."""
+def table_for(storage: str, answer_s: float = 0.0) -> Roundtable:
+    """Return a table of two scripted agents."""
 
-    def reply(request: ChatRequest) -> Delay | dict[str, str]:
-        if folder is not None:
-            number = next(word for word in request.messages[-1].content.split() if word.startswith("question-"))
-            with (folder / f"calls-{os.getpid()}.txt").open("a") as file:
-                file.write(f"{number.strip(':?')} {request.metadata['agent']} {request.metadata['round']}\n")
+    def reply(_: ChatRequest) -> Delay | dict[str, str]:
         return Delay(answer_s, ANSWER) if answer_s else ANSWER
 
     return Roundtable([ScriptedModel(reply, model=name) for name in NAMES], storage=storage, analyzer="declared")
@@ -84,69 +75,36 @@ async def beside(name: str, storages: tuple[str, str], count: int) -> None:
     print(f"  CPU of the fleet beside debate_many: {(held_cpu + queued_cpu) / many_cpu:.2f}", flush=True)
 
 
-async def work(storage: str, folder: str, job: str, answer_s: float) -> None:
+async def work(storage: str, job: str, answer_s: float) -> None:
     """Be a worker process."""
-    async with table_for(storage, Path(folder), answer_s) as table, Fleet(table) as jobs:
+    async with table_for(storage, answer_s) as table, Fleet(table) as jobs:
         await jobs.work(until_done=job, concurrency=4)
 
 
-def worker(storage: str, folder: Path, job: str, answer_s: float) -> subprocess.Popen[bytes]:
+def worker(storage: str, job: str, answer_s: float) -> subprocess.Popen[bytes]:
     """Start a worker process."""
     return subprocess.Popen(  # noqa: S603  (this file)
-        [sys.executable, __file__, "--worker", storage, str(folder), job, str(answer_s)]
+        [sys.executable, __file__, "--worker", storage, job, str(answer_s)]
     )
-
-
-def asked(folder: Path) -> Counter[str]:
-    """Return how often each answer was asked for."""
-    return Counter(line for file in folder.glob("calls-*.txt") for line in file.read_text().splitlines())
 
 
 async def shared(storage: str, workers: int, count: int) -> float:
     """Return the debates a second of several worker processes, from the first debate to the last."""
     job = f"shared-{workers}"
-    with tempfile.TemporaryDirectory() as folder:
-        async with Fleet(storage=storage) as jobs:
-            await jobs.submit(job, questions(count), rounds=ROUNDS)
-            processes = [worker(storage, Path(folder), job, 0.05) for _ in range(workers)]
-            while (await jobs.status(job)).completed == 0:  # noqa: ASYNC110  (other processes change it)
-                await anyio.sleep(0.05)
-            begun = time.perf_counter()
-            await jobs.wait(job)
-            took = time.perf_counter() - begun
-        for process in processes:
-            process.wait()
+    async with Fleet(storage=storage) as jobs:
+        await jobs.submit(job, questions(count), rounds=ROUNDS)
+        processes = [worker(storage, job, 0.05) for _ in range(workers)]
+        while (await jobs.status(job)).completed == 0:  # noqa: ASYNC110  (other processes change it)
+            await anyio.sleep(0.05)
+        begun = time.perf_counter()
+        await jobs.wait(job)
+        took = time.perf_counter() - begun
+    for process in processes:
+        process.wait()
     return count / took
 
 
-async def killed(storage: str, kills: int, count: int) -> None:
-    """Print what a job lost whose workers were killed at drawn moments."""
-    draw, job = random.Random(7), "killed"
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        async with Fleet(storage=storage) as jobs:
-            await jobs.submit(job, questions(count), rounds=ROUNDS)
-            begun = time.perf_counter()
-            processes = [worker(storage, folder, job, 0.05) for _ in range(2)]
-            for _ in range(kills):
-                await anyio.sleep(draw.uniform(1.0, 3.0))
-                victim = draw.randrange(len(processes))
-                processes[victim].send_signal(signal.SIGKILL)
-                processes[victim].wait()
-                processes[victim] = worker(storage, folder, job, 0.05)
-            status = await jobs.wait(job)
-            took = time.perf_counter() - begun
-            for process in processes:
-                process.wait()
-            again = sum(asked(folder).values()) - count * len(NAMES) * ROUNDS
-            async with table_for(storage) as table:
-                stored = sum([len(result.rounds) for result in await Fleet(table).results(job)])
-    print(f"{count} debates, {kills} workers killed, in {took:.0f} s:")
-    print(f"  {status.completed} completed, {status.failed} failed, {stored} of {count * ROUNDS} rounds stored")
-    print(f"  {again} calls made again, which ran when a worker was killed")
-
-
-async def main(count: int, postgres: str | None, kills: int) -> None:
+async def main(count: int, postgres: str | None) -> None:
     """Run everything."""
     with tempfile.TemporaryDirectory() as folder:
         await beside("SQLite", (f"sqlite:///{folder}/a.db", f"sqlite:///{folder}/b.db"), count)
@@ -158,17 +116,14 @@ async def main(count: int, postgres: str | None, kills: int) -> None:
     print("PostgreSQL, workers in processes of their own, answers of 50 ms, 4 debates at once in each:")
     for workers, rate in rates.items():
         print(f"  {workers} workers  {rate:6.1f} debates/s  {rate / rates[1]:.2f} times one")
-    if kills:
-        await killed(f"{postgres}{query}schema=d", kills, 5 * count)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--worker"]:
-        anyio.run(work, sys.argv[2], sys.argv[3], sys.argv[4], float(sys.argv[5]))
+        anyio.run(work, sys.argv[2], sys.argv[3], float(sys.argv[4]))
     else:
         parser = argparse.ArgumentParser()
         parser.add_argument("--debates", type=int, default=200)
         parser.add_argument("--postgres")
-        parser.add_argument("--kills", type=int, default=0)
         given = parser.parse_args()
-        anyio.run(main, given.debates, given.postgres, given.kills)
+        anyio.run(main, given.debates, given.postgres)

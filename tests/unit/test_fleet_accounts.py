@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import anyio
 import pytest
+from anyio import wait_all_tasks_blocked
 
-from roundtable.errors import BudgetExceeded
+from roundtable.errors import BudgetExceeded, StorageError
 from roundtable.fleet.accounts import JobAccount
 from roundtable.storage import MemoryStorage
-from roundtable.types import Budget, Estimate, Usage
+from roundtable.types import Budget, Estimate, JsonValue, Usage
 
 pytestmark = pytest.mark.anyio
 
@@ -111,3 +115,91 @@ async def test_a_debate_waits_while_others_may_return_what_they_do_not_need() ->
     assert order == ["a ends", "b begins"]
     await job.settle("b", used(8))
     assert (await job.spent()).calls == 10
+
+
+class _Counted(MemoryStorage):
+    """A storage whose changes of values take a while and are counted; it can fail."""
+
+    def __init__(self, failures: int = 0) -> None:
+        super().__init__()
+        self.updates, update = 0, self.kv.update
+        self.begun = anyio.Event()
+
+        async def slow(key: str, fn: Callable[[JsonValue], JsonValue], **options: Any) -> JsonValue:
+            self.updates += 1
+            self.begun.set()
+            await anyio.sleep(0.01)
+            if self.updates <= failures:
+                raise StorageError("the disk is full")
+            return await update(key, fn, **options)
+
+        self.kv.update = slow  # type: ignore[method-assign]
+
+
+async def test_debates_that_begin_and_end_together_share_a_write() -> None:
+    storage = _Counted()
+    job = JobAccount(storage.kv, "account", Budget(max_calls=1000), "default")
+
+    async def debate(name: str) -> None:
+        assert await job.reserve(name, worst(5), NOTHING)
+        await job.settle(name, used(3, 0.5))
+
+    async with anyio.create_task_group() as group:
+        for number in range(40):
+            group.start_soon(debate, str(number))
+    assert await job.spent() == used(120, 20.0)
+    assert storage.updates < 10
+
+
+async def test_a_debate_that_is_cancelled_while_it_waits_takes_no_other_with_it() -> None:
+    storage = _Counted()
+    job = JobAccount(storage.kv, "account", None, "default")
+    scopes = [anyio.CancelScope() for _ in range(3)]
+    reserved: list[int] = []
+
+    async def reserve(number: int) -> None:
+        with scopes[number]:
+            await job.reserve(str(number), None, NOTHING)
+            reserved.append(number)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(reserve, 0)
+        await storage.begun.wait()
+        group.start_soon(reserve, 1)
+        group.start_soon(reserve, 2)
+        await wait_all_tasks_blocked()
+        scopes[1].cancel()
+    assert reserved == [0, 2]
+    assert await job.deaths("1") == 0  # nothing was set aside for it
+    assert await job.deaths("2") == 1
+
+
+async def test_a_write_that_fails_fails_all_that_shared_it_and_no_other() -> None:
+    job = JobAccount(_Counted(failures=1).kv, "account", None, "default")
+    outcomes: list[str] = []
+
+    async def reserve(name: str) -> None:
+        try:
+            await job.reserve(name, None, NOTHING)
+        except StorageError as error:
+            outcomes.append(error.message)
+        else:
+            outcomes.append("reserved")
+
+    async with anyio.create_task_group() as group:
+        for name in "abc":
+            group.start_soon(reserve, name)
+    assert outcomes == ["the disk is full"] * 3
+    await reserve("a")
+    assert outcomes[3:] == ["reserved"]
+    assert [await job.deaths(name) for name in "abc"] == [1, 0, 0]
+
+
+async def test_a_debate_that_killed_workers_is_held_back() -> None:
+    job = account()
+    assert await job.reserve("a", None, NOTHING, most_deaths=1)
+    assert await job.reserve("a", None, NOTHING, most_deaths=1)  # one worker died
+    assert not await job.reserve("a", None, NOTHING, most_deaths=1)
+    assert await job.deaths("a") == 2  # being held back counts as no death
+    assert await job.reserve("a", None, NOTHING)
+    assert await job.deaths("a") == 3

@@ -12,10 +12,26 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import ValidationError
 
-from roundtable.server.metrics import GAUGES, MOST_NAMES, MOST_REQUESTS, OTHERS, Exposition, NameTally, Tally
+from roundtable.fleet import FleetState, JobStatus
+from roundtable.fleet.jobs import RunningDebate
+from roundtable.server.metrics import GAUGES, MOST_JOBS, MOST_NAMES, MOST_REQUESTS, OTHERS, Exposition, NameTally, Tally
 from roundtable.server.reports import report_of
 from roundtable.testing.storage_samples import NOON
+from roundtable.types import Budget, Usage
 
+FULL_JOB = JobStatus(
+    job="nightly",
+    debates=9,
+    running=1,
+    completed=4,
+    failed=3,
+    errors={"QUORUM_LOST": 2, "TIMEOUT": 1},
+    usage=Usage(calls=40, input_tokens=900, output_tokens=100, cost_usd=0.25),
+    budget=Budget(max_calls=100, max_tokens=5_000, max_cost_usd=2.0),
+    submitted_at=NOON,
+    per_minute=12.5,
+    longest_running=(RunningDebate(session_id="s", seconds=75.0),),
+)
 NAMES = st.sampled_from(["ada", "bo", "cy"])
 SECONDS = st.sampled_from([0.0, 0.004, 0.005, 0.25, 1.0, 7.5, 300.0, 1000.0])  # powers of two and ends of classes
 
@@ -121,10 +137,42 @@ def test_the_page_of_metrics_has_all_of_them_and_no_others() -> None:
     tally.note_request("GET", "/x", 200, 0.1)
     gauges = {name: (what, lambda: 0) for name, what in GAUGES.items()}
     told = set()
-    for family in Exposition(tally, gauges).collect():
+    exposition = Exposition(tally, gauges)
+    exposition.text([FleetState(name="default", workers=2, jobs=(FULL_JOB,))])
+    for family in exposition.collect():
         name = f"{family.name}_total" if family.type == "counter" else family.name
         labels = sorted({label for sample in family.samples for label in sample.labels} - {"le"})
         told.add((f"`{name}`", family.type, ", ".join(f"`{label}`" for label in labels), family.documentation))
     page = (Path(__file__).parents[2] / "docs/reference/server-metrics.md").read_text("utf-8")
     rows = [line.strip("| ").split("|") for line in page.splitlines() if line.startswith("| `roundtable_")]
     assert {tuple(cell.strip() for cell in row) for row in rows} == told
+
+
+def test_jobs_of_fleets_are_exported_and_bounded() -> None:
+    unlimited = FULL_JOB.model_copy(update={"job": "late", "budget": None, "longest_running": ()})
+    many = tuple(FULL_JOB.model_copy(update={"job": f"old-{number}"}) for number in range(MOST_JOBS))
+    fleets = [
+        FleetState(name="default", workers=2, jobs=(FULL_JOB, unlimited)),
+        FleetState(name="b", workers=0, jobs=many),
+    ]
+    families = {
+        family.name: {
+            tuple(sample.labels[name] for name in sorted(sample.labels)): sample.value for sample in family.samples
+        }
+        for family in text_string_to_metric_families(Exposition(Tally(), {}).text(fleets).decode())
+    }
+    assert families["roundtable_fleet_workers"] == {("default",): 2, ("b",): 0}
+    debates = families["roundtable_fleet_debates"]
+    counts = {state: debates["default", "nightly", state] for state in ("queued", "running", "completed", "failed")}
+    assert counts == {"queued": 0, "running": 1, "completed": 4, "failed": 3}
+    assert families["roundtable_fleet_failures"]["QUORUM_LOST", "default", "nightly"] == 2
+    assert families["roundtable_fleet_cost_usd"]["default", "nightly"] == 0.25
+    assert families["roundtable_fleet_budget_usd"]["default", "nightly"] == 2.0
+    assert ("default", "late") not in families["roundtable_fleet_budget_usd"]
+    longest = families["roundtable_fleet_longest_running_seconds"]
+    assert (longest["default", "nightly"], longest["default", "late"]) == (75.0, 0.0)
+    assert len([names for names in longest if names[0] == "b"]) == MOST_JOBS
+
+
+def test_a_server_without_fleets_exports_none() -> None:
+    assert b"fleet" not in Exposition(Tally(), {}).text()

@@ -7,5 +7,6 @@ from __future__ import annotations
 
 from roundtable.fleet.fleet import Fleet
 from roundtable.fleet.jobs import JobStatus, read_jsonl
+from roundtable.fleet.overview import FleetOverview, FleetState
 
-__all__ = ["Fleet", "JobStatus", "read_jsonl"]
+__all__ = ["Fleet", "FleetOverview", "FleetState", "JobStatus", "read_jsonl"]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 import anyio
+from anyio import CancelScope
 from pydantic import Field
 
 from roundtable.errors import BudgetExceeded
 from roundtable.types import Budget, Usage, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from roundtable.protocols import KeyValue
     from roundtable.types import Estimate, JsonValue
 
@@ -51,8 +55,21 @@ class _Account(Value):
         )
 
 
+class _Change:
+    """A change of an account that waits to be written."""
+
+    def __init__(self, apply: Callable[[_Account], _Account]) -> None:
+        self.apply = apply
+        self.after = _Account()
+        """The account right after this change, once it is written."""
+        self.error: Exception | None = None
+        """Why it could not be written."""
+
+
 class JobAccount:
     """The account of one job.
+
+    Every debate of a job changes it twice, on all machines. Changes that meet here are written together.
 
     Args:
         values: Where it is stored.
@@ -66,6 +83,8 @@ class JobAccount:
         self._key = key
         self._budget = budget
         self._tenant = tenant
+        self._waiting: list[_Change] = []
+        self._writing = anyio.Lock()
 
     async def spent(self) -> Usage:
         """Return what ended debates have consumed."""
@@ -76,30 +95,43 @@ class JobAccount:
         reserve = _read(await self._values.get(self._key, tenant=self._tenant)).reserves.get(session_id)
         return 0 if reserve is None else reserve.deaths + 1
 
-    async def reserve(self, session_id: str, worst: Estimate | None, before: Usage) -> None:
+    async def reserve(
+        self, session_id: str, worst: Estimate | None, before: Usage, *, most_deaths: float = inf
+    ) -> bool:
         """Set aside the worst case of a debate; wait while other running debates may still return what they need not.
 
         Args:
             session_id: Session of the debate.
             worst: Its worst case; `None` without a budget.
             before: What the session has consumed so far.
+            most_deaths: Change nothing if more workers than these died while they held the debate.
+
+        Returns:
+            Whether it was set aside; false only because of `most_deaths`.
 
         Raises:
             BudgetExceeded: The budget does not cover it, and no other debate runs that could return anything.
+            StorageError: The account cannot be read or written.
         """
         wanted = _Reserve(before=before)
         if worst is not None:
             wanted = _Reserve(
                 calls=worst.calls, tokens=worst.total_tokens, cost_usd=worst.cost_usd or 0.0, before=before
             )
+        is_suspect = False
+
+        def reserved(old: _Account) -> _Account:
+            nonlocal is_suspect
+            left = old.reserves.get(session_id)
+            is_suspect = left is not None and left.deaths + 1 > most_deaths
+            return old if is_suspect else self._with(old, session_id, wanted)
+
         while True:
-            account = _read(
-                await self._values.update(
-                    self._key, lambda old: self._with(old, session_id, wanted), tenant=self._tenant
-                )
-            )
+            account = await self._change(reserved)
+            if is_suspect:
+                return False
             if session_id in account.reserves:
-                return
+                return True
             if not account.reserves:
                 msg = f"the budget of the job is used up: this debate may need {_words(wanted)}"
                 hint = (
@@ -108,8 +140,7 @@ class JobAccount:
                 raise BudgetExceeded(msg, hint=hint)
             await anyio.sleep(_WAIT_S)
 
-    def _with(self, old: JsonValue, session_id: str, wanted: _Reserve) -> JsonValue:
-        account = _read(old)
+    def _with(self, account: _Account, session_id: str, wanted: _Reserve) -> _Account:
         others = {name: reserve for name, reserve in account.reserves.items() if name != session_id}
         if session_id in account.reserves:
             left = account.reserves[session_id]
@@ -118,7 +149,7 @@ class JobAccount:
         account = account.model_copy(update={"reserves": others})
         if self._budget is None or account.covers(wanted, self._budget):
             account = account.model_copy(update={"reserves": {**others, session_id: wanted}})
-        return account.model_dump(mode="json", exclude_defaults=True)
+        return account
 
     async def settle(self, session_id: str, now: Usage) -> None:
         """Book what a debate has consumed since its reserve was made, and return the rest; once for each reserve.
@@ -126,18 +157,50 @@ class JobAccount:
         Args:
             session_id: Session of the debate.
             now: What the session has consumed in all.
+
+        Raises:
+            StorageError: The account cannot be read or written.
         """
 
-        def settled(old: JsonValue) -> JsonValue:
-            account = _read(old)
+        def settled(account: _Account) -> _Account:
             reserve = account.reserves.get(session_id)
-            if reserve is not None:
-                others = {name: kept for name, kept in account.reserves.items() if name != session_id}
-                spent = account.spent + _difference(now, reserve.before)
-                account = account.model_copy(update={"spent": spent, "reserves": others})
+            if reserve is None:
+                return account
+            others = {name: kept for name, kept in account.reserves.items() if name != session_id}
+            spent = account.spent + _difference(now, reserve.before)
+            return account.model_copy(update={"spent": spent, "reserves": others})
+
+        await self._change(settled)
+
+    async def _change(self, apply: Callable[[_Account], _Account]) -> _Account:
+        """Change the account, and return it as it was right after this change."""
+        change = _Change(apply)
+        self._waiting.append(change)
+        try:
+            async with self._writing:
+                if change in self._waiting:  # otherwise another debate has written it
+                    changes, self._waiting = self._waiting, []
+                    with CancelScope(shield=True):  # one debate that is cancelled takes no changes of others with it
+                        await self._write(changes)
+        finally:
+            if change in self._waiting:
+                self._waiting.remove(change)
+        if change.error is not None:
+            raise change.error
+        return change.after
+
+    async def _write(self, changes: Sequence[_Change]) -> None:
+        def changed(old: JsonValue) -> JsonValue:
+            account = _read(old)
+            for change in changes:
+                account = change.after = change.apply(account)
             return account.model_dump(mode="json", exclude_defaults=True)
 
-        await self._values.update(self._key, settled, tenant=self._tenant)
+        try:
+            await self._values.update(self._key, changed, tenant=self._tenant)
+        except Exception as error:  # noqa: BLE001  (each caller raises it)
+            for change in changes:
+                change.error = error
 
 
 def _read(value: JsonValue) -> _Account:

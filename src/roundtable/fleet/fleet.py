@@ -331,10 +331,33 @@ class Fleet:
             # Reading the state of a large job takes a second; it may also have waited for the database.
             await anyio.sleep(min(max(_PROGRESS_S, 20 * (anyio.current_time() - begun)), _LONGEST_PAUSE_S))
 
-    async def jobs(self) -> tuple[JobStatus, ...]:
-        """Return the state of every job, oldest first."""
+    async def workers(self) -> int:
+        """Return how many workers gave a sign of life within 15 seconds."""
         _, records = await self._open()
-        return tuple([await self.status(job.name) for job in await records.jobs()])
+        return len(await records.workers())
+
+    async def jobs(self, *, known: Sequence[JobStatus] = ()) -> tuple[JobStatus, ...]:
+        """Return the state of every job, oldest first.
+
+        Args:
+            known: States that were read earlier. A job that was done, and has not changed since, is not read again;
+                reading all debates of a large job takes a while.
+        """
+        queue, records = await self._open()
+        done = {status.job: status for status in known if status.is_done}
+        states: list[JobStatus] = []
+        for job in await records.jobs():
+            status = done.get(job.name)
+            if status is None or not await self._is_same(status, job, queue, records):
+                status = await self._status(job, queue, records)
+            states.append(status)
+        return tuple(states)
+
+    async def _is_same(self, last: JobStatus, job: Job, queue: JobQueue, records: FleetRecords) -> bool:
+        """Check whether a job that was done has not changed: a debate that was queued again consumes something."""
+        if (last.submitted_at, last.budget) != (job.submitted_at, job.budget):
+            return False
+        return last.usage == await records.account(job).spent() and not await queue.has_open(job.prefix)
 
     async def status(self, job: str) -> JobStatus:
         """Return how far a job is.
@@ -344,7 +367,9 @@ class Fleet:
             StorageError: The database cannot be used.
         """
         queue, records = await self._open()
-        stored = await records.job(job)
+        return await self._status(await records.job(job), queue, records)
+
+    async def _status(self, stored: Job, queue: JobQueue, records: FleetRecords) -> JobStatus:
         rows = await queue.debates(stored.workflow_ids)
         failed = [row.workflow_id for row in rows if row.state == "failed"]
         errors: dict[str, int] = {}
@@ -358,7 +383,7 @@ class Fleet:
         slowest = sorted((row for row in rows if row.state == "running"), key=lambda row: row.begun_s or now)
         longest = await queue.debates([row.workflow_id for row in slowest[:_MOST_LONGEST]], loads=True)
         return JobStatus(
-            job=job,
+            job=stored.name,
             debates=stored.debates,
             queued=stored.debates - sum(counts.values()),
             **counts,

@@ -92,7 +92,12 @@ class Job(Value):
 
     def workflow_id(self, number: int) -> str:
         """Return the id of a debate in the queue, by its number within the job, from 1."""
-        return f"{self.fleet}.{self.name}.{number:08d}"
+        return f"{self.prefix}{number:08d}"
+
+    @property
+    def prefix(self) -> str:
+        """What the ids of its debates in the queue begin with."""
+        return f"{self.fleet}.{self.name}."
 
     @property
     def workflow_ids(self) -> list[str]:

@@ -34,7 +34,6 @@ HOLD: Final = "roundtable.hold_debate"
 """Name of the workflow that holds a debate."""
 _BATCH: Final = 500
 _PAGE: Final = 2_000
-_POLL_S: Final = 0.2
 
 
 class Database(NamedTuple):
@@ -143,17 +142,32 @@ class JobQueue:
             retry_connection_errors=False,
         )
 
-    async def set_concurrency(self, concurrency: int) -> None:
-        """Create the queue, or change how many debates each of its workers runs at the same time."""
+    async def set_concurrency(self, concurrency: int, polling_s: float) -> None:
+        """Create the queue, or change how many debates each of its workers runs at the same time.
+
+        Args:
+            concurrency: The number.
+            polling_s: Seconds after which a worker with a free place looks for debates again.
+        """
         await self._call(
             partial(
                 self._connected.register_queue,
                 self.name,
                 worker_concurrency=concurrency,
-                polling_interval_sec=_POLL_S,
+                polling_interval_sec=polling_s,
                 on_conflict="always_update",
             )
         )
+
+    async def set_polling(self, polling_s: float) -> None:
+        """Change after how many seconds workers look for debates again."""
+
+        def change() -> None:
+            queue = self._connected.retrieve_queue(self.name)
+            if queue is not None:
+                queue.set_polling_interval_sec(polling_s)
+
+        await self._call(change)
 
     async def add(self, debates: Sequence[JobDebate], priority: int) -> None:
         """Queue debates; those that are queued already, or have ended, stay as they are."""
@@ -194,6 +208,20 @@ class JobQueue:
             )
             found += sorted(map(_queued, rows))
         return found
+
+    async def has_open(self, prefix: str) -> bool:
+        """Check whether a debate whose id begins so is queued or running."""
+        rows = await self._call(
+            partial(
+                self._connected.list_workflows,
+                workflow_id_prefix=prefix,
+                status=[status for status, state in _STATES.items() if state in {"queued", "running"}],
+                limit=1,
+                load_input=False,
+                load_output=False,
+            )
+        )
+        return bool(rows)
 
     async def running(self) -> dict[str, list[str]]:
         """Return the debates that are being run, of all jobs, by the worker that runs them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import ConfigurationError
 from roundtable.fleet.accounts import JobAccount
@@ -12,7 +12,24 @@ from roundtable.types import Owner
 if TYPE_CHECKING:
     from roundtable.protocols import KeyValue
 
-__all__ = ["FleetRecords"]
+__all__ = ["PREFIX", "FleetRecords", "fleet_and_job"]
+
+PREFIX: Final = "fleet/"
+"""Begin of the keys of all fleets."""
+
+
+def fleet_and_job(key: str) -> tuple[str, str] | None:
+    """Return the names of the fleet and the job whose record has a key; `None` for keys of other records.
+
+    Example:
+        >>> fleet_and_job("fleet/default/jobs/nightly"), fleet_and_job("fleet/default/workers/7")
+        (('default', 'nightly'), None)
+    """
+    match key.split("/"):
+        case [_, fleet, "jobs", job]:
+            return fleet, job
+        case _:
+            return None
 
 
 class FleetRecords:
@@ -26,7 +43,7 @@ class FleetRecords:
 
     def __init__(self, values: KeyValue, fleet: str, tenant: str) -> None:
         self._values = values
-        self._prefix = f"fleet/{fleet}"
+        self._prefix = f"{PREFIX}{fleet}"
         self._tenant = tenant
 
     async def find_job(self, name: str) -> Job | None:

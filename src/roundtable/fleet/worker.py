@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio  # noqa: TID251  (DBOS supports only asyncio)
 import logging
-from contextlib import nullcontext
+import time
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -30,6 +31,8 @@ from roundtable.types import Usage
 from roundtable.types.request import DebateRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from roundtable.api import Roundtable
     from roundtable.api.options import DebateOptions
     from roundtable.fleet.accounts import JobAccount
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from roundtable.fleet.queue import JobQueue
     from roundtable.fleet.records import FleetRecords
     from roundtable.results.debate_result import DebateResult
+    from roundtable.types import Estimate
 
 __all__ = ["Worker", "is_working"]
 
@@ -53,6 +57,10 @@ _BEAT_S: Final = 4.0
 _ALIVE_S: Final = 15.0
 """How long a worker counts as alive after its last sign of life, as long as the lease of a session."""
 _CANCEL_CHECK_S: Final = 1.0
+_SHORT_S: Final = 1.0
+"""Debates that take less on average are looked for more often, so that they do not wait longer than they take."""
+_RARELY_S: Final = 0.2
+_OFTEN_S: Final = 0.04
 _FINISH_S: Final = 5
 
 _worker: Worker | None = None
@@ -82,6 +90,10 @@ class _Run:
         """Whether it was cancelled in the queue, rather than interrupted with its worker."""
 
 
+class _Suspect(Exception):
+    """Workers died while they held this debate."""
+
+
 class Worker:
     """Holds debates of a fleet until it is cancelled.
 
@@ -107,6 +119,9 @@ class Worker:
         self._suspects = anyio.Lock()
         self._stopping = False
         self._idle = anyio.Event()
+        self._durations: list[float] = []
+        """Seconds of the debates that ended since the last sign of life."""
+        self._looks_often = False
 
     async def run(self) -> None:
         """Hold debates until cancelled; then end running debates, and return them to the queue.
@@ -120,7 +135,7 @@ class Worker:
             raise ConfigurationError("this process already runs a worker", hint="Start other workers as processes.")
         _worker = self
         try:
-            await self._queue.set_concurrency(self._concurrency)
+            await self._queue.set_concurrency(self._concurrency, _RARELY_S)
             # Before it takes the first debate, or other workers would take that for one of a dead worker.
             await self._records.add_worker(current_owner(self.id), _ALIVE_S)
             await self._living_workers()
@@ -146,6 +161,8 @@ class Worker:
                 "application_version": FORMAT,
                 "executor_id": self.id,
                 "enable_otlp": False,
+                # Workflows send no messages; by default, DBOS looks for some a hundred times a second.
+                "notification_coalesce_sec": 1.0,
                 "run_migrations": False,
                 "log_level": "WARNING",
             }
@@ -180,9 +197,11 @@ class Worker:
         if self._stopping:
             raise asyncio.CancelledError
         run = self._runs[workflow_id] = _Run()
+        begun = time.monotonic()
         try:
             with run.scope:
                 await self._try(workflow_id, session_id, DebateRequest.model_validate_json(request))
+                self._durations.append(time.monotonic() - begun)
                 return
             if run.is_cancelled:
                 await self._stop(session_id)
@@ -218,25 +237,54 @@ class Worker:
             return
         options = options_of(request, self._table.wiring)
         worst = None if job.budget is None else self._table.estimate(request.topic, **options)
-        deaths = await account.deaths(session_id)
-        async with self._suspects if deaths >= _SUSPECT_DEATHS else nullcontext():
-            consumed: Usage | None = None
-            try:
+        hold = partial(self._when_free, session_id, request.topic, options)
+        try:
+            result = await self._within_budget(
+                account, session_id, worst, before, hold, most_deaths=_SUSPECT_DEATHS - 1
+            )
+        except _Suspect:
+            async with self._suspects:
+                deaths = await account.deaths(session_id)
                 if deaths >= _MOST_DEATHS:
+                    await account.settle(session_id, before)
                     msg = f"{deaths} workers died while they held this debate"
-                    raise AgentError(msg, code="WORKER_DIED", hint="`fleet retry` tries it again.")
-                await account.reserve(session_id, worst, before)
-                result = await self._when_free(session_id, request.topic, options)
-                consumed = result.usage
-            finally:
-                with CancelScope(shield=True):
-                    if consumed is None:
-                        _, consumed = await self._stored(session_id)
-                    await account.settle(session_id, consumed)
+                    raise AgentError(msg, code="WORKER_DIED", hint="`fleet retry` tries it again.") from None
+                result = await self._within_budget(account, session_id, worst, before, hold)
         if result.status != "completed":
             reason = "" if result.exit is None else f": {result.exit.reason}"
             msg = f"the debate ended early{reason}"
             raise SessionConflict(msg, hint="`fleet retry` continues it.")
+
+    async def _within_budget(
+        self,
+        account: JobAccount,
+        session_id: str,
+        worst: Estimate | None,
+        before: Usage,
+        hold: Callable[[], Awaitable[DebateResult]],
+        *,
+        most_deaths: float = inf,
+    ) -> DebateResult:
+        """Hold a debate for which its worst case is set aside.
+
+        Raises:
+            _Suspect: More workers than `most_deaths` died while they held it; nothing was done.
+        """
+        consumed: Usage | None = None
+        is_suspect = False
+        try:
+            is_suspect = not await account.reserve(session_id, worst, before, most_deaths=most_deaths)
+            if is_suspect:
+                raise _Suspect
+            result = await hold()
+            consumed = result.usage
+            return result
+        finally:
+            if not is_suspect:
+                with CancelScope(shield=True):
+                    if consumed is None:
+                        _, consumed = await self._stored(session_id)
+                    await account.settle(session_id, consumed)
 
     async def _stored(self, session_id: str) -> tuple[str | None, Usage]:
         """Return the status of a session, `None` without one, and what it has consumed."""
@@ -273,10 +321,19 @@ class Worker:
             try:
                 await self._records.add_worker(current_owner(self.id), _ALIVE_S)
                 await self._take_over()
+                await self._adapt_polling()
                 self._jobs.clear()  # a budget may have been raised
             except StorageError as error:
                 logger.warning("the worker cannot reach the database: %s", error.message)
             await anyio.sleep(_BEAT_S)
+
+    async def _adapt_polling(self) -> None:
+        """Look for debates more often while they are short, else rarely; this is a setting of the fleet."""
+        durations, self._durations = self._durations, []
+        often = len(durations) >= self._concurrency and sum(durations) / len(durations) < _SHORT_S
+        if often or self._looks_often:  # again each time, since a worker that begins sets it back
+            await self._queue.set_polling(_OFTEN_S if often else _RARELY_S)
+        self._looks_often = often
 
     async def _take_over(self) -> None:
         alive = await self._living_workers()

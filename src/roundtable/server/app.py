@@ -17,6 +17,7 @@ from roundtable.auth.guard import AccessGuard, GuardBehavior, check_hosts, cors_
 from roundtable.auth.identity import values_of
 from roundtable.auth.listening import LocalOnly
 from roundtable.errors import ConfigurationError
+from roundtable.fleet import FleetOverview
 from roundtable.server.connections import ListenerTracker
 from roundtable.server.health import Readiness
 from roundtable.server.limits import Limits, UserLimits
@@ -70,6 +71,7 @@ def lifetime(
                 limits.open(),
                 TenantSessions(lambda tenant: table.for_tenant(tenant, observers=[figures])) as tenant_sessions,
                 Streams(limits.limits, options, figures.refused, attendance) as streams,
+                FleetOverview(table) as fleets,
             ):
                 readers = {"conversations_running": lambda: limits.running, "streams_open": lambda: len(streams)}
                 gauges = {name: (description, readers[name]) for name, description in GAUGES.items()}
@@ -82,6 +84,7 @@ def lifetime(
                     streams=streams,
                     figures=figures,
                     exposition=Exposition(figures.total, gauges),
+                    fleets=fleets,
                     readiness=Readiness(values),
                     options=options,
                     outcomes=Outcomes(),

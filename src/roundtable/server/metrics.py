@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
@@ -14,17 +14,20 @@ from prometheus_client.registry import Collector
 from pydantic import TypeAdapter
 
 from roundtable._version import __version__
+from roundtable.types import Budget
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
     from pydantic import JsonValue
 
+    from roundtable.fleet import FleetState, JobStatus
     from roundtable.types import AnyTurn, Usage
 
 __all__ = [
     "CONTENT_TYPE",
     "EDGES_S",
     "GAUGES",
+    "MOST_JOBS",
     "MOST_NAMES",
     "OTHERS",
     "Exposition",
@@ -39,6 +42,8 @@ EDGES_S: Final = (0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300)
 """Upper bounds of the histogram buckets for durations, in seconds; one more bucket holds everything above."""
 MOST_NAMES: Final = 50
 """Maximum number of distinct names of agents, tools, errors and the like; further names count as `(others)`."""
+MOST_JOBS: Final = 50
+"""Maximum number of jobs of a fleet; the latest are exported."""
 MOST_REQUESTS: Final = 300
 """Maximum number of distinct kinds of requests."""
 OTHERS: Final = "(others)"
@@ -274,11 +279,17 @@ class Exposition(Collector):
     def __init__(self, tally: Tally, gauges: Gauges) -> None:
         self._tally = tally
         self._gauges = gauges
+        self._fleets: Sequence[FleetState] = ()
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
-    def text(self) -> bytes:
-        """Return the current metrics as text."""
+    def text(self, fleets: Sequence[FleetState] = ()) -> bytes:
+        """Return the current metrics as text.
+
+        Args:
+            fleets: Fleets on the storage of this server.
+        """
+        self._fleets = fleets
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
@@ -304,6 +315,8 @@ class Exposition(Collector):
         requests = [(tuple(name.split(" ")), times) for name, times in tally.requests.items()]
         description = "Seconds from a request to the beginning of its answer."
         yield _times("request_seconds", description, requests, "method", "route", "status")
+        if self._fleets:
+            yield from _fleet_metrics(self._fleets)
 
     def _agents(self) -> Iterator[Metric]:
         agents, tools = self._tally.agents, self._tally.tools
@@ -315,6 +328,40 @@ class Exposition(Collector):
         yield _times("tool_call_seconds", "How long calls of tools took, failed ones too, by tool.", calls, "tool")
         failed = [((name,), tool.failed) for name, tool in tools.items()]
         yield _counter("tool_calls_failed", "Calls of tools that failed, by tool.", failed, "tool")
+
+
+def _fleet_metrics(fleets: Sequence[FleetState]) -> Iterator[Metric]:
+    """Return the metrics of fleets and of their latest jobs. They are gauges: debates that failed are queued again."""
+    yield _gauge(
+        "fleet_workers", "Workers at work, by fleet.", [((fleet.name,), fleet.workers) for fleet in fleets], "fleet"
+    )
+    jobs = [((fleet.name, job.job), job) for fleet in fleets for job in fleet.jobs[-MOST_JOBS:]]
+    states = ("queued", "running", "completed", "failed", "cancelled")
+    debates = [((*names, state), getattr(job, state)) for names, job in jobs for state in states]
+    yield _gauge("fleet_debates", "Debates of a job, by state.", debates, "fleet", "job", "state")
+    failures = [((*names, code), count) for names, job in jobs for code, count in job.errors.items()]
+    yield _gauge("fleet_failures", "Failed debates of a job, by code.", failures, "fleet", "job", "code")
+    amounts: tuple[tuple[str, str, Callable[[JobStatus], float | None]], ...] = (
+        ("fleet_debates_per_minute", "Debates of a job that ended lately, per minute.", lambda job: job.per_minute),
+        ("fleet_longest_running_seconds", "How long a debate of a job has been running at most.", _longest_s),
+        ("fleet_calls", "Model calls of ended debates of a job.", lambda job: job.usage.calls),
+        ("fleet_tokens", "Tokens of ended debates of a job.", lambda job: job.usage.total_tokens),
+        ("fleet_cost_usd", "What is known of the price of a job, in US dollars.", lambda job: job.usage.known_cost_usd),
+        ("fleet_budget_calls", "Most model calls of a job.", lambda job: _budget_of(job).max_calls),
+        ("fleet_budget_tokens", "Most tokens of a job.", lambda job: _budget_of(job).max_tokens),
+        ("fleet_budget_usd", "Most US dollars of a job.", lambda job: _budget_of(job).max_cost_usd),
+    )
+    for name, description, read in amounts:
+        values = [(names, value) for names, job in jobs if (value := read(job)) is not None]
+        yield _gauge(name, description, values, "fleet", "job")
+
+
+def _budget_of(job: JobStatus) -> Budget:
+    return job.budget or Budget()
+
+
+def _longest_s(job: JobStatus) -> float:
+    return max((debate.seconds for debate in job.longest_running), default=0.0)
 
 
 def _gauge(name: str, description: str, values: _Values, *labels: str) -> Metric:

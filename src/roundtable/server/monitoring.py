@@ -9,9 +9,11 @@ from starlette.responses import Response
 
 from roundtable.auth.guard import IDENTITY
 from roundtable.auth.listening import is_local_request
+from roundtable.errors import RoundtableError
 from roundtable.server.metrics import CONTENT_TYPE
 from roundtable.server.metrics_observer import Period
 from roundtable.server.reports import MetricsReport
+from roundtable.server.requests import logger
 from roundtable.server.state import Admin, state_of
 
 if TYPE_CHECKING:
@@ -33,11 +35,17 @@ _PROBES: Final = frozenset({"/health", "/ready", "/metrics"})
     "/metrics", operation_id="getMetrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}}
 )
 async def metrics(request: Request) -> Response:
-    """Return the metrics of this process in the text format of Prometheus; needs the scope `admin`."""
+    """Return the metrics of this process, and of fleets, in the text format of Prometheus; needs the scope `admin`."""
     identity = request.scope.get(IDENTITY)
     if identity is not None:  # without a token, where the server allows that to this machine
         identity.require("admin")
-    return Response(state_of(request).exposition.text(), media_type=CONTENT_TYPE)
+    state = state_of(request)
+    try:
+        fleets = await state.fleets.read()
+    except RoundtableError as error:  # the figures of this process are there all the same
+        logger.warning("the jobs of fleets are missing in the metrics: %s", error.message)
+        fleets = ()
+    return Response(state.exposition.text(fleets), media_type=CONTENT_TYPE)
 
 
 @router.get("/api/admin/metrics", operation_id="getFigures")

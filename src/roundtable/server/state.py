@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from roundtable.api import Roundtable
     from roundtable.api.tenants import TenantSession, TenantSessions
     from roundtable.auth import Identity, Scope
+    from roundtable.fleet import FleetOverview
     from roundtable.protocols import SleepingClock
     from roundtable.server.health import Readiness
     from roundtable.server.limits import Limits, UserLimits
@@ -74,6 +75,8 @@ class ServerState:
     """Counts events and requests."""
     exposition: Exposition
     """Exports the metrics of this process to Prometheus."""
+    fleets: FleetOverview
+    """Jobs of many debates on the same storage."""
     readiness: Readiness
     """Whether the server is ready."""
     options: ServerOptions

@@ -1,0 +1,94 @@
+"""All fleets on one storage with their jobs, for pages and metrics."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final, Self
+
+import anyio
+from anyio import CancelScope
+
+from roundtable.fleet.fleet import Fleet
+from roundtable.fleet.jobs import JobStatus
+from roundtable.fleet.records import PREFIX, fleet_and_job
+from roundtable.types import Value
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from roundtable.api import Roundtable
+
+__all__ = ["FleetOverview", "FleetState"]
+
+_SHARE: Final = 20
+"""Reading takes at most this part of the time."""
+_PAUSE_S: Final = 2.0
+
+
+class FleetState(Value):
+    """One fleet."""
+
+    name: str
+    """Its name."""
+    workers: int
+    """Workers that gave a sign of life within 15 seconds."""
+    jobs: tuple[JobStatus, ...]
+    """Its jobs, oldest first."""
+
+
+class FleetOverview:
+    """Reads the state of all fleets of a tenant, seldom enough that large jobs do not keep the database busy.
+
+    It creates nothing in the database, and loads DBOS only when there is a job.
+
+    Args:
+        table: Its storage holds the fleets; its tenant owns them.
+    """
+
+    def __init__(self, table: Roundtable) -> None:
+        self._table = table
+        self._fleets: dict[str, Fleet] = {}
+        self._states: tuple[FleetState, ...] = ()
+        self._fresh_until = 0.0
+        self._reading = anyio.Lock()
+
+    async def __aenter__(self) -> Self:
+        """Return the overview."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the connections to the queues."""
+        with CancelScope(shield=True):
+            for fleet in self._fleets.values():
+                await fleet.aclose()
+        self._fleets.clear()
+
+    async def read(self) -> tuple[FleetState, ...]:
+        """Return all fleets that have a job, by name; the state may be a few seconds old.
+
+        Raises:
+            ConfigurationError: There are jobs, but the extra `fleet` is not installed.
+            StorageError: The database cannot be used.
+        """
+        async with self._reading:
+            begun = time.monotonic()
+            if begun >= self._fresh_until:
+                known = {state.name: state.jobs for state in self._states}
+                self._states = tuple([await self._state(name, known.get(name, ())) for name in await self._names()])
+                ended = time.monotonic()
+                self._fresh_until = ended + max(_PAUSE_S, _SHARE * (ended - begun))
+            return self._states
+
+    async def _names(self) -> list[str]:
+        wiring = self._table.wiring
+        values = getattr(wiring.storage, "kv", None)
+        if values is None:
+            return []
+        found = [fleet_and_job(key) for key, _ in await values.scan(PREFIX, tenant=wiring.options.tenant)]
+        return sorted({names[0] for names in found if names is not None})
+
+    async def _state(self, name: str, known: tuple[JobStatus, ...]) -> FleetState:
+        fleet = self._fleets.setdefault(name, Fleet(self._table, name=name))
+        return FleetState(name=name, workers=await fleet.workers(), jobs=await fleet.jobs(known=known))
