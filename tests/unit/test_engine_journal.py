@@ -23,16 +23,13 @@ class SlowStorage(MemoryStorage):
     def __init__(self) -> None:
         super().__init__()
         self.allowed = anyio.Event()
-        self.fails = self.loses_answers = False
+        self.fails = False
 
     async def append(self, *arguments: object, **keywords: object) -> int:
         await self.allowed.wait()
         if self.fails:
             raise OSError("no space left")
-        last = await super().append(*arguments, **keywords)  # type: ignore[arg-type]
-        if self.loses_answers:
-            raise OSError("the connection was lost")
-        return last
+        return await super().append(*arguments, **keywords)  # type: ignore[arg-type]
 
 
 class Log:
@@ -144,18 +141,3 @@ async def test_every_caller_gets_the_error_of_a_write() -> None:
         log.journal.stop_writing()
     assert len(errors) == 2
     assert log.published == []
-
-
-async def test_an_event_that_was_stored_although_the_write_failed_is_the_writers_own() -> None:
-    log = await Log.open()
-    log.storage.allowed.set()
-    log.storage.loses_answers = True
-    with pytest.raises(StorageError, match="the connection was lost"):
-        await log.journal.append(log.round(1))
-    log.storage.loses_answers = False
-    log.journal.expect_control()
-    await log.journal.check_control()
-    assert log.journal.fold.last_seq == 1
-    await log.journal.append(log.round(2))
-    assert await log.stored() == [1, 2]
-    assert len(log.published) == 2

@@ -170,8 +170,8 @@ class Journal:
         except Exception as error:  # noqa: BLE001  (raised to every caller with events in the batch)
             failure, finished = error, True
         finally:
-            # Only its own deadline can interrupt a shielded write. One that failed may be stored all the same, too.
-            if failure is not None or not finished:
+            # Only its own deadline can interrupt a shielded write.
+            if not finished:
                 self._unconfirmed = self._sent
             _settle(batch, failure if finished else self._timeout_error())
         for event in stored:
@@ -233,7 +233,7 @@ class Journal:
     async def _catch_up(self) -> bool:
         """Apply events that other owners stored; return whether there were any."""
         _, events = await self.storage.read(self.session_id, self.fold.last_seq, tenant=self.tenant)
-        # Events of a write that failed or timed out may have been stored all the same.
+        # Events of a write that timed out may have been stored all the same.
         unconfirmed = {event.seq: event for event in self._unconfirmed}
         unexpected = [event for event in events if event.type != "control" and unconfirmed.get(event.seq) != event]
         if unexpected:
