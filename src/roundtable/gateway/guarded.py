@@ -363,9 +363,7 @@ class GuardedModel(WrappedModel):
             told: Called with each retry, before the wait. With it, a stream that was cut off is retried even if it has
                 passed pieces on, because the callback learns that they are void.
         """
-        own = self.guard
-        guard = CallRules(timeout_s=own.timeout_s, rule=own.rule, rates=own.rates, before=before, told=told)
-        return GuardedModel(self.gateway, self.inner, guard)
+        return GuardedModel(self.gateway, self.inner, replace(self.guard, before=before, told=told))
 
     def with_retry(self, policy: RetryPolicy) -> GuardedModel:
         """Return this model with a retry policy that replaces the gateway's rule."""
