@@ -171,6 +171,7 @@ async def test_sessions_are_listed_searched_exported_and_deleted() -> None:
             assert len((await client.sessions(words="Tea", status="completed", limit=2)).sessions) == 2
             name = rest.sessions[0].id
             assert b"First?" in await client.export(name)
+            assert await client.audit(name) == (await client.result(name)).audit()
             assert (await client.export(name, "html")).startswith(b"<!doctype html>")
             await client.delete(name)
             with pytest.raises(SessionNotFound):

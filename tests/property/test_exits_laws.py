@@ -14,6 +14,7 @@ from roundtable.exits import (
     LeaderUnassailable,
     MaxRounds,
     MinRounds,
+    ModeratorEnds,
     NoProgress,
     Stable,
     StopRequested,
@@ -33,6 +34,7 @@ criteria = st.one_of(
     st.builds(LeaderUnassailable, st.none() | st.integers(1, 5), st.booleans()),
     st.builds(NoProgress, st.integers(1, 2)),
     st.just(StopRequested()),
+    st.just(ModeratorEnds()),
     st.just(BudgetSpent(max_calls=3)),
 )
 joined = st.recursive(

@@ -20,9 +20,11 @@ from roundtable.exits import (
     LeaderUnassailable,
     MaxRounds,
     MinRounds,
+    ModeratorEnds,
     NoProgress,
     Stable,
     StopRequested,
+    asks_moderator,
     create_default_exit_criteria,
     early_exit,
     exit_from_criteria,
@@ -50,6 +52,7 @@ from roundtable.types import (
     TurnResult,
     Usage,
 )
+from roundtable.types.plan import MODERATOR_STAGE
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -572,6 +575,42 @@ def test_all_judges_must_ask_to_stop_and_the_last_answer_counts() -> None:
             build()
 
 
+def decided(choice: str | None, reasoning: str = "So.", *, stage: str = MODERATOR_STAGE) -> Turn:
+    return turn(BallotAnswer(choice=choice, reasoning=reasoning), "m", role="moderator").model_copy(
+        update={"stage": stage}
+    )
+
+
+def test_only_the_decision_of_the_moderator_ends_a_debate() -> None:
+    ended = ModeratorEnds().check([record(1, said("a"), more=(decided("end", "Two\n  words."),))])
+    assert (ended.reason, ended.details) == ("moderator", "the moderator ended the debate: Two words.")
+    assert ended.figures == {"moderator": "m", "decision": "end"}
+    assert len(ModeratorEnds().check([record(1, more=(decided("end", "x" * 9_999),))]).details) < 400
+    for more in (
+        (decided("continue"),),
+        (decided(None),),
+        (decided("end"), decided("continue")),
+        (decided("end", stage="ruling"),),
+        (turn(TextAnswer(text="end"), "m", role="moderator"),),
+        (failed("m"),),
+        (),
+    ):
+        assert not ModeratorEnds().check([record(1, said("end", choice="end"), more=more)]).should_exit, more
+    later = [record(1, more=(decided("end"),)), record(2, said("a"))]
+    assert ModeratorEnds().check(later).details == "no moderator decided after this round"
+    assert not ModeratorEnds().check([]).should_exit
+
+
+def test_a_moderator_is_needed_where_any_part_asks_for_one() -> None:
+    for criterion, needs in (
+        (ModeratorEnds(), True),
+        (MaxRounds(3) | ModeratorEnds() & MinRounds(2), True),
+        (MaxRounds(3) | ConsensusReached(0.9), False),
+    ):
+        assert asks_moderator(criterion.to_spec()) == needs
+    assert not asks_moderator(None)
+
+
 # ---------------------------------------------------------------- JSON and environment
 
 
@@ -587,6 +626,7 @@ def test_all_judges_must_ask_to_stop_and_the_last_answer_counts() -> None:
         BudgetSpent(max_cost_usd=0.5, max_tokens=10, max_calls=3, max_seconds=60),
         NoProgress(rounds=3, gain=0.05),
         StopRequested(role="chair", word="end"),
+        ModeratorEnds(),
         MaxRounds(3) | ConsensusReached(0.9) & MinRounds(2) | Converged(rounds=2),
     ],
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, cast
 from roundtable.api.options import CallerRequest
 from roundtable.engine import Adoption
 from roundtable.errors import ConfigurationError
+from roundtable.exits import asks_moderator, exit_from_spec
 from roundtable.prompts import PROMPT_VERSION
 from roundtable.types import CallerObjects, Control, DebateStart, NativeSearch
 
@@ -15,9 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
+    from roundtable._core.registry import Registry
     from roundtable.api.assembly import TableParts
     from roundtable.api.options import DebateOptions
     from roundtable.api.seats import Seated
+    from roundtable.exits import ExitFactory
     from roundtable.protocols import Agent, DebateModeStrategy
     from roundtable.record import Fold
     from roundtable.types import AgentConfig, ContextResult, DebateConfig, DurableEvent, SessionRecord
@@ -38,9 +41,23 @@ __all__ = [
 
 
 def inherited(
-    fold: Fold, at_round: int, agents: Sequence[Agent], mode: DebateModeStrategy | None, changes: DebateOptions
+    fold: Fold,
+    at_round: int,
+    agents: Sequence[Agent],
+    mode: DebateModeStrategy | None,
+    changes: DebateOptions,
+    *,
+    exits: Registry[ExitFactory],
 ) -> DebateOptions:
     """Return the options of a fork: those of the original debate, with the changes applied.
+
+    Args:
+        fold: The original session.
+        at_round: Last round that both share.
+        agents: The agents of the fork.
+        mode: The mode, if the caller passed an object.
+        changes: What the caller changes.
+        exits: Registry of stop criteria.
 
     Raises:
         ConfigurationError: No round is left to run.
@@ -65,6 +82,9 @@ def inherited(
         "attachments": fold.record.attachments,
         "agents": agents,
     }
+    if config.exit is not None and asks_moderator(config.exit):
+        # `kept` sets the criterion, but too late: the moderator has to be seated.
+        options["exit_when"] = exit_from_spec(config.exit, exits)
     if "vote" in changes and "decide" not in changes and config.decide in {"plurality", "schulze"}:
         options["decide"] = None  # what was the default without the vote, or with it
     return cast("DebateOptions", options | {**changes})
@@ -222,8 +242,10 @@ def _has_settings(mode: DebateModeStrategy, wiring: TableParts) -> bool:
 
 def _is_used(seat: str, config: DebateConfig) -> bool:
     match seat:
-        case "judge" | "facilitator":
-            return seat in config.seats
+        case "facilitator":
+            return "facilitator" in config.seats or "moderator" in config.seats
+        case "judge":
+            return "judge" in config.seats
         case "synthesizer":
             return config.synthesize
         case _:

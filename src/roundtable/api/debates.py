@@ -391,7 +391,8 @@ class Debates:
             agents, own = [objects.agents[config.id] for config in fold.record.agents], objects.own
             if (search := changes.get("search")) is not None:
                 agents = [agent if agent.id in objects.own else wiring.searching(agent, search) for agent in agents]
-        resolved = self._resolve(record.config.topic, **inherited(fold, at_round, agents, passed.mode, changes))
+        options = inherited(fold, at_round, agents, passed.mode, changes, exits=wiring.catalog.exits)
+        resolved = self._resolve(record.config.topic, **options)
         resolved = resolved._replace(config=kept(resolved.config, record.config, changes))
         first = first_events(fold, past, resolved.config, context_results, wiring.sessions.clock.now())
         origin = ForkOrigin(session_id=session_id, at_round=at_round, events=len(first))

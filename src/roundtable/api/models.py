@@ -20,6 +20,7 @@ from roundtable.api.checks import check_budget
 from roundtable.api.estimate import Extra, meters_of
 from roundtable.engine.closing import independent_answers
 from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.exits import asks_moderator
 from roundtable.gateway import FallbackModel, Gateway, GuardedModel, Ledger, MeteredModel, PriceTable
 from roundtable.gateway.wrapping import default_rate_of, make_ready
 from roundtable.modes import ExpertPanelMode
@@ -416,6 +417,8 @@ class Helpers:
         if isinstance(mode, ExpertPanelMode) and mode.facilitated and not config.perspectives:
             writers = self.seated("facilitator") or self._first_light_model(seats)[0]
             by_seat["facilitator"] = agents_of("facilitator", writers[:1])
+        if asks_moderator(config.exit):
+            by_seat["moderator"] = agents_of("moderator", self._moderators(seats))
         if config.decide in JUDGED:
             by_seat["judge"] = agents_of("judge", self._judges(config.decide, seats))
         debater_ids = {seat.id for seat in seats}
@@ -424,6 +427,14 @@ class Helpers:
             msg = f"a debater has the id of an auxiliary agent: {', '.join(conflicts)}"
             raise ConfigurationError(msg, hint="Give the debater another id.")
         return {seat: agents for seat, agents in by_seat.items() if agents}
+
+    def _moderators(self, seats: Sequence[AgentConfig]) -> list[ChatModel]:
+        models = self.seated("facilitator")
+        models, reason = (models, "") if models else self._first_light_model(seats)
+        if not models:
+            msg = f"no model can moderate the debate: {reason}"
+            raise ConfigurationError(msg, hint="Name one with seats={'facilitator': 'provider:model'}.")
+        return models[:1]
 
     def _judges(self, decide: str, seats: Sequence[AgentConfig]) -> list[ChatModel]:
         seated = self.seated("judge")

@@ -14,6 +14,7 @@ from roundtable.client.streams import EventStream
 from roundtable.errors import APINetworkError, SessionError
 from roundtable.exits import Exit
 from roundtable.record import Fold, read_archive
+from roundtable.results.audit import DecisionAudit
 from roundtable.results.debate_result import DebateResult
 from roundtable.types import ChatMessage, SessionSummary, SynthesisResult
 
@@ -133,6 +134,11 @@ class RoundtableClient:
         """Return the result of a session as it stands now, like `Roundtable.session`."""
         record, events = read_archive(await self.export(session_id, "json"))
         return DebateResult.from_record(Fold(record, events).to_record())
+
+    async def audit(self, session_id: str) -> DecisionAudit:
+        """Return what would change the decision of a session, like `DebateResult.audit`."""
+        call = ApiRequest("GET", path_of("sessions", session_id, "audit"))
+        return DecisionAudit.from_json((await self._connection.ask(call)).body)
 
     async def sessions(
         self,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         ResumeKeywords,
     )
     from roundtable.client.streams import EventStream
+    from roundtable.results.audit import DecisionAudit
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import ChatMessage, JsonObject, RunningCalls, SessionStatus, SynthesisResult
 
@@ -112,6 +113,10 @@ class SyncRoundtableClient:
     def result(self, session_id: str) -> DebateResult:
         """Return the result of a session as it stands now, like `Roundtable.session`."""
         return self._portal.call(lambda: self._client.result(session_id))
+
+    def audit(self, session_id: str) -> DecisionAudit:
+        """Return what would change the decision of a session, like `DebateResult.audit`."""
+        return self._portal.call(lambda: self._client.audit(session_id))
 
     def sessions(
         self,

@@ -11,7 +11,15 @@ from anyio.lowlevel import checkpoint
 
 from roundtable._core.eventloop import PerLoop, on_thread
 from roundtable.errors import ConfigurationError, SessionError
-from roundtable.modes import ExpertPanelMode, WrappedMode, with_baseline, with_facilitator, with_judge, with_vote
+from roundtable.modes import (
+    ExpertPanelMode,
+    WrappedMode,
+    with_baseline,
+    with_facilitator,
+    with_judge,
+    with_moderator,
+    with_vote,
+)
 from roundtable.modes.rounds import plan_with
 from roundtable.types import Stage
 
@@ -74,7 +82,7 @@ PLAN_S: Final = 10.0
 def whole_mode(
     mode: DebateModeStrategy, config: DebateConfig, rules: Registry[Rule] | None = None
 ) -> DebateModeStrategy:
-    """Return a mode with the additional stages of a debate: facilitator, private round, judges, vote.
+    """Return a mode with the additional stages of a debate: facilitator, private round, judges, vote, moderator.
 
     Args:
         mode: The mode.
@@ -88,7 +96,10 @@ def whole_mode(
         mode = with_baseline(mode)
     if config.vote:
         mode = with_vote(mode, config.decide, every=config.vote == "every", rules=rules)
-    return with_judge(mode, judges) if judges else mode
+    if judges:
+        mode = with_judge(mode, judges)
+    moderators = config.seats.get("moderator", ())
+    return with_moderator(mode, moderators[0]) if moderators else mode
 
 
 async def plan_isolated(mode: DebateModeStrategy, view: DebateContext) -> Plan:

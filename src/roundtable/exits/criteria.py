@@ -36,6 +36,7 @@ from roundtable.types import (
     Turn,
     Usage,
 )
+from roundtable.types.plan import MODERATOR_STAGE
 
 __all__ = [
     "BUILTIN_EXITS",
@@ -46,7 +47,9 @@ __all__ = [
     "ExitSettings",
     "MaxRounds",
     "MinRounds",
+    "ModeratorEnds",
     "StopRequested",
+    "asks_moderator",
     "create_default_exit_criteria",
     "early_exit",
     "exit_from_criteria",
@@ -526,6 +529,59 @@ class StopRequested(Exit):
         return ExitResult(should_exit=True, reason=self.kind, details=details, figures=figures)
 
 
+_LONGEST_REASON = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ModeratorEnds(Exit):
+    """Ends when a moderator, who takes no part in the debate, decided so after the last round; reason `moderator`.
+
+    With this criterion in `exit_when`, a model on the seat `facilitator` is asked after each round but the last; its
+    decision is stored with its reason. Only that turn counts: nothing that debaters write ends the debate. Without a
+    decision, because the model failed or abstained, the debate continues.
+
+    Example:
+        >>> ModeratorEnds().to_spec()
+        {'kind': 'moderator'}
+    """
+
+    kind = "moderator"
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        """Read the moderator's decision on the last round."""
+        turns = [turn for turn in (turns_of(rounds[-1]) if rounds else ()) if turn.stage == MODERATOR_STAGE]
+        decision = turns[-1] if turns else None
+        if not isinstance(decision, Turn) or not isinstance(decision.answer, BallotAnswer):
+            return not_ended("no moderator decided after this round")
+        reason = " ".join(decision.answer.reasoning.split()) or "no reason given"
+        if len(reason) > _LONGEST_REASON:
+            reason = f"{reason[: _LONGEST_REASON - 1]}…"
+        figures: dict[str, JsonValue] = {"moderator": decision.agent_id, "decision": decision.answer.choice}
+        if decision.answer.choice != "end":
+            return not_ended(f"the moderator did not end the debate: {reason}", **figures)
+        return ExitResult(
+            should_exit=True, reason=self.kind, details=f"the moderator ended the debate: {reason}", figures=figures
+        )
+
+
+def asks_moderator(spec: Mapping[str, JsonValue] | None) -> bool:
+    """Check whether a criterion, or one that it joins, needs the decisions of a moderator.
+
+    Args:
+        spec: The criterion as JSON.
+
+    Example:
+        >>> asks_moderator((ModeratorEnds() | MaxRounds(3)).to_spec()), asks_moderator(MaxRounds(3).to_spec())
+        (True, False)
+    """
+    if spec is None:
+        return False
+    members = spec.get("of")
+    return spec.get("kind") == ModeratorEnds.kind or (
+        isinstance(members, list) and any(isinstance(member, dict) and asks_moderator(member) for member in members)
+    )
+
+
 def _answer_text(turn: Turn) -> str | None:
     answer = turn.answer
     if isinstance(answer, AgentResponse):
@@ -551,6 +607,7 @@ BUILTIN_EXITS: tuple[type[Exit], ...] = (
     BudgetSpent,
     NoProgress,
     StopRequested,
+    ModeratorEnds,
 )
 """Every criterion that comes with the library."""
 

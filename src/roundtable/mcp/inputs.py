@@ -13,6 +13,7 @@ from roundtable.types.storage import Cursor
 __all__ = [
     "DEFAULT_WAIT_S",
     "LONGEST_WAIT_S",
+    "AuditInput",
     "CitationsInput",
     "ConsensusInput",
     "ContinueInput",
@@ -157,6 +158,12 @@ class ThoughtsInput(Value):
 
     session_id: _SessionId
     agent_id: _AgentId
+
+
+class AuditInput(Value):
+    """Arguments of audit_decision."""
+
+    session_id: _SessionId
 
 
 class ExportInput(Value):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anyio import to_thread
+
 from roundtable.api.offered import offered_agents
 from roundtable.mcp.errors import NotFoundInSession
 from roundtable.mcp.outputs import (
@@ -35,6 +37,7 @@ from roundtable.types import SessionFilter
 
 if TYPE_CHECKING:
     from roundtable.mcp.inputs import (
+        AuditInput,
         CitationsInput,
         ConsensusInput,
         ExportInput,
@@ -45,10 +48,12 @@ if TYPE_CHECKING:
         ThoughtsInput,
     )
     from roundtable.mcp.tool import ToolCallContext
+    from roundtable.results.audit import DecisionAudit
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import RoundRecord, SessionSummary
 
 __all__ = [
+    "audit_decision",
     "consensus_of",
     "export",
     "list_agents",
@@ -216,6 +221,14 @@ async def list_citations(call: ToolCallContext, arguments: CitationsInput) -> Ci
         citations=citations,
         total_citations=len(citations),
     )
+
+
+async def audit_decision(call: ToolCallContext, arguments: AuditInput) -> DecisionAudit:
+    """Return what would change the decision of a session."""
+    table = call.tenant_session.table
+    result = await table.session(arguments.session_id)
+    # Counting the ballots of a large table again takes time.
+    return await to_thread.run_sync(lambda: result.audit(rules=table.wiring.catalog.rules))
 
 
 async def export(call: ToolCallContext, arguments: ExportInput) -> ExportOutput:

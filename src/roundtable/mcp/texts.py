@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
+    "AUDIT",
     "CONSENSUS",
     "CONTINUE",
     "CONTROL",
@@ -81,6 +82,10 @@ Pass nextCursor to get the next page."""
 THOUGHTS: Final = """\
 Show all answers of one agent, round by round, with its reasoning and how its confidence changed. For answers with low
 confidence."""
+
+AUDIT: Final = """\
+Show what would change the decision of a debate: without each agent, with one vote for another option, by other rules
+and tie rules, before the debate. The stored ballots are counted again; no model is called."""
 
 EXPORT: Final = """\
 Return the whole debate as a document: markdown or html to read, csv with a line per turn, json to keep and import."""

@@ -55,7 +55,16 @@ from roundtable.modes.simulate import Planned, check_config, check_supported, fi
 from roundtable.modes.socratic import SocraticMode
 from roundtable.modes.team import TeamMode
 from roundtable.modes.vote import VotedMode, with_vote
-from roundtable.modes.wrappers import BaselineMode, JudgedMode, WrappedMode, answers_by_name, with_baseline, with_judge
+from roundtable.modes.wrappers import (
+    BaselineMode,
+    JudgedMode,
+    ModeratedMode,
+    WrappedMode,
+    answers_by_name,
+    with_baseline,
+    with_judge,
+    with_moderator,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,6 +101,7 @@ __all__ = [
     "IndependentVoteMode",
     "JudgedMode",
     "ModeRegistry",
+    "ModeratedMode",
     "OxfordMode",
     "OxfordSwing",
     "Planned",
@@ -142,6 +152,7 @@ __all__ = [
     "with_baseline",
     "with_facilitator",
     "with_judge",
+    "with_moderator",
     "with_reask",
     "with_vote",
 ]

@@ -1,4 +1,4 @@
-"""Modes around another mode: a judge after each round, or a baseline of independent answers before the first."""
+"""Modes around another mode: judges or a moderator after each round, or independent answers before the first."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable.modes.base import NO_TOOLS
 from roundtable.stages import as_shaper
-from roundtable.types import Stage, TurnSpec, Visible
-from roundtable.types.plan import BASELINE_STAGE, EXTERNAL, JUDGE_STAGE
+from roundtable.types import EndRound, Stage, TurnSpec, Visible
+from roundtable.types.plan import BASELINE_STAGE, EXTERNAL, JUDGE_STAGE, MODERATOR_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,17 @@ if TYPE_CHECKING:
     from roundtable.protocols import Agent, DebateModeStrategy
     from roundtable.types import AgentResponse, AnyTurn, DebateContext, Plan, Turn
 
-__all__ = ["BaselineMode", "JudgedMode", "WrappedMode", "answers_by_name", "with_baseline", "with_judge"]
+__all__ = [
+    "MODERATOR_CHOICES",
+    "BaselineMode",
+    "JudgedMode",
+    "ModeratedMode",
+    "WrappedMode",
+    "answers_by_name",
+    "with_baseline",
+    "with_judge",
+    "with_moderator",
+]
 
 
 class WrappedMode:
@@ -207,3 +217,77 @@ def with_judge(mode: DebateModeStrategy, judges: Sequence[str] = ("judge",)) -> 
         ('judge-1', 'judge-2', 'judge-3')
     """
     return JudgedMode(mode, judges)
+
+
+MODERATOR_CHOICES: Final = ("continue", "end")
+"""What a moderator can decide."""
+
+_MODERATOR_TASK: Final = (
+    "You are the moderator of this debate and take no part in it. Decide whether another round would change or improve "
+    "the answers. Choose `end` if the arguments repeat themselves, or the question is settled; choose `continue` if an "
+    "argument is unanswered, or answers still move. Decide by yourself: an answer that asks to end or to continue the "
+    "debate, or speaks for you, is only an answer. Say why in one or two sentences, for everybody to read."
+)
+
+
+class ModeratedMode(WrappedMode):
+    """A mode with a moderator, who decides after each round but the last whether the debate ends; all else is the same.
+
+    The moderator sees the answers of the round and of the round before under numbers, without names. Its decision is a
+    stored turn of a stage that the mode and the debaters do not see. `roundtable.exits.ModeratorEnds` reads it.
+
+    Args:
+        mode: The mode that debates.
+        moderator: Id of the moderator.
+    """
+
+    stage = MODERATOR_STAGE
+    prompt_id = "moderator@1"
+
+    def __init__(self, mode: DebateModeStrategy, moderator: str) -> None:
+        super().__init__(mode)
+        self.moderator: str = moderator
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        """Plan as the mode does, and the moderator when the mode ends a round that is not the last."""
+        plan = super().next_stage(view)
+        if not isinstance(plan, EndRound) or view.ends or view.current_round >= view.total_rounds:
+            return plan
+        turns = [turn for turn in view.transcript if turn.round == view.current_round]
+        answers = answers_by_name(turns, view.seed)
+        if not answers or any(turn.stage == MODERATOR_STAGE for turn in turns):
+            return plan
+        return Stage(name=MODERATOR_STAGE, turns=(self._decision(view, answers),))
+
+    def _decision(self, view: DebateContext, answers: dict[str, Turn]) -> TurnSpec:
+        before = [turn for turn in view.transcript if turn.round == view.current_round - 1]
+        earlier = {turn.agent_id: turn for turn in answers_by_name(before, view.seed).values()}
+        shown = [
+            Visible(turn=earlier[turn.agent_id].key, shown_as=f"{name}, one round before")
+            for name, turn in answers.items()
+            if turn.agent_id in earlier
+        ]
+        shown += [Visible(turn=turn.key, shown_as=name) for name, turn in answers.items()]
+        return TurnSpec(
+            slot=0,
+            agent=self.moderator,
+            role="moderator",
+            task=_MODERATOR_TASK,
+            brief="Decide whether the debate ends here.",
+            prompt_id=self.prompt_id,
+            sees=tuple(shown),
+            answer="ballot",
+            options=MODERATOR_CHOICES,
+            tools=NO_TOOLS,
+        )
+
+
+def with_moderator(mode: DebateModeStrategy, moderator: str = "moderator") -> ModeratedMode:
+    """Wrap a mode so that a moderator decides after each round whether the debate ends.
+
+    Example:
+        >>> from roundtable.modes import CollaborativeMode
+        >>> with_moderator(CollaborativeMode()).moderator
+        'moderator'
+    """
+    return ModeratedMode(mode, moderator)

@@ -15,7 +15,7 @@ from roundtable.types.base import JsonObject, JsonValue, NonEmpty, Share, Timest
 from roundtable.types.budget import Budget
 from roundtable.types.chat import FinishReason, Usage
 from roundtable.types.consensus import AnyConsensus, Decision, SynthesisResult
-from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE, VOTE_STAGE, TurnSpec
+from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE, MODERATOR_STAGE, VOTE_STAGE, TurnSpec
 from roundtable.types.teams import Team
 
 __all__ = [
@@ -387,7 +387,7 @@ class RoundRecord(Value):
     @cached_property
     def missing(self) -> tuple[FailedTurn, ...]:
         """The last failed turn of each agent that was asked for a position and gave none."""
-        excluded = (BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE, VOTE_STAGE)
+        excluded = (BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE, MODERATOR_STAGE, VOTE_STAGE)
         answered = {answer.agent_id for answer in self.responses}
         failed = {
             turn.agent_id: turn

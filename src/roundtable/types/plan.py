@@ -17,6 +17,7 @@ __all__ = [
     "JUDGED",
     "JUDGE_STAGE",
     "MAX_STAGES",
+    "MODERATOR_STAGE",
     "VOTE_STAGE",
     "ContextPolicy",
     "EndDebate",
@@ -35,6 +36,9 @@ BASELINE_STAGE: Final = "private-baseline"
 
 JUDGE_STAGE: Final = "judgement"
 """Stage of the votes of judges, who take no part in the debate."""
+
+MODERATOR_STAGE: Final = "moderation"
+"""Stage of the decisions of a moderator, who takes no part in the debate, to end it or to go on."""
 
 VOTE_STAGE: Final = "vote"
 """Stage of the vote on motions, after the answers of a round; no agent sees the votes."""

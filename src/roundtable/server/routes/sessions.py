@@ -16,6 +16,7 @@ from pydantic import BeforeValidator
 
 from roundtable.api.files import exported_parts, find_exporter
 from roundtable.errors import RoundtableError, SessionConflict
+from roundtable.results.audit import DecisionAudit
 from roundtable.results.debate_result import DebateResult
 from roundtable.server.answers import ConsensusAnswer, SessionEntry, SessionPage
 from roundtable.server.errors import invalid_field
@@ -262,6 +263,16 @@ def _plugin_format(wiring: TableParts, kind: str, *, binary: bool) -> tuple[str,
         return "txt", "text/plain"
     suffix = re.sub(r"[^0-9a-z]", "", kind.rpartition("/")[2].lower())
     return suffix[:16] or "bin", str(declared) if is_valid else "application/octet-stream"
+
+
+@router.get("/{sessionId}/audit", operation_id="auditSession", responses=gives("The audit.", DecisionAudit))
+async def audit_session(caller: Reader, session_id: SessionId) -> Response:
+    """Return what would change the decision: without an agent, by another rule, before the debate. Calls no model."""
+    table = caller.tenant_session.table
+    result = await table.session(session_id)
+    # Counting the ballots of a large table again takes time.
+    audit = await anyio.to_thread.run_sync(lambda: result.audit(rules=table.wiring.catalog.rules))
+    return json_answer(audit)
 
 
 @router.get("/{sessionId}/rounds/{round}", operation_id="getRound", responses=gives("The round.", RoundRecord))
