@@ -87,6 +87,7 @@ FINER_CODES: Final = {
     "MAX_ROUNDS_EXCEEDED": ("ConfigurationError", "A request asks a team for too many rounds."),
     "MISSING_CONSENSUS_ANALYZER": ("ConfigurationError", "The engine has no analyzer that reads answers."),
     "MODE_HOOK": ("AgentError", "A hook of the mode raised, so the turn failed."),
+    "NETWORK_FORBIDDEN": ("ConfigurationError", "The process may not use the network: `ROUNDTABLE_NETWORK=off`."),
     "PROGRAM_REFUSED": ("ConfigurationError", "An imported session would start programs on this machine."),
     "SESSION_AMBIGUOUS": ("SessionError", "Several sessions start with the given part of an id."),
     "SESSION_INTERRUPTED": ("SessionError", "The process that ran the session is gone."),

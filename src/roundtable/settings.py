@@ -46,6 +46,7 @@ VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "default_agent_count": ("ROUNDTABLE_DEFAULT_AGENT_COUNT",),
     "max_rounds": ("ROUNDTABLE_MAX_ROUNDS",),
     "debug_mode": ("ROUNDTABLE_DEBUG_MODE",),
+    "network": ("ROUNDTABLE_NETWORK",),
     "plugins": ("ROUNDTABLE_PLUGINS",),
     "disable_plugins": ("ROUNDTABLE_DISABLE_PLUGINS",),
     "exit_enabled": ("ROUNDTABLE_EXIT_ENABLED",),
@@ -271,6 +272,9 @@ class Settings:
     debug_mode: bool = False
     """`ROUNDTABLE_DEBUG_MODE`: `true`, `1`, `yes` or `on` adds stack traces to errors of the command and in JSON;
     `false`, `0`, `no` or `off` does not."""
+    network: bool = True
+    """`ROUNDTABLE_NETWORK`: `false`, `0`, `no` or `off` forbids this process to reach other machines and to start
+    programs, from the first table on; see `roundtable.testing.without_network`."""
     plugins: str | None = None
     """`ROUNDTABLE_PLUGINS`: the installed plugins that may be loaded, with commas between: names of distributions or of
     entry points; `all`, as when not set, or `none`."""
@@ -356,6 +360,7 @@ class Settings:
             default_agent_count=min(agents, most_agents),
             max_rounds=reader.count("max_rounds", defaults.max_rounds),
             debug_mode=reader.flag("debug_mode", default=defaults.debug_mode),
+            network=reader.flag("network", default=defaults.network),
             exit_enabled=reader.flag("exit_enabled", default=defaults.exit_enabled),
             exit_convergence_rounds=reader.count("exit_convergence_rounds", defaults.exit_convergence_rounds),
             consensus_summary_max_length=reader.limit(

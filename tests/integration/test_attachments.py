@@ -122,6 +122,17 @@ async def test_agents_that_cannot_see_a_file_are_named_before_any_call(files: li
     assert await table.sessions() == ()
 
 
+async def test_agents_that_take_over_must_see_the_files_too(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path}/a.db"
+    table = Roundtable([agent("ada"), agent("bo")], storage=address)
+    first = await table.debate(TOPIC, rounds=2, attachments=[PNG], budget=Budget(max_calls=2))
+    blind = ScriptedModel(lambda _: said("Tea"), profile=ModelProfile())
+    later = Roundtable([agent("ada", blind), agent("bo")], storage=address)
+    with pytest.raises(ConfigurationError, match="ada cannot see attachment"):
+        await later.resume(first.session_id, budget=Budget(max_calls=99))
+    assert blind.requests == []
+
+
 async def test_a_judge_must_see_the_files_too(files: list[Any]) -> None:
     blind = ScriptedModel(lambda _: {"choice": "A"}, model="blind", profile=ModelProfile())
     table = Roundtable([agent("ada"), agent("bo")], storage="memory://", seats={"judge": blind})

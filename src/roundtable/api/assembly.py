@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from anyio import current_time, move_on_after
 
+from roundtable._core.network import forbid_network
 from roundtable.agents import AgentRegistry, BaseAgent
 from roundtable.agents.base import CitingAgent
 from roundtable.analysis import check_rule
@@ -93,6 +94,8 @@ class TableParts:
         check_list("observers", options.observers)
         self.options = options
         self.settings: Settings = options.settings or Settings.from_env()
+        if not self.settings.network:
+            forbid_network()
         self.plugins: LoadedPlugins = load_plugins(options.plugins, self.settings)
         self.catalog: Catalog = register_profiles(options.profiles, self.plugins.catalog)
         for name, config in options.providers.items():

@@ -73,6 +73,7 @@ def check_providers(given: object) -> None:
     for name, config in (given or {}).items() if isinstance(given, Mapping) else ():
         if not isinstance(config, ProviderConfig):
             raise _wrong_type(f"providers[{name!r}]", "a ProviderConfig", config)
+        check_mapping(f"extra_body of providers[{name!r}]", config.extra_body)
 
 
 def check_mode_given(given: object) -> None:

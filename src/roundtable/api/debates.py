@@ -441,6 +441,7 @@ class Debates:
                 max_rounds=max_rounds if rounds else None,
             )
         objects, adoption = await self._restore_objects(session_id, fold, budget, on_change)
+        check_seen(fold.record.attachments, objects.agents.values())
         return self._prepared(session_id, limits, objects, extension, adoption)
 
     async def _restore_objects(

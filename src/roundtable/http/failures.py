@@ -6,6 +6,7 @@ import ssl
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from roundtable._core.network import NetworkForbidden
 from roundtable.errors import (
     AgentError,
     APINetworkError,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "broken_connection",
     "failed_connection",
+    "forbidden",
     "library_errors",
     "no_connection",
     "not_an_address",
@@ -105,6 +107,19 @@ def library_errors(provider: str, address: str) -> Generator[None]:
         raise error from error.__cause__
 
 
+def forbidden(exc: Exception, provider: str, address: str) -> ConfigurationError | None:
+    """Return the error of a call that was refused because the network is forbidden; `None` for other failures."""
+    if _find(exc, NetworkForbidden) is None:
+        return None
+    return ConfigurationError(
+        f"{_prefix(address)}the network is forbidden in this process",
+        code="NETWORK_FORBIDDEN",
+        provider=provider,
+        cause=exc,
+        hint="Leave the `without_network` block, or unset ROUNDTABLE_NETWORK.",
+    )
+
+
 def to_library_error(exc: Exception, provider: str, address: str) -> RoundtableError:
     """Return this library's error for an exception of httpx.
 
@@ -115,6 +130,8 @@ def to_library_error(exc: Exception, provider: str, address: str) -> RoundtableE
     """
     import httpx
 
+    if (error := forbidden(exc, provider, address)) is not None:
+        return error
     match exc:
         case httpx.TimeoutException():
             return APITimeoutError(f"{_prefix(address)}{_phase(exc)} took too long", provider=provider, cause=exc)
@@ -156,10 +173,14 @@ def _phase(exc: httpx.TimeoutException) -> str:
 
 
 def _certificate_fault(exc: BaseException | None) -> str | None:
-    depth = 0
-    while exc is not None and depth < 10:
-        if isinstance(exc, ssl.SSLCertVerificationError):
-            return str(getattr(exc, "verify_message", "") or "it could not be verified")
+    fault = _find(exc, ssl.SSLCertVerificationError)
+    return None if fault is None else str(getattr(fault, "verify_message", "") or "it could not be verified")
+
+
+def _find(exc: BaseException | None, kind: type[BaseException]) -> BaseException | None:
+    """Return the first exception of a kind among an exception and its causes."""
+    for _ in range(10):
+        if exc is None or isinstance(exc, kind):
+            return exc
         exc = exc.__cause__ or exc.__context__
-        depth += 1
     return None

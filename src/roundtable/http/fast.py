@@ -15,6 +15,7 @@ from roundtable.errors import RoundtableError
 from roundtable.http.failures import (
     broken_connection,
     failed_connection,
+    forbidden,
     no_connection,
     not_an_address,
     unusable_client,
@@ -170,6 +171,8 @@ def _library_errors(provider: str, address: str) -> Generator[None]:
 
 
 def _to_library_error(exc: Exception, provider: str, address: str) -> RoundtableError:
+    if (error := forbidden(exc, provider, address)) is not None:
+        return error
     match exc:
         case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
             return not_an_address(provider, address)

@@ -15,7 +15,7 @@ from roundtable.http.client import HttpRequest
 from roundtable.http.sse import BARE, SseEvent, SseFramer
 from roundtable.providers.failures import error_for, read_refusal, redact, request_id_of
 from roundtable.providers.response_builder import delta_of
-from roundtable.providers.wire import items_of, load_json, object_of, text_of
+from roundtable.providers.wire import items_of, load_json, merged, object_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
@@ -213,6 +213,7 @@ class HttpChatModel:
         key: The secret key, checked; `None` where the server needs none.
         timeout_s: Total deadline of a call in seconds.
         on_close: Called when the model is closed; releases a shared client.
+        extra_body: Additional fields of every request; those of a request itself win.
     """
 
     keeps_deadline: ClassVar[bool] = True
@@ -228,6 +229,7 @@ class HttpChatModel:
         key: str | None = None,
         timeout_s: float = 120.0,
         on_close: Callable[[], Awaitable[None]] | None = None,
+        extra_body: Mapping[str, JsonValue] | None = None,
     ) -> None:
         self._spec = spec
         self._http = http
@@ -236,6 +238,7 @@ class HttpChatModel:
         self._key = key
         self._timeout_s = timeout_s
         self._on_close = on_close
+        self._extra_body = dict(extra_body or {})
         self.account: str = "" if key is None else blake2b(key.encode(), key=_SALT, digest_size=8).hexdigest()
         """Salted hash of the key, so that rate limits are counted per key; it does not reveal the key."""
 
@@ -343,6 +346,9 @@ class HttpChatModel:
             if self._model == FIRST_LISTED:
                 self._model = await self._first_listed()
             request = request.model_copy(update={"model": self._model})
+        if self._extra_body:
+            extra = merged(self._extra_body, request.extra_body)
+            request = request.model_copy(update={"extra_body": extra})
         built = self._spec.dialect.build_request(request, base_url=self._base_url, stream=stream)
         return built.with_headers(self._auth())
 

@@ -74,7 +74,14 @@ class HttpProvider:
                 await last.aclose()
 
         return HttpChatModel(
-            spec, http, model=name, base_url=base_url, key=key, timeout_s=config.timeout_s, on_close=close
+            spec,
+            http,
+            model=name,
+            base_url=base_url,
+            key=key,
+            timeout_s=config.timeout_s,
+            on_close=close,
+            extra_body=config.extra_body,
         )
 
     def _variant(self, profile: str | None) -> ProviderSpec:

@@ -19,6 +19,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 
+from roundtable._core.network import NetworkForbidden, check_host
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.http import masked_url
 from roundtable.logs import is_power_of_ten
@@ -199,12 +200,24 @@ class PostgresPool:
 
     async def connect(self) -> psycopg.AsyncConnection:
         """Return a new connection in autocommit mode, which does not count as one of the pool; see `discard`."""
+        self._check_network()
         connection = await psycopg.AsyncConnection.connect(self.address.conninfo, autocommit=True)
         self._all[connection] = monotonic()
         if self._is_closed:
             await self.discard(connection)
             raise closed_meanwhile(self.address.name)
         return connection
+
+    def _check_network(self) -> None:
+        """Refuse to leave this machine if the network is forbidden: the driver does not use Python's sockets."""
+        given = conninfo_to_dict(self.address.conninfo)
+        hosts = f"{given.get('host') or ''},{given.get('hostaddr') or ''}".split(",")
+        try:
+            for host in hosts:
+                check_host("" if host.startswith("/") else host)
+        except NetworkForbidden as error:
+            hint = "Use a database on this machine, or unset ROUNDTABLE_NETWORK."
+            raise ConfigurationError(str(error), code="NETWORK_FORBIDDEN", cause=error, hint=hint) from error
 
     async def discard(self, connection: psycopg.AsyncConnection) -> None:
         """Close a connection."""

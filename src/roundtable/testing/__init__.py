@@ -14,6 +14,7 @@ from roundtable._core.lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable._core.network import without_network
     from roundtable.testing.doubles import Delay, FaultyModel, RecordingObserver, ScriptedModel, scripted_agents
     from roundtable.testing.servers import serving
     from roundtable.testing.storage_samples import ManualClock
@@ -48,6 +49,7 @@ __all__ = [
     "ScriptedModel",
     "scripted_agents",
     "serving",
+    "without_network",
 ]
 
 _HOME = {
@@ -58,6 +60,7 @@ _HOME = {
     "ScriptedModel": "doubles",
     "scripted_agents": "doubles",
     "serving": "servers",
+    "without_network": "._core.network",
 }
 
 __getattr__: Callable[[str], object]

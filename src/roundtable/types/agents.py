@@ -17,10 +17,10 @@ from pydantic import (
 )
 
 from roundtable.errors import ConfigurationError
-from roundtable.types.base import NativeSearch, NonEmpty, SearchProfile, Value, named
+from roundtable.types.base import JsonValue, NativeSearch, NonEmpty, SearchProfile, Value, named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pydantic.json_schema import JsonSchemaValue
     from pydantic_core import CoreSchema
@@ -318,6 +318,9 @@ class ProviderConfig:
     """Model for agents that name none; `None` uses the provider's default model."""
     light_model: str | None = field(default=None, repr=False)
     """Small model for auxiliary work, such as analysis and synthesis; `None` uses the provider's default."""
+    extra_body: Mapping[str, JsonValue] | None = field(default=None, repr=False)
+    """Additional fields of every request to an HTTP provider, in its own format, such as
+    `{"reasoning": {"effort": "low"}}`; they are merged last and win."""
     inputs: tuple[InputKind, ...] | None = field(default=None, repr=False)
     """What its models can see besides text, `"image"` and `"pdf"`, where the library does not know them, as at
     compatible servers; `None` uses what it knows."""

@@ -1,0 +1,122 @@
+"""While the network is forbidden, nothing leaves this machine, in any library or thread."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from roundtable import ProviderConfig, Roundtable
+from roundtable._core.network import NetworkForbidden, check_host
+from roundtable.errors import ConfigurationError, QuorumLost
+from roundtable.http import HttpClient
+from roundtable.http.client import HttpRequest
+from roundtable.settings import Settings
+from roundtable.testing import scripted_agents, without_network
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+AWAY = "203.0.113.7"  # an address for documentation, which nobody has
+
+
+def udp(method: str) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        getattr(sender, method)(*([b"x"], [], 0, (AWAY, 9)) if method == "sendmsg" else (b"x", (AWAY, 9)))
+
+
+REACHES: dict[str, Callable[[], Any]] = {
+    "address": lambda: socket.create_connection((AWAY, 9), timeout=0.01),
+    "name": lambda: socket.create_connection(("example.org", 443)),
+    "bytes": lambda: socket.getaddrinfo(b"example.org", 443),
+    "look-up": lambda: socket.gethostbyname("example.org"),
+    "reverse": lambda: socket.gethostbyaddr(AWAY),
+    "sendto": lambda: udp("sendto"),
+    "sendmsg": lambda: udp("sendmsg"),
+    "program": lambda: subprocess.run([sys.executable, "-c", ""], check=True),
+    "shell": lambda: os.system("true"),
+    "driver": lambda: check_host("db.example.org"),
+}
+
+
+@pytest.mark.parametrize("way", REACHES)
+def test_what_could_leave_this_machine_is_refused(way: str) -> None:
+    with without_network(), pytest.raises(NetworkForbidden, match="the network is forbidden in this process"):
+        REACHES[way]()
+
+
+def test_this_machine_is_reachable() -> None:
+    with without_network(), socket.create_server(("127.0.0.1", 0)) as server:
+        for host in ("127.0.0.1", "localhost"):
+            socket.create_connection((host, server.getsockname()[1])).close()
+        assert socket.getaddrinfo(None, 80)
+        for here in (None, "", "localhost", "127.0.0.2", "::1", "::1%lo"):
+            check_host(here)
+
+
+def test_the_ban_holds_in_threads_nests_and_ends() -> None:
+    seen: list[str] = []
+
+    def reach() -> None:
+        try:
+            socket.getaddrinfo("example.org", 443)
+        except NetworkForbidden as error:
+            seen.append(str(error))
+
+    with without_network():
+        with without_network():
+            pass
+        thread = threading.Thread(target=reach)
+        thread.start()
+        thread.join()
+    assert seen == ["the network is forbidden in this process: no look-up of 'example.org'"]
+    assert subprocess.run([sys.executable, "-c", ""], check=False).returncode == 0
+    check_host("db.example.org")
+
+
+@pytest.mark.parametrize("host", ["api.example.org", AWAY])
+async def test_a_call_fails_at_once_with_a_hint(host: str) -> None:
+    provider = ProviderConfig(api_key="k", base_url=f"https://{host}")
+    table = Roundtable(["anthropic:a", "anthropic:b"], providers={"anthropic": provider}, storage="memory://")
+    with without_network(), pytest.raises(QuorumLost) as caught:
+        async with table:
+            await table.debate("Tea?", rounds=1)
+    assert {cause.code for cause in caught.value.causes} == {"NETWORK_FORBIDDEN"}
+    assert all(cause.hint and not cause.retryable for cause in caught.value.causes)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])  # aiohttp knows no other
+async def test_the_faster_transport_fails_alike() -> None:
+    pytest.importorskip("aiohttp")
+    client = HttpClient("test")
+    with without_network(), pytest.raises(ConfigurationError) as caught:
+        await client.send(HttpRequest("GET", f"https://{AWAY}/", {}, b""), timeout_s=5)
+    await client.aclose()
+    assert caught.value.code == "NETWORK_FORBIDDEN"
+
+
+async def test_scripted_debates_need_no_network() -> None:
+    with without_network():
+        table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
+        assert (await table.debate("Tea?", rounds=1)).answer == "Tea"
+
+
+def test_a_variable_forbids_the_network_to_the_process() -> None:
+    assert Settings.from_env({}).network
+    assert not Settings.from_env({"ROUNDTABLE_NETWORK": "off"}).network
+    program = (
+        "import socket, roundtable, roundtable.sync as sync\n"
+        "from roundtable.testing import scripted_agents\n"
+        "table = sync.Roundtable(scripted_agents({'ada': 'Tea', 'bo': 'Tea'}), storage='memory://')\n"
+        "print(table.debate('Tea?', rounds=1).answer)\n"
+        "try: socket.getaddrinfo('example.org', 443)\n"
+        "except OSError as error: print(error)\n"
+    )
+    environment = {**os.environ, "ROUNDTABLE_NETWORK": "off"}
+    ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert ran.stdout == "Tea\nthe network is forbidden in this process: no look-up of 'example.org'\n"
