@@ -28,6 +28,7 @@ from roundtable.report import (
 
 LAW = settings(deadline=None)
 ALLOWED = {
+    "code",
     *("div", "h1", "h2", "h3", "p", "strong", "em", "br", "a", "blockquote", "details", "summary"),
     *("ul", "ol", "li", "table", "tbody", "thead", "tr", "th", "td"),
 }

@@ -30,6 +30,7 @@ from roundtable.report.charts import trajectory
 from roundtable.report.html import SECTIONS
 from roundtable.report.html_builder import prose, tag
 from roundtable.report.sanitize import safe_url
+from roundtable.results.view import view_of
 from roundtable.types import BallotAnswer
 
 ADA = SpeakerView(
@@ -183,6 +184,10 @@ def test_html_is_a_fragment_with_everything_in_it() -> None:
     assert "<li>javascript:alert(1) (unsafe link left out)</li>" in text
     assert "<strong>Bo</strong> <em>failed:</em> no key" in text
     assert "none: two positions tie" in to_fragment(NOTHING)
+    flow = to_fragment(view_of(debate()))
+    assert "<tr><th>Sonar the researcher</th><td>C 90%</td><td>A 98% moved</td><td>A 100%</td></tr>" in flow
+    assert "<li>C: Stay with a monolith</li>" in flow
+    assert not re.search(r"<svg|href=.#|tabindex", flow)
 
 
 def test_a_position_without_text_makes_no_rule_across_the_page() -> None:
@@ -322,8 +327,8 @@ def test_an_empty_debate_has_a_page_too() -> None:
         ("**a *b** c", "<p>**a <em>b</em>* c</p>"),
         ("> said\n>> twice", "<blockquote>said<br>twice</blockquote>"),
         (
-            "**[a](https://a.example/x)** ![b](javascript:b)",
-            '<p><strong><a href="https://a.example/x" rel="noopener noreferrer">a</a></strong> b (unsafe link left out)</p>',
+            "**[a](http://a.ex)** ![b](//b)",
+            '<p><strong><a href="http://a.ex" rel="noopener noreferrer">a</a></strong> b (unsafe link left out)</p>',
         ),
         (
             "see https://a.example/?q=<b>.",

@@ -18,7 +18,7 @@ from roundtable.results.findings import (
     missing_agents,
     synthesis_parts,
 )
-from roundtable.results.movement_view import Movement
+from roundtable.results.view import movement_of
 from roundtable.scoring.words import counted
 
 if TYPE_CHECKING:
@@ -140,8 +140,7 @@ def synthesis_lines(result: DebateResult) -> list[Line]:
 
 def _opinions(result: DebateResult) -> list[Line]:
     """Format who held which answer in each round, if there are several."""
-    seats = {agent.id: number for number, agent in enumerate(result.agents)}
-    flow = None if result.team is not None else Movement(result, result.opinion_flow()).flow_view(seats)
+    flow = None if result.team is not None else movement_of(result, result.opinion_flow()).flow_view()
     return [] if flow is None else [Line(text, "dim", indent=2) for text in flow_lines(flow, _TABLE_WIDTH)]
 
 

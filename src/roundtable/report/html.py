@@ -49,12 +49,29 @@ def to_fragment(view: ReportView) -> str:
         tag("p", tag("strong", "Answer:"), " ", inline(answer_line(view))),
         *(tag("p", tag("strong", f"{label}:"), " ", inline(words)) for label, words in trust_lines(view)),
         tag("table", *rows),
-        *(() if view.flow is None else _movement(view)),
+        *(() if view.flow is None else _fragment_flow(view.flow)),
         *(() if view.pairs is None else _pairs(view.pairs)),
         *(tag("p", tag("strong", f"{label}:"), f" {'; '.join(parts)}") for label, parts in view.synthesis),
         *(_fragment_round(round_view) for round_view in view.rounds),
         class_="roundtable",
     ).text
+
+
+def _fragment_flow(flow: FlowView) -> Iterator[Html]:
+    headers = (tag("th", f"Round {number}") for number in flow.rounds)
+    rows = (
+        tag(
+            "tr",
+            tag("th", name),
+            *(
+                tag("td", " ".join(filter(None, (cell.camp or "no answer", percent(cell.confidence), cell.moved))))
+                for cell in cells
+            ),
+        )
+        for name, _, cells in flow.rows
+    )
+    yield tag("table", tag("tr", tag("th", "Who moved"), *headers), *rows)
+    yield tag("ul", *(tag("li", f"{label}: {name}") for label, name in flow.camps))
 
 
 def _fragment_round(round_view: RoundView) -> Html:
@@ -413,7 +430,7 @@ def _option(option: OptionView, *, decided: bool) -> Html:
         words = f"put forward by {', '.join(option.given_by)}{put_first}"
     backers = tag("span", words, class_="soft small backers") if words else None
     score = tag("span", option.score, class_="score") if option.score else None
-    drawn = bar(option.share, kind=kind) if option.score and option.share else None
+    drawn = bar(option.share, kind=kind) if option.score else None
     return tag("li", tag("div", name, backers, score, class_="line"), drawn)
 
 

@@ -10,11 +10,10 @@ from roundtable.scoring.words import counted
 from roundtable.types.debate import last_complete
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from roundtable.analysis.movement import Opinion, OpinionFlow
-    from roundtable.results.debate_result import DebateResult
-    from roundtable.types import AgentResponse
+    from roundtable.types import AgentResponse, RoundRecord
 
 __all__ = ["Movement"]
 
@@ -28,33 +27,31 @@ class Movement:
     """The camps of a result and the moves between them, for a view.
 
     Args:
-        result: The result.
-        flow: Its opinion flow; `None` if it has none.
+        flow: The opinion flow; `None` if the result has none.
+        rounds: The rounds of the result.
+        names: Names of its agents by id, by seat.
     """
 
-    def __init__(self, result: DebateResult, flow: OpinionFlow | None) -> None:
-        self._result = result
+    def __init__(self, flow: OpinionFlow | None, rounds: Sequence[RoundRecord], names: Mapping[str, str]) -> None:
         self._flow = flow
+        self._rounds = rounds
+        self._names = names
         self._held: dict[tuple[str, int], Opinion] = (
             {} if flow is None else {(one.agent_id, one.round): one for one in flow.opinions}
         )
         self._answers = {} if flow is None else {camp.label: camp.name for camp in flow.camps}
-        self._names = {agent.id: agent.name for agent in result.agents}
         self._said: dict[tuple[str, int], AgentResponse] = {
             (response.agent_id, held.number): response
-            for held in (result.rounds if flow is not None else ())
+            for held in (rounds if flow is not None else ())
             for response in held.responses
         }
 
-    def flow_view(self, seats: Mapping[str, int]) -> FlowView | None:
-        """Return who held what in each round; `None` with less than two rounds.
-
-        Args:
-            seats: Seat of each agent.
-        """
+    def flow_view(self) -> FlowView | None:
+        """Return who held what in each round; `None` with less than two rounds."""
         flow = self._flow
         if flow is None or len(flow.rounds) < 2:
             return None
+        seats = {agent: seat for seat, agent in enumerate(self._names)}
         agents = [agent for agent in self._names if any(one.agent_id == agent for one in flow.opinions)]
         return FlowView(
             rounds=flow.rounds,
@@ -97,12 +94,16 @@ class Movement:
     def _answer(self, camp: str | None) -> str:
         return short_name(unmarked(self._answers.get(camp or "", "no answer")), _FLOW_CHARS)
 
-    def camps(self) -> tuple[CampView, ...]:
-        """Return the camps with those who hold them in the last complete round, and their key points."""
-        last = last_complete(self._result.rounds)
+    def camps(self, answer: str | None, points: Mapping[str, Sequence[str]]) -> tuple[CampView, ...]:
+        """Return the camps with those who hold them in the last complete round, and their key points.
+
+        Args:
+            answer: The answer of the debate.
+            points: Key points of each agent.
+        """
+        last = last_complete(self._rounds)
         if self._flow is None or last is None:
             return ()
-        points = self._key_points()
         views = []
         for camp in self._flow.camps:
             holders = [
@@ -117,15 +118,10 @@ class Movement:
                     name=unmarked(camp.name),
                     holders=tuple(self._names[agent] for agent in holders),
                     points=tuple(theirs)[:_MOST_POINTS],
-                    is_answer=camp.name == self._result.answer,
+                    is_answer=camp.name == answer,
                 )
             )
         return tuple(views)
-
-    def _key_points(self) -> dict[str, tuple[str, ...]]:
-        layers = self._result.response
-        summaries = () if layers is None else layers.agent_responses
-        return {summary.agent_id: summary.key_points for summary in summaries}
 
     def camp_of(self, answer: AgentResponse, number: int) -> str:
         """Return the label of the camp of an answer; empty unless it is the agent's last one in the round."""

@@ -10,19 +10,24 @@ from roundtable.modes.delphi import numbers_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from roundtable.results.debate_result import DebateResult
+    from roundtable.types import DebateConfig
 
 __all__ = ["numbered_answers", "with_names"]
 
 _NUMBERED: Final = re.compile(r"\bAnswer [0-9]{1,3}\b")
 
 
-def numbered_answers(result: DebateResult) -> dict[str, str]:
-    """Return who gave each answer that a council saw by number, such as `Answer 2`; empty for other modes."""
-    if result.mode != "council":
+def numbered_answers(config: DebateConfig, names: Mapping[str, str]) -> dict[str, str]:
+    """Return who gave each answer that a council saw by number, such as `Answer 2`; empty for other modes.
+
+    Args:
+        config: The debate.
+        names: Names of its agents by id, by seat.
+    """
+    if config.mode != "council":
         return {}
-    numbers = numbers_of(result.config.seed, result.topic, [agent.id for agent in result.agents])
-    return {f"Answer {numbers[agent.id]}": agent.name for agent in result.agents}
+    numbers = numbers_of(config.seed, config.topic, tuple(names))
+    return {f"Answer {numbers[agent]}": name for agent, name in names.items()}
 
 
 def with_names(text: str, numbered: Mapping[str, str]) -> str:

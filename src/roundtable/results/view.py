@@ -42,11 +42,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from roundtable.analysis import CastVote
+    from roundtable.analysis.movement import OpinionFlow
     from roundtable.report import FlowView, Parts
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, RosterEntry, RoundRecord, Turn, Usage
 
-__all__ = ["COLUMNS", "view_of"]
+__all__ = ["COLUMNS", "movement_of", "view_of"]
 
 
 COLUMNS: Final = (
@@ -68,9 +69,9 @@ def view_of(result: DebateResult) -> ReportView:
     seats = {agent.id: number for number, agent in enumerate(result.agents)}
     missing, note = missing_agents(result), _answer_note(result)
     opinions = None if result.team is not None else result.opinion_flow()
-    movement, story = Movement(result, opinions), how_it_came_about(result, opinions)
-    flow = movement.flow_view(seats)
-    numbered = numbered_answers(result)
+    movement, story = movement_of(result, opinions), how_it_came_about(result, opinions)
+    flow = movement.flow_view()
+    numbered = numbered_answers(result.config, _agents(result))
     rounds = tuple(_RoundReader(result, held, seats, movement, numbered).view() for held in result.rounds)
     return ReportView(
         title=result.topic,
@@ -94,7 +95,7 @@ def view_of(result: DebateResult) -> ReportView:
         counted=_counted(result),
         swing=swing_in_words(result),
         flow=flow,
-        camps=movement.camps(),
+        camps=movement.camps(result.answer, _key_points(result)),
         pairs=head_to_head(result),
         synthesis=synthesis_parts(result),
         goal=_goal(result),
@@ -105,6 +106,25 @@ def view_of(result: DebateResult) -> ReportView:
         costs=tuple(_cost(entry) for entry in result.roster.agents),
         cost=f"{_usage_line(result.usage)}.",
     )
+
+
+def movement_of(result: DebateResult, flow: OpinionFlow | None) -> Movement:
+    """Return who held which answer and who moved.
+
+    Args:
+        result: The result.
+        flow: Its opinion flow, if it has one.
+    """
+    return Movement(flow, result.rounds, _agents(result))
+
+
+def _agents(result: DebateResult) -> dict[str, str]:
+    return {agent.id: agent.name for agent in result.agents}
+
+
+def _key_points(result: DebateResult) -> dict[str, tuple[str, ...]]:
+    layers = result.response
+    return {} if layers is None else {summary.agent_id: summary.key_points for summary in layers.agent_responses}
 
 
 def _failures(entry: RosterEntry) -> str:
