@@ -34,6 +34,35 @@ def test_each_plugin_is_named_with_what_it_brings_or_why_it_cannot(command: Comm
     assert stages["roundtable-broken"][0] == "import"
 
 
+def test_the_traceback_of_a_broken_plugin_is_shown_on_request(command: Command, site: Site) -> None:
+    site.install("roundtable-broken", "def load():\n    raise RuntimeError('no licence')\nload()")
+    assert "Traceback" not in command("plugins").out
+    done = command("plugins", "--debug")
+    assert done.code == 1
+    assert "Traceback (most recent call last):" in done.out
+    assert "in load" in done.out
+    found = command("plugins", "--debug", "--json").json
+    assert isinstance(found, list)
+    assert found[0]["traceback"][-1] == "RuntimeError: no licence"
+
+
+def test_a_new_plugin_is_written_with_the_kinds_asked_for(command: Command) -> None:
+    done = command("plugins", "new", "acme", "--kind", "mode,rule")
+    assert done.code == 0, done.both
+    assert done.out.startswith("roundtable-acme: mode, rule")
+    assert "cd roundtable-acme && pip install" in done.out
+    folder = Path("roundtable-acme")
+    assert {path.name for path in (folder / "tests").iterdir()} == {"test_plugin.py", "test_mode.py", "test_rule.py"}
+    again = command("plugins", "new", "acme", "--kind", "mode")
+    assert (again.code, "is not empty" in again.both) == (2, True)
+    other = command("plugins", "new", "acme", "--kind", "exit", "--into", "elsewhere", "--json").json
+    assert isinstance(other, dict)
+    assert other["kinds"] == ["exit"]
+    for words, said in ((("Acme", "--kind", "mode"), "cannot be the name"), (("acme2",), "needs at least one kind")):
+        refused = command("plugins", "new", *words)
+        assert (refused.code, said in refused.both) == (2, True)
+
+
 def test_the_mode_of_an_installed_plugin_is_listed_and_used(command: Command, site: Site) -> None:
     site.install("roundtable-court")
     assert "court" in command("modes").out

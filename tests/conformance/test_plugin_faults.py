@@ -16,10 +16,12 @@ import anyio.lowlevel
 import pytest
 from jsonschema import ValidationError
 
+from roundtable._core.registry import Entry
 from roundtable.analysis import ConsensusAnalyzer
-from roundtable.errors import SessionNotFound
+from roundtable.errors import PluginError, SessionNotFound
 from roundtable.exits import Exit
 from roundtable.modes import BaseModeStrategy
+from roundtable.plugins.errors import make
 from roundtable.protocols import ExitRound, KeyValue
 from roundtable.providers import HttpProvider, OpenAIChat, ProviderSpec
 from roundtable.scoring import Outcome, Rule, decide, first_places, rule_registry
@@ -31,7 +33,7 @@ from roundtable.testing.key_value_suite import KeyValueSuite
 from roundtable.testing.mode_suite import ModeSuite, _waiting_error
 from roundtable.testing.provider_suite import KEY, Capability, ProviderSuite
 from roundtable.testing.rule_suite import RuleSuite
-from roundtable.testing.servers import LoopbackServer
+from roundtable.testing.servers import LoopbackServer, http_reply
 from roundtable.testing.storage_samples import ManualClock
 from roundtable.testing.storage_suite import StorageSuite
 from roundtable.testing.suite import refuse_waiting
@@ -46,6 +48,7 @@ from roundtable.types import (
     DebateContext,
     EndRound,
     ExitResult,
+    Message,
     ModelProfile,
     Plan,
     ProviderConfig,
@@ -682,3 +685,65 @@ async def test_a_storage_that_reports_wrongly_is_caught(
     monkeypatch.setattr("roundtable.testing.storage_notice_laws.WAIT_S", 0.05)
     with pytest.raises(AssertionError):
         await hold(kind)
+
+
+# ------------------------------------------------------------------ dialects and factories
+
+
+@pytest.mark.parametrize(
+    ("method", "value", "said"),
+    [
+        ("build_request", {"url": "/chat"}, "build_request of Wrong, .*'acme', returned dict"),
+        ("parse_response", "Tea", "parse_response of Wrong, .* returned str"),
+        ("parse_error", "no", "parse_error of Wrong, .* returned str"),
+    ],
+)
+async def test_a_dialect_that_returns_another_type_is_named_with_what_was_expected(
+    method: str, value: object, said: str
+) -> None:
+    class Wrong(OpenAIChat):
+        pass
+
+    setattr(Wrong, method, lambda self, *arguments, **options: value)
+    spec = ProviderSpec(
+        name="acme",
+        dialect=Wrong("acme"),
+        base_url="https://api.acme.example/v1",
+        key_env=(),
+        default_model="acme-1",
+        profile=ModelProfile(),
+    )
+    status = 500 if method == "parse_error" else 200
+    with LoopbackServer(lambda seen: http_reply(b"{}", status=status)) as server:
+        model = HttpProvider(spec)("acme-1", ProviderConfig(base_url=server.url, api_key=KEY), Settings())
+        with pytest.raises(PluginError, match=said) as caught:
+            await model.complete(ChatRequest(messages=(Message(role="user", content="Tea?"),)))
+        await model.aclose()
+    assert caught.value.plugin == "acme"
+    assert (caught.value.hint or "").startswith("Return an object of the type ")
+
+
+@pytest.mark.parametrize(
+    ("kind", "made", "expected"),
+    [
+        ("provider", "gpt", "a chat model, an object with provider, model, profile, complete, stream and aclose"),
+        ("storage", dict[str, str](), "a storage, an object with create, append, read, list, lease, delete"),
+        ("analyzer", None, "an analyzer, such as a PlainAnalyzer"),
+        ("tool", len, "a tool, such as a function marked with @roundtable.tool"),
+        ("observer", print, "an observer, an object with notify"),
+    ],
+)
+def test_a_factory_that_returns_another_type_is_named_with_what_was_expected(
+    kind: str, made: object, expected: str
+) -> None:
+    with pytest.raises(PluginError, match=f"the {kind} 'x' of acme is {type(made).__name__}, which has no") as caught:
+        make(kind, Entry("x", lambda: made, "", "acme"))
+    assert expected in (caught.value.hint or "")
+
+
+async def test_an_async_factory_is_refused_without_a_warning() -> None:
+    async def factory() -> object:
+        return None
+
+    with pytest.raises(PluginError, match="is coroutine, which has no `definition`"):
+        make("tool", Entry("x", factory, "", "acme"))

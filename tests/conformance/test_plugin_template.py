@@ -1,30 +1,92 @@
-"""The template of a plugin renders to a package that passes its own tests; its tutorial is typed in tests/docs."""
+"""`roundtable plugins new` writes a package that passes its own tests; its tutorial is typed in tests/docs."""
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
-import copier
 import pytest
 
-TEMPLATE = Path(__file__).resolve().parents[2] / "examples/roundtable-plugin-template"
+from roundtable.errors import ConfigurationError
+from roundtable.plugins.template import KINDS, write_plugin
+
+FOUR = ("provider", "mode", "tool", "storage")
+
+
+@pytest.mark.parametrize("kinds", [*((kind,) for kind in KINDS), tuple(KINDS)], ids=",".join)
+def test_only_the_kinds_asked_for_are_written(tmp_path: Path, kinds: Sequence[str]) -> None:
+    _, paths = write_plugin("tea-house", kinds, tmp_path / "new")
+    names = {path.stem for path in paths if path.parent.name == "roundtable_tea_house"}
+    assert names == {"__init__", *kinds}
+    assert {path.stem for path in paths if path.parent.name == "tests"} == {"test_plugin"} | {
+        f"test_{k}" for k in kinds
+    }
+    for path in paths:
+        text = path.read_text("utf-8")
+        assert "$" not in text.replace("${{ matrix.python }}", ""), path
+        if path.suffix == ".py":
+            ast.parse(text)
+    hooks = (tmp_path / "new/src/roundtable_tea_house/__init__.py").read_text("utf-8")
+    assert hooks.count("@hookimpl") == len(kinds)
+    assert {"README.md", "CHANGELOG.md", "example.py", "pyproject.toml", "tests.yml"} <= {path.name for path in paths}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_is_registered_and_debates(tmp_path: Path, kind: str) -> None:
+    place = rendered(tmp_path, (kind,))
+    done = run(place, str(place / "tests/test_plugin.py"))
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kinds", [*((kind,) for kind in KINDS), tuple(KINDS)], ids=",".join)
+def test_a_new_plugin_passes_its_own_tests(tmp_path: Path, kinds: Sequence[str]) -> None:
+    done = run(rendered(tmp_path, kinds), str(tmp_path / "tests"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "skipped" not in done.stdout
+
+
+@pytest.mark.slow
+def test_the_example_of_a_new_plugin_runs(tmp_path: Path) -> None:
+    place = rendered(tmp_path, tuple(KINDS))
+    environment = {**os.environ, "PYTHONPATH": str(place / "src")}
+    done = subprocess.run(
+        [sys.executable, "example.py"],
+        cwd=place, env=environment, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert "Tea" in done.stdout, done.stdout + done.stderr
+    assert "Coffee" in done.stdout
+
+
 @pytest.mark.parametrize(
-    "chosen",
+    ("name", "kinds", "said"),
     [
-        pytest.param(["-k", "test_a_debate or test_it_is_found"], id="found and debating"),
-        pytest.param([], id="all", marks=pytest.mark.slow),
+        ("Acme", ("mode",), "'Acme' cannot be the name of a plugin"),
+        ("a_b", ("mode",), "cannot be the name"),
+        ("acme-", ("mode",), "cannot be the name"),
+        ("../acme", ("mode",), "cannot be the name"),
+        ("acme", ("modes",), "unknown kind of plugin: 'modes'"),
+        ("acme", (), "needs at least one kind"),
     ],
 )
-def test_the_template_passes_its_own_tests(tmp_path: Path, chosen: list[str]) -> None:
-    done = run(rendered(tmp_path), *chosen)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_a_plugin_that_cannot_be_written_is_refused(tmp_path: Path, name: str, kinds: Sequence[str], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        write_plugin(name, kinds, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(ConfigurationError, match="is not empty"):
+        write_plugin("acme", ["mode"], tmp_path)
+    with pytest.raises(ConfigurationError, match="is not empty"):
+        write_plugin("acme", ["mode"], tmp_path / "mine.txt")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
 TASK = 'task = "Give your position on the question."'
@@ -33,17 +95,24 @@ CLOSES = '"""Forgets everything at the end. Yours'
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("before", "after", "law"),
+    ("file", "before", "after", "law"),
     [
-        (TASK, "task = f'Think of {__import__(\"random\").random()}.'", "test_the_same_transcript_gives_the_same_plan"),
-        (TASK, "task = view.topic", "test_instructions_hold_nothing_that_others_wrote"),
-        (CLOSES, f"async def aclose(self): pass\n    {CLOSES}", "test_a_closed_storage_says_so"),
+        (
+            "mode",
+            TASK,
+            "task = f'Think of {__import__(\"random\").random()}.'",
+            "test_the_same_transcript_gives_the_same_plan",
+        ),
+        ("mode", TASK, "task = view.topic", "test_instructions_hold_nothing_that_others_wrote"),
+        ("storage", CLOSES, f"async def aclose(self): pass\n    {CLOSES}", "test_a_closed_storage_says_so"),
     ],
     ids=["random", "topic", "aclose"],
 )
-def test_what_the_tutorial_says_to_try_breaks_a_law(tmp_path: Path, before: str, after: str, law: str) -> None:
-    place = rendered(tmp_path)
-    code = place / "src/roundtable_bolt/__init__.py"
+def test_what_the_tutorial_says_to_try_breaks_a_law(
+    tmp_path: Path, file: str, before: str, after: str, law: str
+) -> None:
+    place = rendered(tmp_path, FOUR)
+    code = place / f"src/roundtable_bolt/{file}.py"
     text = code.read_text("utf-8")
     assert before in text
     code.write_text(text.replace(before, after), "utf-8")
@@ -52,11 +121,11 @@ def test_what_the_tutorial_says_to_try_breaks_a_law(tmp_path: Path, before: str,
     assert "1 passed" in done.stdout
 
 
-ANSWERS = 'said = {"position": '
+ANSWERS = 'answer = {"position": '
 WITH_MEANING = """prompt = request.messages[-1].content
         asked = [name for name in ("bottom_line", "compared") if f'"{name}"' in prompt]
         meaning = {"bottom_line": "Tea", "compared": {"Ada": "different", "Bo": "different"}}
-        said = {**{name: meaning[name] for name in asked}, "position": """
+        answer = {**{name: meaning[name] for name in asked}, "position": """
 MEANING_TEST = """
 from roundtable import AgentConfig, Roundtable
 
@@ -75,8 +144,8 @@ async def test_the_answers_are_compared():
 
 @pytest.mark.slow
 def test_the_model_of_the_template_is_asked_what_it_means_and_read(tmp_path: Path) -> None:
-    place = rendered(tmp_path)
-    code = place / "src/roundtable_bolt/__init__.py"
+    place = rendered(tmp_path, ("provider",))
+    code = place / "src/roundtable_bolt/provider.py"
     text = code.read_text("utf-8")
     assert ANSWERS in text
     code.write_text(text.replace(ANSWERS, WITH_MEANING), "utf-8")
@@ -85,9 +154,9 @@ def test_the_model_of_the_template_is_asked_what_it_means_and_read(tmp_path: Pat
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def rendered(place: Path) -> Path:
-    """Render the template, as pip would lay an editable package."""
-    copier.run_copy(str(TEMPLATE), place, data={"name": "bolt", "author": "Bo"}, defaults=True, quiet=True)
+def rendered(place: Path, kinds: Sequence[str]) -> Path:
+    """Write a plugin, and lay it as pip would lay an editable package."""
+    write_plugin("bolt", kinds, place)
     project = tomllib.loads((place / "pyproject.toml").read_text("utf-8"))["project"]
     (points,) = project["entry-points"].items()
     info = place / "src/roundtable_bolt-0.1.0.dist-info"
@@ -99,10 +168,10 @@ def rendered(place: Path) -> Path:
 
 
 def run(place: Path, *chosen: str) -> subprocess.CompletedProcess[str]:
-    """Run its tests."""
+    """Run its tests: those of a file, or those chosen by `-k`."""
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "anyio", *chosen]
     plain = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # those of other packages take seconds to load
     return subprocess.run(
-        [*words, "--rootdir", str(place), "-o", f"pythonpath={place / 'src'}", str(place / "tests")],
+        [*words, "--rootdir", str(place), "-o", f"pythonpath={place / 'src'}"],
         cwd=place, env=plain, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip

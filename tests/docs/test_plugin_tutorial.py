@@ -41,7 +41,6 @@ def test_what_the_page_says_is_typed_in_a_clean_environment(wheel: Path, tmp_pat
         "PIP_FIND_LINKS": str(wheel.parent),
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_QUIET": "1",
-        "TEMPLATE": str(ROOT / "examples/roundtable-plugin-template"),
     }
     place = tmp_path / "place"
     place.mkdir()
@@ -52,6 +51,6 @@ def test_what_the_page_says_is_typed_in_a_clean_environment(wheel: Path, tmp_pat
     shown = done.stdout + done.stderr
     assert done.returncode == 0, shown
     assert shown.count("roundtable-acme 0.1.0: ready") == 2
-    assert "['Tea', 'Coffee']" in shown
+    assert re.search(r"^.*: Tea\n.*: Coffee$", shown, re.MULTILINE)
     assert re.search(r"\d{3} passed", shown), shown
     assert (place / "roundtable-acme/dist").is_dir()

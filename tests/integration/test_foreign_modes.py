@@ -104,3 +104,35 @@ async def test_a_mode_of_the_library_plans_where_it_is_asked() -> None:
 
     await table_of(Watching("Tea")).debate("Tea?", mode="delphi", rounds=1)
     assert max(seen) <= before
+
+
+async def test_an_estimate_does_not_wait_for_a_mode_without_end(
+    sleepy: SleepyMode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan_checks, "PLAN_S", 0.2)
+    async with table_of(CountingModel("Tea")) as table:
+        with pytest.raises(ConfigurationError, match=r"mode 'sleepy' returned no plan within 0\.2 s"):
+            table.estimate("Tea?", mode=sleepy, rounds=1)
+
+
+class MeddlingMode(CourtMode):
+    """Writes into everything that it is shown, at any depth."""
+
+    name = "meddling"
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        plan = super().next_stage(view)
+        for turn in view.transcript:
+            if turn.outcome == "answered" and turn.answer.kind == "position":
+                vars(turn.answer)["position"] = "Milk"
+                vars(turn)["agent_name"] = "Nobody"
+        vars(view)["topic"] = "Coffee?"
+        return plan
+
+
+async def test_what_a_mode_does_to_its_view_changes_nothing() -> None:
+    async with table_of(CountingModel("Tea")) as table:
+        result = await table.debate("Tea?", mode=MeddlingMode(), rounds=2)
+    positions = {response.position for record in result.rounds for response in record.responses}
+    assert positions == {"Tea"}
+    assert result.session.topic == "Tea?"

@@ -225,6 +225,12 @@ def test_a_plugin_that_blocks_is_given_up(site: Site, monkeypatch: pytest.Monkey
         stages = {name: report_of(loaded, f"roundtable-{name}").stage for name in ("import", "hook")}
         assert stages == {"import": "import", "hook": "register"}
         assert "took longer than 0.6 s" in str(report_of(loaded, "roundtable-hook").error)
+        # The threads still wait: another table of the process waits for none of them again.
+        again = load_plugins(Plugins("all", timeout_s=0.6))
+        names = [thread.name for thread in threading.enumerate()]
+        assert (names.count("roundtable-roundtable-import"), names.count("roundtable-roundtable-hook")) == (1, 1)
+        assert {report.stage for report in again.reports()} == {"import", "register"}
+        assert "'roundtable-import' took longer than 0.6 s" in str(report_of(again, "roundtable-import").error)
     finally:
         OBSTRUCTIONS.set()
         del sys.modules["obstructions"]
@@ -336,3 +342,23 @@ def test_requirements_of_other_things_and_for_other_places_are_passed_over(site:
     elsewhere = "roundtable-sdk>=99; sys_platform == 'nowhere'"
     site.install("roundtable-court", requires=("anyio>=999", elsewhere, "roundtable-sdk>=0.1"))
     assert "court" in load_plugins(Plugins.load()).catalog.modes
+
+
+def test_several_entry_points_into_one_module_are_one_plugin(site: Site) -> None:
+    code = hook("tools", 'registrar.add("gavel", print)\nregistrar.add("bench", print)')
+    points = "gavel = roundtable_court_plugin\nbench = roundtable_court_plugin\n"
+    site.install("roundtable-court", code, entry_points=points)
+    for name in ("gavel", "bench"):
+        loaded = load_plugins()
+        assert name in loaded.catalog.tools or loaded.catalog.tools.get(name) is print
+        report = report_of(loaded, "roundtable-court")
+        assert (report.stage, report.provides) == ("ready", ("tool gavel", "tool bench"))
+
+
+def test_one_entry_point_brings_all_names_that_begin_with_its_own(site: Site) -> None:
+    code = hook("tools", 'registrar.add("court-clerk", print)\nregistrar.add("court_words", print)')
+    site.install("roundtable-court", code)
+    for name in ("court-clerk", "court_words", "roundtable-court/court_words"):
+        assert load_plugins().catalog.tools.get(name) is print
+    with pytest.raises(ConfigurationError, match="courtyard"):
+        load_plugins().catalog.tools.get("courtyard")

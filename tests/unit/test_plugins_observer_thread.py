@@ -204,7 +204,11 @@ async def test_an_installed_observer_is_asked_for_by_name(site: Site) -> None:
         _ = table(observers=["nobody"]).wiring
 
 
-def test_an_observer_that_cannot_be_made_is_left_out_unless_it_is_named(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_observer_that_cannot_be_made_is_left_out_unless_it_is_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    made: list[str] = []
+
     class Refuses:
         @hookimpl
         def roundtable_register_observers(self, registrar: ObserverRegistrar) -> None:
@@ -212,16 +216,42 @@ def test_an_observer_that_cannot_be_made_is_left_out_unless_it_is_named(caplog: 
             registrar.add("refuses", refuse)
 
     def refuse(settings: Settings) -> Notes:
+        made.append("refuses")
         raise ConfigurationError("it needs ACME_TOKEN")
 
-    assert table(Refuses()).wiring.hub.hears("s") is False
-    assert "the observer breaks is left out: " in caplog.text
-    assert "the observer refuses is left out: it needs ACME_TOKEN" in caplog.text
+    async with table(Refuses()) as debating:
+        assert (await debating.debate("Tea?", rounds=1)).answer == "Tea"
+    assert made == ["refuses"]
+    assert "the observer breaks failed on debate_start: PluginError: " in caplog.text
+    assert "the observer refuses failed on debate_start: ConfigurationError: it needs ACME_TOKEN" in caplog.text
     with pytest.raises(PluginError, match="ZeroDivisionError"):
         _ = table(Refuses(), observers=["breaks"]).wiring
     with pytest.raises(ConfigurationError, match="ACME_TOKEN"):
         _ = table(Refuses(), observers=["refuses"]).wiring
     assert Plugins().names == ()
+
+
+async def test_an_observer_of_a_plugin_is_made_when_a_debate_begins() -> None:
+    made: list[Notes] = []
+
+    class Quiet:
+        @hookimpl
+        def roundtable_register_observers(self, registrar: ObserverRegistrar) -> None:
+            registrar.add("notes", make)
+
+    def make(settings: Settings) -> Notes:
+        made.append(Notes())
+        return made[-1]
+
+    async with table(Quiet()) as idle:
+        assert idle.wiring.plugins.reports()[0].provides == ("observer notes",)
+        assert await idle.sessions() == ()
+        idle.estimate("Tea?", rounds=1)
+    assert made == []
+    async with table(Quiet()) as debating:
+        for _ in range(2):
+            await debating.debate("Tea?", rounds=1)
+    assert len(made) == 1
 
 
 def test_an_observer_without_an_end_is_let_go() -> None:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final, assert_never
 
 from roundtable.agents import BaseAgent
-from roundtable.engine.plan_checks import whole_mode
+from roundtable.engine.plan_checks import BoundedMode, whole_mode
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
 from roundtable.gateway.budget import SEARCH_TOKENS, prompt_tokens, search_tokens
@@ -356,7 +356,7 @@ def _simulate_round(
     fold: Fold, mode: DebateModeStrategy, totals_by_agent: dict[str, _AgentTotals], number: int, most_calls: int | None
 ) -> bool:
     """Simulate the stages of one round; return whether the debate continues."""
-    planner = RoundPlanner(mode)
+    planner = RoundPlanner(BoundedMode(mode))
     while isinstance(plan := planner.next_plan(view := fold.view()), Stage):
         missing = sorted({spec.agent for spec in plan.turns} - totals_by_agent.keys())
         if missing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Final
 
 import typer
@@ -345,15 +346,53 @@ def list_modes(as_json: Json = False) -> int:
     return open_context(CommandOptions(as_json=as_json)).run(plugins.list_modes)
 
 
-@app.command(name="plugins")
-def list_plugins(as_json: Json = False) -> int:
-    """List installed plugins, and why any of them failed to load.
+plugins_commands: typer.Typer = typer.Typer(
+    invoke_without_command=True, rich_markup_mode=None, help="List installed plugins, or write a new one."
+)
+app.add_typer(plugins_commands, name="plugins")
+
+
+@plugins_commands.callback()
+def list_plugins(
+    context: typer.Context,
+    *,
+    as_json: Json = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of each plugin that failed.")] = False,
+) -> int:
+    """List installed plugins, and why any of them failed to load; or write a new plugin.
 
     The exit code is 1 if one failed.
     """
+    if context.invoked_subcommand is not None:
+        return 0
     from roundtable.cli import plugins
 
-    return open_context(CommandOptions(as_json=as_json)).run(plugins.list_plugins)
+    options = CommandOptions(as_json=as_json)
+    return open_context(options).run(partial(plugins.list_plugins, with_traceback=debug))
+
+
+@plugins_commands.command(name="new")
+def new_plugin(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the plugin, such as acme.")],
+    *,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kind",
+            metavar="LIST",
+            help="What it adds: provider, mode, tool, storage, rule, exit, analyzer, observer.",
+        ),
+    ] = None,
+    into: Annotated[
+        str | None, typer.Option("--into", metavar="FOLDER", help="Where to write it.", show_default="roundtable-NAME")
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Write the package of a new plugin, with tests of the kit, a CI file and an example."""
+    from roundtable.cli import plugins
+
+    kinds = split_list(kind, "--kind") or ()
+    return open_context(CommandOptions(as_json=as_json)).run(partial(plugins.write_new, name, kinds, into))
 
 
 @app.command()

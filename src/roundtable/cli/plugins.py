@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import shlex
+import traceback
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from roundtable._core.text import error_text
@@ -25,17 +28,30 @@ if TYPE_CHECKING:
     from roundtable.plugins import LoadedPlugins, PluginReport
     from roundtable.types import AgentConfig
 
-__all__ = ["list_agents", "list_modes", "list_plugins", "offer_data", "run_plugin_command", "show_plugin_commands"]
+__all__ = [
+    "list_agents",
+    "list_modes",
+    "list_plugins",
+    "offer_data",
+    "run_plugin_command",
+    "show_plugin_commands",
+    "write_new",
+]
 
 
 _COMMAND: Final = re.compile(r"[a-z][a-z0-9_/.-]*")
 
 
-async def list_plugins(context: CommandContext) -> ExitCode:
-    """List installed plugins, what they add, and why any of them failed to load."""
+async def list_plugins(context: CommandContext, *, with_traceback: bool = False) -> ExitCode:
+    """List installed plugins, what they add, and why any of them failed to load.
+
+    Args:
+        context: Context of the command.
+        with_traceback: Whether to show the traceback of each plugin that failed, also in JSON.
+    """
     screen, reports = context.screen, context.table.wiring.plugins.reports()
     if screen.as_json:
-        screen.data([report.to_dict() for report in reports])
+        screen.data([_report_data(report, with_traceback=with_traceback) for report in reports])
     elif not reports:
         screen.show([line("No plugin is installed.")])
     else:
@@ -44,6 +60,7 @@ async def list_plugins(context: CommandContext) -> ExitCode:
                 [
                     line(_report_title(report), "bold"),
                     *(line(text, indent=2, hang=2) for text in _report_details(report)),
+                    *(line(text, indent=2) for text in (_traceback_of(report) if with_traceback else [])),
                 ]
             )
     return ExitCode.FAILED if any(report.failed for report in reports) else ExitCode.OK
@@ -60,6 +77,37 @@ def _report_details(report: PluginReport) -> list[str]:
     if report.error is not None:
         facts += [report.error.message, report.error.hint or ""]
     return [fact for fact in (*facts, *report.notes) if fact]
+
+
+def _report_data(report: PluginReport, *, with_traceback: bool) -> JsonValue:
+    data: dict[str, JsonValue] = report.to_dict()
+    return {**data, "traceback": [*_traceback_of(report)]} if with_traceback else data
+
+
+def _traceback_of(report: PluginReport) -> list[str]:
+    """Return the lines of the traceback of what failed; none if the library refused the plugin."""
+    cause = None if report.error is None else report.error.__cause__ or report.error.cause
+    if cause is None:
+        return []
+    lines = "".join(traceback.format_exception(cause)).splitlines()
+    return [text for shown in lines if (text := plain(shown)).strip(" ^~")]
+
+
+async def write_new(name: str, kinds: Sequence[str], into: str | None, context: CommandContext) -> ExitCode:
+    """Write the package of a new plugin."""
+    # Imported late: the other commands write no plugin.
+    from roundtable.plugins.template import write_plugin
+
+    folder = Path(into or f"roundtable-{name}")
+    plugin, paths = write_plugin(name, kinds, folder)
+    screen = context.screen
+    if screen.as_json:
+        screen.data({"name": plugin.distribution, "kinds": list(plugin.kinds), "files": [str(path) for path in paths]})
+        return ExitCode.OK
+    screen.show([line(f"{plugin.distribution}: {', '.join(plugin.kinds)}", "bold")])
+    screen.show([line(str(path), indent=2) for path in paths])
+    screen.show([line(f'Next: cd {shlex.quote(str(folder))} && pip install -e ".[test]" && pytest')])
+    return ExitCode.OK
 
 
 def show_plugin_commands(screen: Screen, ours: Collection[str]) -> None:

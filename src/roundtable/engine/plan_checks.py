@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from threading import Thread
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from roundtable.scoring import Rule
     from roundtable.types import Budget, DebateConfig, DebateContext, Plan
 
-__all__ = ["RunLimits", "StepLimiter", "plan_isolated", "same_stage", "whole_mode"]
+__all__ = ["BoundedMode", "RunLimits", "StepLimiter", "plan_isolated", "same_stage", "whole_mode"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,8 @@ async def plan_isolated(mode: DebateModeStrategy, view: DebateContext) -> Plan:
     """Return a mode's plan of what happens next; a third-party mode plans on its own thread.
 
     A mode that blocks then delays neither leases nor other debates. It cannot be stopped: its thread runs on until it
-    returns, but does not keep the program from ending.
+    returns, but does not keep the program from ending. It gets a copy of the view, so that nothing it does to the view,
+    at any depth, changes the debate.
 
     Raises:
         ConfigurationError: The mode raised an error, or returned no plan within `PLAN_S`.
@@ -114,9 +116,45 @@ async def plan_isolated(mode: DebateModeStrategy, view: DebateContext) -> Plan:
     if _is_built_in(mode):
         return plan_with(mode, view)
     with anyio.move_on_after(PLAN_S):
-        return await on_thread(partial(plan_with, mode, view), name="roundtable mode")
-    msg = f"mode {mode.name!r} returned no plan within {PLAN_S:g} s"
-    raise ConfigurationError(msg, hint="next_stage must compute its plan without sleeping or I/O. Fix it, then resume.")
+        return await on_thread(lambda: plan_with(mode, view.model_copy(deep=True)), name="roundtable mode")
+    raise _late_error(mode.name)
+
+
+class BoundedMode(WrappedMode):
+    """A mode whose plans have to be ready in time, where nothing waits for them on an event loop, as in estimates."""
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        """Plan as the other mode does; a third-party mode plans on its own thread.
+
+        Raises:
+            ConfigurationError: The mode raised an error, or returned no plan within `PLAN_S`.
+        """
+        if _is_built_in(self.inner):
+            return plan_with(self.inner, view)
+        plans: list[Plan] = []
+        errors: list[Exception] = []
+
+        def plan() -> None:
+            try:
+                plans.append(plan_with(self.inner, view.model_copy(deep=True)))
+            except Exception as error:  # noqa: BLE001  (raised to the caller)
+                errors.append(error)
+
+        thread = Thread(target=plan, name="roundtable mode", daemon=True)
+        thread.start()
+        thread.join(PLAN_S)
+        if errors:
+            raise errors[0]
+        if not plans:
+            raise _late_error(self.name)
+        return plans[0]
+
+
+def _late_error(mode: str) -> ConfigurationError:
+    msg = f"mode {mode!r} returned no plan within {PLAN_S:g} s"
+    return ConfigurationError(
+        msg, hint="next_stage must compute its plan without sleeping or I/O. Fix it, then resume."
+    )
 
 
 def _is_built_in(mode: DebateModeStrategy) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
@@ -21,8 +22,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _REQUIRED_ATTRIBUTES: Final = {
-    "provider": ("complete",),
-    "storage": ("append", "read"),
+    "provider": ("provider", "model", "profile", "complete", "stream", "aclose"),
+    "storage": ("create", "append", "read", "list", "lease", "delete", "aclose"),
     "analyzer": ("measure",),
     "tool": ("definition", "run"),
     "search provider": ("search",),
@@ -30,11 +31,14 @@ _REQUIRED_ATTRIBUTES: Final = {
 }
 """The attributes that an object of each kind must have."""
 _EXPECTED: Final = {
+    "provider": "a chat model, an object with provider, model, profile, complete, stream and aclose",
+    "storage": "a storage, an object with create, append, read, list, lease, delete and aclose",
     "tool": "a tool, such as a function marked with @roundtable.tool",
+    "search provider": "a search provider, an object with search",
     "observer": "an observer, an object with notify(event)",
     "analyzer": "an analyzer, such as a PlainAnalyzer",
 }
-"""How hints describe a kind, where a plain function is a likely mistake."""
+"""How hints describe what a factory of each kind must return."""
 
 
 @contextmanager
@@ -65,6 +69,8 @@ def make(kind: str, entry: Entry[Callable[P, T]], *args: P.args, **keywords: P.k
     """
     with using(kind, entry) as factory:
         thing = factory(*args, **keywords)
+    if inspect.iscoroutine(thing):
+        thing.close()  # it is never awaited
     missing = [name for name in _REQUIRED_ATTRIBUTES.get(kind, ()) if not hasattr(thing, name)]
     if missing:
         msg = f"the {kind} {entry.name!r} of {entry.source} is {type(thing).__name__}, which has no `{missing[0]}`"

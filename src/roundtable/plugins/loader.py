@@ -6,6 +6,7 @@ import contextvars
 import logging
 import sys
 import threading
+import time
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, distributions
@@ -49,6 +50,19 @@ class Installed:
     def called(self) -> tuple[str, ...]:
         """Names of its entry points."""
         return tuple(point.name for point in self.entry_points)
+
+    def may_add(self, name: str) -> bool:
+        """Check whether a name belongs to an entry point: it is the same, or begins with it and a hyphen.
+
+        Underscores count as hyphens.
+
+        Example:
+            >>> plugin = Installed("roundtable-acme", "1.0", (EntryPoint("acme", "acme", "roundtable"),))
+            >>> [plugin.may_add(name) for name in ("acme", "acme_words", "acme-fast", "acmeist")]
+            [True, True, True, False]
+        """
+        plain = name.replace("_", "-")
+        return any(f"{plain}-".startswith(f"{point.replace('_', '-')}-") for point in self.called)
 
 
 def find_installed() -> tuple[Installed, ...]:
@@ -268,7 +282,7 @@ class LoadedPlugins:
         for plugin in self.installed:
             if not self.chosen.allows(plugin.name, plugin.called):
                 continue
-            is_named = same_distribution(plugin.name, source) if source else plain in plugin.called
+            is_named = same_distribution(plugin.name, source) if source else plugin.may_add(plain)
             if is_named and self.chosen.installed == "asked":
                 self._load(plugin)
             report = self._reports.get(plugin.name)
@@ -303,16 +317,51 @@ def _load_with_timeout(
     """Import a plugin and run its hooks on a separate thread, so that a plugin that blocks is abandoned in time."""
     if plugin.error is not None:
         return cast("PluginStage", plugin.error.stage), plugin.error
+    abandoned = _running(plugin.name)
+    if abandoned is not None:
+        # Another table waits for the same import, or gave it up; it takes no time of its own.
+        abandoned.join(max(0.0, timeout_s - abandoned.age_s))
+        if abandoned.is_alive():
+            return abandoned.task.stage, _late(plugin, abandoned.task.stage, timeout_s)
     task = _LoadTask(plugin, scratch)
-    context = contextvars.copy_context()
-    thread = threading.Thread(target=context.run, args=(task.run,), name=f"roundtable-{plugin.name}", daemon=True)
+    thread = _LoadThread(plugin.name, task)
     thread.start()
     thread.join(timeout_s)
     if not thread.is_alive():
         return task.stage, task.error
-    msg = f"plugin {plugin.name!r} took longer than {timeout_s:g} s in the stage {task.stage!r}"
+    return task.stage, _late(plugin, task.stage, timeout_s)
+
+
+def _late(plugin: Installed, stage: PluginStage, timeout_s: float) -> PluginError:
+    msg = f"plugin {plugin.name!r} took longer than {timeout_s:g} s in the stage {stage!r}"
     hint = "Move slow work into the plugin's factories, which run when something is used."
-    return task.stage, PluginError(msg, plugin=plugin.name, stage=task.stage, hint=hint)
+    return PluginError(msg, plugin=plugin.name, stage=stage, hint=hint)
+
+
+class _LoadThread(threading.Thread):
+    """Loads one plugin; does not keep the program from ending."""
+
+    def __init__(self, plugin: str, task: _LoadTask) -> None:
+        super().__init__(name=f"roundtable-{plugin}", daemon=True)
+        self.plugin = plugin
+        self.task = task
+        self._since = time.monotonic()
+        self._context = contextvars.copy_context()
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since it was created."""
+        return time.monotonic() - self._since
+
+    def run(self) -> None:
+        """Load the plugin."""
+        self._context.run(self.task.run)
+
+
+def _running(plugin: str) -> _LoadThread | None:
+    """Return the thread that still loads a plugin, in this process, for another table."""
+    threads = (thread for thread in threading.enumerate() if isinstance(thread, _LoadThread))
+    return next((thread for thread in threads if thread.plugin == plugin), None)
 
 
 class _LoadTask:
@@ -323,6 +372,7 @@ class _LoadTask:
         self.error: RoundtableError | None = None
         self._distribution = plugin
         self._scratch = scratch
+        self._loaded: list[object] = []
 
     def run(self) -> None:
         for point in self._distribution.entry_points:
@@ -343,6 +393,9 @@ class _LoadTask:
         source = self._distribution.name
         self.stage = "import"
         plugin: object = point.load()
+        if any(plugin is loaded for loaded in self._loaded):
+            return  # several names of one plugin, each by an entry point
+        self._loaded.append(plugin)
         if isinstance(plugin, type):
             msg = f"the entry point {point.value!r} of {source!r} is a class; a plugin is a module or an object"
             raise ConfigurationError(msg, hint="Make the entry point name a module.")

@@ -6,13 +6,13 @@ import logging
 import queue
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from roundtable._core.registry import HOST
 from roundtable._core.text import error_text
-from roundtable.errors import ConfigurationError, PluginError
 from roundtable.logs import ROOT, is_power_of_ten
 from roundtable.plugins.errors import make
 
@@ -166,6 +166,36 @@ class ObserverThread:
         return True
 
 
+class _LateObserver:
+    """An observer that is created on its thread when the first event arrives, so that no command without debates does.
+
+    If it cannot be created, this is raised once, and further events are dropped.
+    """
+
+    def __init__(self, create: Callable[[], Observer]) -> None:
+        self._create: Callable[[], Observer] | None = create
+        self._observer: Observer | None = None
+
+    @property
+    def wants_pieces(self) -> bool:
+        """Whether the observer wants pieces of answers; so it seems until it is created."""
+        return getattr(self._observer, "wants_pieces", True) is not False
+
+    def notify(self, event: Event) -> None:
+        """Pass on one event."""
+        if self._create is not None:
+            create, self._create = self._create, None
+            self._observer = create()
+        if self._observer is not None:
+            self._observer.notify(event)
+
+    def close(self) -> None:
+        """Close the observer, if it was created and can be closed."""
+        close: Callable[[], None] | None = getattr(self._observer, "close", None)
+        if close is not None:
+            close()
+
+
 class ObserverThreads:
     """The observers of one table that come from plugins.
 
@@ -189,15 +219,16 @@ class ObserverThreads:
         return self._start_observer(self._observers.entry(name))
 
     def of_plugins(self) -> list[Callable[[Event], None]]:
-        """Return the callbacks of observers that loaded plugins registered; one that fails is logged and left out."""
+        """Return the callbacks of observers that loaded plugins registered.
+
+        Each is created when a debate begins; one that fails is logged and left out.
+        """
         callbacks = []
         for entry in self._observers:
-            if entry.source == HOST or entry.name in self._threads:
-                continue
-            try:
-                callbacks.append(self._start_observer(entry))
-            except (ConfigurationError, PluginError) as error:
-                logger.warning("the observer %s is left out: %s", entry.name, error.message)
+            if entry.source != HOST and entry.name not in self._threads:
+                observer = _LateObserver(partial(make, "observer", entry, self._settings))
+                self._threads[entry.name] = ObserverThread(entry.name, observer)
+                callbacks.append(self._threads[entry.name].notify)
         return callbacks
 
     def _start_observer(self, entry: Entry[ObserverFactory]) -> Callable[[Event], None]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["PluginChoice", "Plugins", "name_of", "plugins_of"]
 
 
-LOAD_LIMIT_S: Final = 10.0
+LOAD_LIMIT_S: Final = 5.0
 _DISABLE_ALL: Final = frozenset({"all", "1", "true", "yes", "on"})
 
 PluginChoice: TypeAlias = "Plugins | Sequence[object] | None"

@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeAlias, TypeVar
 
-from roundtable.errors import AgentError, APINetworkError, ConfigurationError, RoundtableError
+from roundtable.errors import AgentError, APINetworkError, ConfigurationError, PluginError, RoundtableError
 from roundtable.gateway.streams import ChatStream
 from roundtable.http.client import HttpRequest
 from roundtable.http.sse import BARE, SseEvent, SseFramer
 from roundtable.providers.failures import error_for, read_refusal, redact, request_id_of
 from roundtable.providers.response_builder import delta_of
 from roundtable.providers.wire import items_of, load_json, merged, object_of, text_of
+from roundtable.types import ChatResponse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
     from roundtable.http.client import HttpClient
     from roundtable.providers.response_builder import ResponseBuilder
     from roundtable.providers.spec import ProviderSpec
-    from roundtable.types import ChatDelta, ChatRequest, ChatResponse, JsonObject, JsonValue, ModelProfile
+    from roundtable.types import ChatDelta, ChatRequest, JsonObject, JsonValue, ModelProfile
 
 __all__ = ["FIRST_LISTED", "EventDecoder", "HttpChatModel", "NonStreamingModel", "ParseDocument"]
 
 
 _SPACE: Final = b" \t\r\n\xef\xbb\xbf"
 
+T = TypeVar("T")
 DraftT = TypeVar("DraftT", bound="ResponseBuilder")
 
 ParseDocument: TypeAlias = "Callable[[int, Mapping[str, str], bytes], ChatResponse]"
@@ -299,13 +301,15 @@ class HttpChatModel:
                 async with self._http.stream(http_request, timeout_s=self._timeout_s) as answer:
                     with self._error_context(answer.headers), _parsing():
                         if not 200 <= answer.status < 300:
-                            raise dialect.parse_error(answer.status, answer.headers, await answer.read())
+                            error = dialect.parse_error(answer.status, answer.headers, await answer.read())
+                            raise self._expected(error, RoundtableError, "parse_error")
                         decoder = dialect.stream_decoder(answer.headers)
                         async for chunk in answer:
                             for delta in decoder.feed(chunk):
                                 streamed = True
                                 yield delta
-                        response = self._with_warnings(decoder.finish(), request)
+                        finished = self._expected(decoder.finish(), ChatResponse, "finish")
+                        response = self._with_warnings(finished, request)
         except RoundtableError as error:
             # A traceback may show the variables of this frame.
             del chunk
@@ -321,9 +325,23 @@ class HttpChatModel:
             answer = await self._http.send(http_request, timeout_s=self._timeout_s)
         with self._error_context(answer.headers), _parsing():
             if not 200 <= answer.status < 300:
-                raise dialect.parse_error(answer.status, answer.headers, answer.body)
-            response = dialect.parse_response(answer.status, answer.headers, answer.body)
+                error = dialect.parse_error(answer.status, answer.headers, answer.body)
+                raise self._expected(error, RoundtableError, "parse_error")
+            parsed = dialect.parse_response(answer.status, answer.headers, answer.body)
+            response = self._expected(parsed, ChatResponse, "parse_response")
         return self._with_warnings(response, request)
+
+    def _expected(self, value: object, kind: type[T], method: str) -> T:
+        """Return what a dialect returned, if it is of the right type; a dialect may be a plugin's.
+
+        Raises:
+            PluginError: It is of another type.
+        """
+        if isinstance(value, kind):
+            return value
+        dialect = type(self._spec.dialect).__name__
+        msg = f"{method} of {dialect}, the dialect of provider {self.provider!r}, returned {type(value).__name__}"
+        raise PluginError(msg, plugin=self.provider, stage="use", hint=f"Return an object of the type {kind.__name__}.")
 
     def _with_warnings(self, response: ChatResponse, request: ChatRequest) -> ChatResponse:
         """Return the answer with warnings: another model answered, or its search does not know some of the options."""
@@ -349,7 +367,11 @@ class HttpChatModel:
         if self._extra_body:
             extra = merged(self._extra_body, request.extra_body)
             request = request.model_copy(update={"extra_body": extra})
-        built = self._spec.dialect.build_request(request, base_url=self._base_url, stream=stream)
+        built = self._expected(
+            self._spec.dialect.build_request(request, base_url=self._base_url, stream=stream),
+            HttpRequest,
+            "build_request",
+        )
         return built.with_headers(self._auth())
 
     async def _first_listed(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
 import anyio
 import pytest
@@ -30,6 +30,8 @@ class Capability(enum.Enum):
     TOOLS = "tools"
     """It supports tools."""
 
+
+_Around: TypeAlias = "tuple[dict[str, JsonValue] | list[JsonValue], ...]"
 
 FIELDS: Final = frozenset({"temperature", "seed", "stop", "output_schema", "tool_choice"})
 """Fields of `ChatRequest` that an API may lack."""
@@ -152,10 +154,10 @@ class RequestLaws:
         (system,), *others = at
         history = [place for places in others for place in places]
         assert history == sorted(history), "messages must keep their order"
-        roles = [_role_of(found[place][1]) for place in history]
+        roles = [_role_of(*found[place]) for place in history]
         assert roles[0] == roles[2], "two messages of the user must have the same role"
         assert roles[0] != roles[1], "the user and the model must have different roles"
-        assert _role_of(found[system][1]) not in roles, "the system message must not look like a message of the history"
+        assert _role_of(*found[system]) not in roles, "the system message must not look like a message of the history"
 
     @pytest.mark.parametrize("way", ["complete", "stream"])
     @pytest.mark.parametrize("option", _OPTIONS)
@@ -262,21 +264,16 @@ def _check_set(cls: type, name: str, value: object) -> None:
         raise TypeError(msg)
 
 
-def leaves(
-    value: JsonValue, around: tuple[dict[str, JsonValue], ...] = ()
-) -> Iterator[tuple[str, tuple[dict[str, JsonValue], ...]]]:
-    """Yield the texts and numbers of a JSON value as texts, each with the objects around it, the outermost first.
+def leaves(value: JsonValue, around: _Around = ()) -> Iterator[tuple[str, _Around]]:
+    """Yield the texts and numbers of a JSON value as texts, each with the containers around it, the outermost first.
 
     Example:
         >>> [text for text, _ in leaves({"seed": 7, "messages": [{"role": "user"}]})]
         ['7', 'user']
     """
-    if isinstance(value, dict):
-        for child in value.values():
+    if isinstance(value, dict | list):
+        for child in value.values() if isinstance(value, dict) else value:
             yield from leaves(child, (*around, value))
-    elif isinstance(value, list):
-        for child in value:
-            yield from leaves(child, around)
     elif isinstance(value, str | int | float) and not isinstance(value, bool):
         yield str(value), around
 
@@ -289,9 +286,13 @@ def _objects(value: JsonValue) -> Iterator[dict[str, JsonValue]]:
         yield from _objects(child)
 
 
-def _role_of(around: tuple[dict[str, JsonValue], ...]) -> JsonValue:
-    """Return the role of the innermost object that has one."""
-    return next((place["role"] for place in reversed(around) if "role" in place), None)
+def _role_of(text: str, around: _Around) -> JsonValue:
+    """Return the role of a message: that of the innermost object with a role, or else what stands beside its text."""
+    for place in reversed(around):
+        if isinstance(place, dict) and "role" in place:
+            return place["role"]
+    beside = around[-1] if around and isinstance(around[-1], list) else []
+    return next((item for item in beside if isinstance(item, str) and item != text), None)
 
 
 def _type_of(schema: JsonValue) -> str | None:
@@ -299,8 +300,8 @@ def _type_of(schema: JsonValue) -> str | None:
     return kind.lower() if isinstance(kind, str) else None
 
 
-def _nearest_id(around: tuple[dict[str, JsonValue], ...], ids: dict[str, str]) -> str | None:
-    """Return the one call id in the innermost object that names any."""
+def _nearest_id(around: _Around, ids: dict[str, str]) -> str | None:
+    """Return the call id in the innermost container that names any; several are joined."""
     for place in reversed(around):
         named = [key for key in ids if any(text == key for text, _ in leaves(place))]
         if named:
