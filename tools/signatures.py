@@ -28,10 +28,10 @@ SOURCE = Path("src/roundtable")
 WIDTH = 120
 
 CALLER_TYPES = {
-    "mode": "str | DebateModeStrategy",
+    "mode": "ModeName | DebateModeStrategy",
     "agents": "Sequence[AgentLike] | None",
     "options": "Sequence[str] | None",
-    "decide": "str | Rule | None",
+    "decide": "RuleName | Rule | None",
     "exit_when": "str | Exit | None",
     "perspectives": "Perspectives",
     "search": "SearchLike | None",

@@ -29,11 +29,11 @@ Perspectives: TypeAlias = "Sequence[str | Perspective] | Literal['auto'] | None"
 class DebateOptions(TypedDict, total=False):
     """Options of a debate besides its topic; `Roundtable.debate` explains each."""
 
-    mode: str | DebateModeStrategy
+    mode: ModeName | DebateModeStrategy
     rounds: int
     agents: Sequence[AgentLike] | None
     options: Sequence[str] | None
-    decide: str | Rule | None
+    decide: RuleName | Rule | None
     vote: bool | Literal["every"]
     exit_when: str | Exit | None
     exit_on_consensus: bool | None
@@ -66,11 +66,11 @@ class CallerRequest:
     """What a caller asks for in one debate, with the defaults of what was left out."""
 
     topic: str
-    mode: str | DebateModeStrategy = "collaborative"
+    mode: ModeName | DebateModeStrategy = "collaborative"
     rounds: int = 3
     agents: Sequence[AgentLike] | None = None
     options: Sequence[str] | None = None
-    decide: str | Rule | None = None
+    decide: RuleName | Rule | None = None
     vote: bool | Literal["every"] = False
     exit_when: str | Exit | None = None
     exit_on_consensus: bool | None = None

@@ -93,6 +93,8 @@ if TYPE_CHECKING:
         SCHEMA_VERSION,
         AnyPerspective,
         AnyTurn,
+        BuiltinMode,
+        BuiltinRule,
         CallerObjects,
         DebateConfig,
         DebateContext,
@@ -105,10 +107,12 @@ if TYPE_CHECKING:
         ExitResult,
         FailedTurn,
         ForkOrigin,
+        ModeName,
         Roster,
         RosterEntry,
         RoundRecord,
         RoundResult,
+        RuleName,
         Seat,
         Session,
         SessionRecord,
@@ -218,6 +222,8 @@ __all__ = [
     "ApprovalAnswer",
     "BallotAnswer",
     "Budget",
+    "BuiltinMode",
+    "BuiltinRule",
     "CallerObjects",
     "ChatDelta",
     "ChatMessage",
@@ -281,6 +287,7 @@ __all__ = [
     "Measured",
     "Message",
     "MetadataLayer",
+    "ModeName",
     "ModelProfile",
     "Motion",
     "NativeContent",
@@ -310,6 +317,7 @@ __all__ = [
     "RoundStart",
     "RoundtableResponse",
     "RoundtableStatus",
+    "RuleName",
     "RunningCalls",
     "ScoresAnswer",
     "SearchHit",
@@ -379,8 +387,8 @@ _NAMES = {
     "debate": (
         "AnyPerspective AnyTurn CallerObjects DebateConfig DebateContext DebateMode "
         "DebateRecord DebateStatus ErrorInfo ExitCriteria ExitReason ExitResult FailedTurn "
-        "ForkOrigin Roster RosterEntry RoundRecord RoundResult SCHEMA_VERSION Seat Session SessionRecord "
-        "SessionStatus Topic Turn TurnResult"
+        "BuiltinMode BuiltinRule ForkOrigin ModeName Roster RosterEntry RoundRecord RoundResult RuleName "
+        "SCHEMA_VERSION Seat Session SessionRecord SessionStatus Topic Turn TurnResult"
     ),
     "events": (
         "AgentComplete AgentError AgentResponseChunk AgentStart AgentToolCall AgentToolResult "
