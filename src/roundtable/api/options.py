@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from roundtable.exits import Exit
     from roundtable.protocols import DebateModeStrategy
     from roundtable.scoring import Rule
-    from roundtable.types import Budget, JsonValue, Perspective
+    from roundtable.types import Budget, JsonValue, ModeName, Perspective, RuleName
     from roundtable.types.agents import AgentProfile
     from roundtable.types.teams import TeamOrder
 
