@@ -9,6 +9,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -59,11 +60,13 @@ def _members(name: str, thing: type) -> Iterator[str]:
     if issubclass(thing, BaseModel):
         for field, facts in thing.model_fields.items():
             yield f"{name}.{field}{'' if facts.is_required() else ' (may be left out)'}"
+    elif not is_dataclass(thing):
+        yield from (f"{name}.{member}" for member in vars(thing).get("__annotations__", {}) if member[0] != "_")
     for member, value in vars(thing).items():
         inner = value.__func__ if isinstance(value, classmethod | staticmethod) else value
         if member == "__init__" and not issubclass(thing, BaseModel):
             yield f"{name}{_signature(inner)}"
-        elif not member.startswith(("_", "model_post_init")) and inspect.isfunction(inner):
+        elif not member.startswith(("_", "model_post_init", "test_")) and inspect.isfunction(inner):
             yield f"{name}.{member}{_signature(inner)}"
         elif not member.startswith(("_", "model_")) and isinstance(value, property | cached_property):
             yield f"{name}.{member}"

@@ -28,11 +28,11 @@ SOURCE = Path("src/roundtable")
 WIDTH = 120
 
 CALLER_TYPES = {
-    "mode": "str | DebateModeStrategy",
+    "mode": "ModeName | DebateModeStrategy",
     "agents": "Sequence[AgentLike] | None",
     "options": "Sequence[str] | None",
     "attachments": "Sequence[AttachmentLike]",
-    "decide": "str | Rule | None",
+    "decide": "RuleName | Rule | None",
     "exit_when": "str | Exit | None",
     "perspectives": "Perspectives",
     "search": "SearchLike | None",
@@ -161,7 +161,7 @@ def _options_module() -> str:
             "    from roundtable.exits import Exit",
             "    from roundtable.protocols import DebateModeStrategy",
             "    from roundtable.scoring import Rule",
-            "    from roundtable.types import Budget, JsonValue, Perspective",
+            "    from roundtable.types import Budget, JsonValue, ModeName, Perspective, RuleName",
             "    from roundtable.types.agents import AgentProfile",
             "    from roundtable.types.attachments import AttachmentLike",
             "    from roundtable.types.teams import TeamOrder",

@@ -14,10 +14,8 @@ from anyio import to_thread
 from redis import Redis, RedisError
 
 from roundtable import hookimpl
-from roundtable._core.clock import SystemClock
-from roundtable._core.text import well_formed
 from roundtable.errors import StorageError
-from roundtable.storage import memory, rules
+from roundtable.storage import SystemClock, memory, rules, well_formed
 from roundtable.storage.rules import json_text, value_text
 from roundtable.types import SessionRecord, SessionSummary, durable_event
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from roundtable.exits import Exit
     from roundtable.protocols import DebateModeStrategy
     from roundtable.scoring import Rule
-    from roundtable.types import Budget, JsonValue, Perspective
+    from roundtable.types import Budget, JsonValue, ModeName, Perspective, RuleName
     from roundtable.types.agents import AgentProfile
     from roundtable.types.attachments import AttachmentLike
     from roundtable.types.teams import TeamOrder
@@ -30,12 +30,12 @@ Perspectives: TypeAlias = "Sequence[str | Perspective] | Literal['auto'] | None"
 class DebateOptions(TypedDict, total=False):
     """Options of a debate besides its topic; `Roundtable.debate` explains each."""
 
-    mode: str | DebateModeStrategy
+    mode: ModeName | DebateModeStrategy
     rounds: int
     agents: Sequence[AgentLike] | None
     options: Sequence[str] | None
     attachments: Sequence[AttachmentLike]
-    decide: str | Rule | None
+    decide: RuleName | Rule | None
     vote: bool | Literal["every"]
     exit_when: str | Exit | None
     exit_on_consensus: bool | None
@@ -68,12 +68,12 @@ class CallerRequest:
     """What a caller asks for in one debate, with the defaults of what was left out."""
 
     topic: str
-    mode: str | DebateModeStrategy = "collaborative"
+    mode: ModeName | DebateModeStrategy = "collaborative"
     rounds: int = 3
     agents: Sequence[AgentLike] | None = None
     options: Sequence[str] | None = None
     attachments: Sequence[AttachmentLike] = ()
-    decide: str | Rule | None = None
+    decide: RuleName | Rule | None = None
     vote: bool | Literal["every"] = False
     exit_when: str | Exit | None = None
     exit_on_consensus: bool | None = None

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from roundtable.results.many import Progress, Results
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
-    from roundtable.types import Budget, Estimate, Event, JsonObject, JsonValue, ProviderConfig
+    from roundtable.types import Budget, Estimate, Event, JsonObject, JsonValue, ModeName, ProviderConfig, RuleName
     from roundtable.types.attachments import AttachmentLike
     from roundtable.types.request import DebateRequest
 
@@ -181,12 +181,12 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         self,
         topic: str,
         *,
-        mode: str | DebateModeStrategy = "collaborative",
+        mode: ModeName | DebateModeStrategy = "collaborative",
         rounds: int = 3,
         agents: Sequence[AgentLike] | None = None,
         options: Sequence[str] | None = None,
         attachments: Sequence[AttachmentLike] = (),
-        decide: str | Rule | None = None,
+        decide: RuleName | Rule | None = None,
         vote: bool | Literal["every"] = False,
         exit_when: str | Exit | None = None,
         exit_on_consensus: bool | None = None,
@@ -327,7 +327,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         self,
         topics: Sequence[str | DebateRequest | Mapping[str, JsonValue]],
         *,
-        modes: Sequence[str | DebateModeStrategy] = ("collaborative",),
+        modes: Sequence[ModeName | DebateModeStrategy] = ("collaborative",),
         concurrency: int = 8,
         on_error: OnError = "record",
         name: str | None = None,

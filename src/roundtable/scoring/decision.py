@@ -15,7 +15,7 @@ from roundtable.scoring.normalisation import Normalise
 from roundtable.scoring.numbers import Figure, Number, share
 from roundtable.scoring.outcome import Outcome, Parameters, ParameterValue, Rule
 from roundtable.scoring.words import counted, is_list, listing, quoted
-from roundtable.types import Decision
+from roundtable.types import Decision, RuleName
 
 __all__ = ["TieRule", "decide"]
 
@@ -28,7 +28,7 @@ of the tied options or `None`."""
 def decide(
     ballots: Iterable[Ballot],
     *,
-    rule: str | Rule = "plurality",
+    rule: RuleName | Rule = "plurality",
     tie: TieRule = "declare",
     quorum: Number | None = None,
     weights: Sequence[Number] | None = None,

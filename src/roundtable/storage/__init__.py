@@ -12,7 +12,9 @@ from roundtable._core.lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable._core.clock import SystemClock
     from roundtable._core.owner import current_owner, is_provably_dead
+    from roundtable._core.text import well_formed
     from roundtable.storage.locations import open_memory, open_postgres, open_sqlite
     from roundtable.storage.memory import MemoryStorage
     from roundtable.storage.postgres import PostgresStorage
@@ -23,24 +25,28 @@ __all__ = [
     "MemoryStorage",
     "PostgresStorage",
     "SQLiteStorage",
+    "SystemClock",
     "WholeSessionMethods",
     "current_owner",
     "is_provably_dead",
     "open_memory",
     "open_postgres",
     "open_sqlite",
+    "well_formed",
 ]
 
 _HOME = {
     "MemoryStorage": "memory",
     "PostgresStorage": "postgres",
     "SQLiteStorage": "sqlite",
+    "SystemClock": "._core.clock",
     "WholeSessionMethods": "whole_sessions",
     "current_owner": "._core.owner",
     "is_provably_dead": "._core.owner",
     "open_memory": "locations",
     "open_postgres": "locations",
     "open_sqlite": "locations",
+    "well_formed": "._core.text",
 }
 
 __getattr__: Callable[[str], object]

@@ -95,6 +95,8 @@ if TYPE_CHECKING:
         SCHEMA_VERSION,
         AnyPerspective,
         AnyTurn,
+        BuiltinMode,
+        BuiltinRule,
         CallerObjects,
         DebateConfig,
         DebateContext,
@@ -107,10 +109,12 @@ if TYPE_CHECKING:
         ExitResult,
         FailedTurn,
         ForkOrigin,
+        ModeName,
         Roster,
         RosterEntry,
         RoundRecord,
         RoundResult,
+        RuleName,
         Seat,
         Session,
         SessionRecord,
@@ -222,6 +226,8 @@ __all__ = [
     "AttachmentInfo",
     "BallotAnswer",
     "Budget",
+    "BuiltinMode",
+    "BuiltinRule",
     "CallerObjects",
     "ChatDelta",
     "ChatMessage",
@@ -286,6 +292,7 @@ __all__ = [
     "Measured",
     "Message",
     "MetadataLayer",
+    "ModeName",
     "ModelProfile",
     "Motion",
     "NativeContent",
@@ -315,6 +322,7 @@ __all__ = [
     "RoundStart",
     "RoundtableResponse",
     "RoundtableStatus",
+    "RuleName",
     "RunningCalls",
     "ScoresAnswer",
     "SearchHit",
@@ -385,8 +393,8 @@ _NAMES = {
     "debate": (
         "AnyPerspective AnyTurn CallerObjects DebateConfig DebateContext DebateMode "
         "DebateRecord DebateStatus ErrorInfo ExitCriteria ExitReason ExitResult FailedTurn "
-        "ForkOrigin Roster RosterEntry RoundRecord RoundResult SCHEMA_VERSION Seat Session SessionRecord "
-        "SessionStatus Topic Turn TurnResult"
+        "BuiltinMode BuiltinRule ForkOrigin ModeName Roster RosterEntry RoundRecord RoundResult RuleName "
+        "SCHEMA_VERSION Seat Session SessionRecord SessionStatus Topic Turn TurnResult"
     ),
     "events": (
         "AgentComplete AgentError AgentResponseChunk AgentStart AgentToolCall AgentToolResult "

@@ -22,6 +22,8 @@ __all__ = [
     "SCHEMA_VERSION",
     "AnyPerspective",
     "AnyTurn",
+    "BuiltinMode",
+    "BuiltinRule",
     "CallerObjects",
     "DebateConfig",
     "DebateContext",
@@ -34,10 +36,12 @@ __all__ = [
     "ExitResult",
     "FailedTurn",
     "ForkOrigin",
+    "ModeName",
     "Roster",
     "RosterEntry",
     "RoundRecord",
     "RoundResult",
+    "RuleName",
     "Seat",
     "Session",
     "SessionRecord",
@@ -209,6 +213,63 @@ SCHEMA_VERSION: Final = 2
 
 DebateMode: TypeAlias = str
 """Name of a registered mode, such as `"collaborative"`; open, since plugins add modes."""
+
+BuiltinMode: TypeAlias = Literal[
+    "collaborative",
+    "adversarial",
+    "socratic",
+    "expert-panel",
+    "devils-advocate",
+    "delphi",
+    "red-team-blue-team",
+    "freeform",
+    "oxford",
+    "council",
+    "free-mad",
+    "self-consistency",
+    "independent-vote",
+]
+"""Name of a built-in mode."""
+
+ModeName: TypeAlias = BuiltinMode | str
+"""Name of a mode in signatures: editors offer the built-in ones, and type checkers accept those of plugins too."""
+
+BuiltinRule: TypeAlias = Literal[
+    "plurality",
+    "majority",
+    "supermajority",
+    "unanimity",
+    "hybrid",
+    "random-dictator",
+    "approval",
+    "score",
+    "median",
+    "star",
+    "cumulative",
+    "borda",
+    "dowdall",
+    "irv",
+    "coombs",
+    "condorcet",
+    "copeland",
+    "schulze",
+    "ranked-pairs",
+    "kemeny-young",
+    "confidence-weighted",
+    "reconcile",
+    "log-odds",
+    "linear-pool",
+    "log-pool",
+    "soft-vote",
+    "surprisingly-popular",
+    "free-mad",
+    "judge",
+    "judge-panel",
+]
+"""Name of a built-in decision rule."""
+
+RuleName: TypeAlias = BuiltinRule | str
+"""Name of a decision rule in signatures, offered by editors in the same way; parameters may follow in brackets."""
 
 SessionStatus: TypeAlias = Literal["created", "active", "paused", "completed", "error"]
 """State of a stored session."""
