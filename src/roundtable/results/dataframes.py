@@ -6,10 +6,11 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
-from roundtable.errors import ConfigurationError
+from roundtable.errors import ConfigurationError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from matplotlib.axes import Axes
     from pandas import DataFrame
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
 __all__ = [
     "COLOURS",
     "MARKERS",
+    "check_plots",
     "draw_rounds",
     "frame_of",
     "legend_below",
     "new_axes",
     "plain_label",
+    "save_picture",
     "typed_frame_of",
     "write_caption",
 ]
@@ -93,6 +96,39 @@ def legend_below(ax: Axes, ncols: int = 1) -> None:
     ax.legend(
         loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=_LEGEND_DISTANCE, fontsize="small", ncols=ncols
     )
+
+
+def check_plots() -> None:
+    """Check that pictures can be drawn.
+
+    Raises:
+        ConfigurationError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise _missing("plots need matplotlib", "plot", error) from error
+    del mpl
+
+
+def save_picture(ax: Axes, *paths: Path) -> None:
+    """Save the figure of a picture to files, whose endings name the formats, and close it.
+
+    Raises:
+        StorageError: A file cannot be written.
+    """
+    from matplotlib import pyplot as plt
+
+    figure = ax.get_figure(root=True)
+    if figure is None:
+        return
+    try:
+        for path in paths:
+            figure.savefig(path)
+    except OSError as error:
+        raise StorageError(f"a picture cannot be written: {error}", cause=error) from error
+    finally:
+        plt.close(figure)
 
 
 def write_caption(ax: Axes, title: str, caption: str, *, chars: int = 88) -> Axes:
