@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from roundtable.providers import Cassette
     from roundtable.record import ChainHead, Verification
     from roundtable.results.debate_result import DebateResult
+    from roundtable.results.frames import Frame, FrameBackend, FrameKind
     from roundtable.results.many import Progress, RecoveredSession, Results
     from roundtable.scoring import Normalise, Rule
     from roundtable.settings import Settings
@@ -517,8 +518,14 @@ class Roundtable:
         return self._portal.call(lambda: self._table.session(session_id))
 
     def sessions(self, wanted: SessionFilter | None = None) -> tuple[SessionSummary, ...]:
-        """List stored sessions, newest first."""
+        """List stored sessions, newest first: all of them, or as many as the `limit` of the filter allows."""
         return self._portal.call(lambda: self._table.sessions(wanted))
+
+    def frames(
+        self, kind: FrameKind = "turns", backend: FrameBackend = "pandas", *, wanted: SessionFilter | None = None
+    ) -> Frame:
+        """Return the turns, sessions, votes, pairs or events of stored sessions as a frame, newest session first."""
+        return self._portal.call(lambda: self._table.frames(kind, backend, wanted=wanted))
 
     def search(self, text: str, *, session_id: str | None = None, limit: int = 20) -> tuple[SearchHit, ...]:
         """Search for words in positions and their reasoning, the newest session first."""

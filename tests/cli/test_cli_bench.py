@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -149,3 +150,23 @@ def test_a_kept_study_asks_once_and_stays_the_same_study(command: Command) -> No
 def test_a_file_that_is_not_there_is_a_matter_of_the_command_line(command: Command, file: str) -> None:
     assert command("bench", "run", file).code == 2
     assert command("bench", "study", file).code == 2
+
+
+def test_a_study_writes_a_folder_for_a_paper(command: Command, tmp_path: Path) -> None:
+    questions = tmp_path / "questions.csv"
+    questions.write_text("question,gold\n2 + 2?,4\n", "utf-8")
+    words = ("bench", "study", questions, "--agents", always(tmp_path, AGENTS), "--report", tmp_path / "paper")
+    done = command(*map(str, words))
+    assert (tmp_path / "paper" / "methods.md").exists(), done
+    assert "The report is in" in done.err
+
+
+def test_without_matplotlib_no_call_is_made(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = tmp_path / "questions.csv"
+    questions.write_text("question,gold\n2 + 2?,4\n", "utf-8")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    words = ("bench", "study", questions, "--agents", always(tmp_path, AGENTS), "--report", tmp_path / "paper")
+    done = command(*map(str, words))
+    assert done.code == 2
+    assert "roundtable-sdk[plot]" in done.err
+    assert not (tmp_path / "paper").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from collections import Counter
@@ -11,6 +12,7 @@ import pytest
 
 from roundtable.errors import ConfigurationError
 from roundtable.metrics import Transcript, Utterance, conformity, flip_rate, read_transcript
+from roundtable.metrics.transcripts import TranscriptFormat
 from roundtable.scoring import ballot_from_answer
 from roundtable.scoring.ballots import Abstention, Choice, Ranking, Scores
 from roundtable.types import AgentResponse, Answer, BallotAnswer, PlanAnswer, RankingAnswer, ScoresAnswer, TextAnswer
@@ -165,3 +167,70 @@ SAID = AgentResponse(
 )
 def test_an_answer_becomes_a_ballot(answer: Answer, by: str, ballot: object) -> None:
     assert ballot_from_answer(answer, by=by) == ballot  # type: ignore[arg-type]
+
+
+def record(**changes: object) -> dict[str, object]:
+    said = [
+        [{"agent": "qwen", "text": "I say A.", "answer": "A"}, {"agent": "qwen", "text": "I say B.", "answer": "B"}],
+        [{"agent": "qwen", "text": "Still A.", "answer": "A"}, {"agent": "qwen", "text": "A, then.", "answer": "A"}],
+    ]
+    return {"id": "1", "question": "A or B?", "agents": ["qwen", "qwen"], "rounds": said, **changes}
+
+
+@pytest.mark.parametrize(
+    ("name", "format"), [("du.json", "du"), ("dylan.jsonl", "dylan"), ("mad.json", "mad"), ("mallm.json", "mallm")]
+)
+def test_a_compressed_file_holds_the_same_debates(tmp_path: Path, name: str, format: TranscriptFormat) -> None:
+    path = tmp_path / f"{name}.gz"
+    path.write_bytes(gzip.compress((HERE / name).read_bytes()))
+    assert read_transcript(path, format) == read_transcript(HERE / name, format)
+
+
+def test_a_damaged_gzip_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "debates.jsonl.gz"
+    whole = gzip.compress(json.dumps(record()).encode())
+    for damaged in (whole[:-9], whole[:12] + b"\xff" * 20, whole[:-8] + b"\0" * 8):
+        path.write_bytes(damaged)
+        with pytest.raises(ConfigurationError, match="not valid gzip"):
+            read_transcript(path)
+
+
+def test_agents_that_share_a_name_are_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "debates.jsonl"
+    path.write_text(json.dumps(record(question=None)), "utf-8")
+    (debate,) = read_transcript(path)
+    assert (debate.question, debate.agents) == ("", ("qwen", "qwen (2)"))
+    assert debate.positions() == [{"qwen": "A", "qwen (2)": "B"}, {"qwen": "A", "qwen (2)": "A"}]
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        (record(rounds=[[{"agent": "qwen"}]]), r"line 3: rounds\.0\.0\.text: Field required"),
+        (record(rounds=[[{"agent": "llama", "text": "?"}]]), "line 3: 'llama' speaks, but is not among the agents"),
+        (record(rounds=[[{"agent": "qwen", "text": "?"}] * 3]), r"line 3: more utterances .*: 'qwen \(3\)'"),
+        (record(extracted_answers=[[]]), "line 3: extracted_answers do not fit the rounds"),
+    ],
+)
+def test_an_error_names_its_line(tmp_path: Path, second: dict[str, object], message: str) -> None:
+    path = tmp_path / "debates.jsonl"
+    path.write_text(f"{json.dumps(record())}\n\n{json.dumps(second)}\n", "utf-8")
+    with pytest.raises(ConfigurationError, match=message):
+        read_transcript(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "format", "message"),
+    [
+        ('["a"]\n[["x"], 3]', "dylan", "line 1: 0"),
+        ('{"a": [[{"role": "user", "content": ""}]], "b": [[{}]]}', "du", r"debate 2: 0\.0\.role: Field required"),
+        ('[{"exampleId": "1"}, {}]', "mallm", "debate 2: exampleId: Field required"),
+    ],
+)
+def test_an_error_in_another_format_names_its_debate(
+    tmp_path: Path, text: str, format: TranscriptFormat, message: str
+) -> None:
+    path = tmp_path / "debates"
+    path.write_text(text, "utf-8")
+    with pytest.raises(ConfigurationError, match=message):
+        read_transcript(path, format)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 from roundtable.api.checks import check_whole
 from roundtable.errors import ConfigurationError
+from roundtable.types import SessionFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
     from roundtable.api.options import DebateOptions
     from roundtable.api.runs import DebateHandle, Prepared
     from roundtable.results.debate_result import DebateResult
+    from roundtable.results.frames import Frame, FrameBackend, FrameKind
     from roundtable.results.many import RecoveredSession
     from roundtable.types import (
         Budget,
         ContextResult,
+        JsonObject,
         RunningCalls,
         SearchHit,
-        SessionFilter,
         SessionStatus,
         SessionSummary,
         SynthesisResult,
@@ -42,6 +44,8 @@ NEEDED: Final = (
     *("roundtable.storage.memory", "roundtable.storage.rules"),
 )
 """Modules that every debate needs; importing them loads the rest."""
+_SESSIONS_AT_ONCE: Final = 1_000
+"""Sessions that are read from the storage at a time."""
 
 
 _MOST_AT_ONCE: Final = 1000
@@ -432,9 +436,51 @@ class StoredSessions(ABC):
         return await self._debates.load(session_id)
 
     async def sessions(self, wanted: SessionFilter | None = None) -> tuple[SessionSummary, ...]:
-        """List stored sessions, newest first."""
+        """List stored sessions, newest first: all of them, or as many as the `limit` of the filter allows.
+
+        Args:
+            wanted: Which sessions; all if omitted. Without a `limit` of its own, the list is complete.
+        """
         await self._load()
-        return await self.wiring.sessions.summaries(wanted)
+        wanted = wanted or SessionFilter()
+        if "limit" in wanted.model_fields_set:
+            return await self.wiring.sessions.summaries(wanted)
+        found: list[SessionSummary] = []
+        page_filter = wanted.model_copy(update={"limit": _SESSIONS_AT_ONCE})
+        while len(page := await self.wiring.sessions.summaries(page_filter)) == _SESSIONS_AT_ONCE:
+            found += page
+            page_filter = page_filter.model_copy(update={"after": page[-1].cursor})
+        return (*found, *page)
+
+    async def frames(
+        self, kind: FrameKind = "turns", backend: FrameBackend = "pandas", *, wanted: SessionFilter | None = None
+    ) -> Frame:
+        """Return the turns, sessions, votes, pairs or events of stored sessions as a frame, newest session first.
+
+        The columns are `roundtable.results.frames.FRAME_COLUMNS`. Damaged sessions are left out.
+
+        Args:
+            kind: What a row is: `turns`, `sessions`, `votes`, `pairs` or `events`.
+            backend: `pandas` (extra `frames`), `polars` or `arrow` (`pip install polars`, `pyarrow`); or `records`,
+                `csv` or `latex`, which need nothing.
+            wanted: Which sessions; all if omitted.
+
+        Raises:
+            ConfigurationError: An argument is not valid, or the library of the backend is not installed.
+        """
+        from roundtable.results.frames import event_rows, frame_of_rows, rows_of
+
+        frame_of_rows(kind, (), backend)  # an argument is refused before anything is read
+        rows: list[JsonObject] = []
+        for summary in await self.sessions(wanted):
+            if summary.error is not None:
+                continue
+            if kind == "events":
+                _, events = await self.wiring.storage.read(summary.id, tenant=self.wiring.options.tenant)
+                rows += event_rows(events)
+            else:
+                rows += rows_of(kind, await self._debates.load(summary.id))
+        return frame_of_rows(kind, rows, backend)
 
     async def search(self, text: str, *, session_id: str | None = None, limit: int = 20) -> tuple[SearchHit, ...]:
         """Search for words in positions and their reasoning, the newest session first.

@@ -19,6 +19,7 @@ from roundtable.bench.metrics import (
     LatencyMetrics,
     interaction_score,
 )
+from roundtable.bench.paper import write_paper
 from roundtable.bench.progress import print_progress
 from roundtable.bench.questions import Question, read_questions
 from roundtable.bench.report import (
@@ -112,4 +113,5 @@ __all__ = [
     "run_study",
     "smallest_difference",
     "wilson_interval",
+    "write_paper",
 ]

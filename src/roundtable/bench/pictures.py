@@ -123,7 +123,7 @@ class StudyPictures:
             ConfigurationError: matplotlib is not installed, or the price of an answer is not known.
         """
         points = self._report.frontier(price)
-        ax = ax or new_axes(3.6 + 0.2 * math.ceil(len(points) / 2))
+        ax = ax or new_axes(4.0 + 0.2 * math.ceil(len(points) / 2))
         best = [point for point in points if point.on_frontier]
         ax.plot([point.price for point in best], [point.accuracy for point in best], color="black", linewidth=1)
         width = (points[-1].price - points[0].price) or 1.0
@@ -209,10 +209,20 @@ class StudyPictures:
         movements = self._report.movements
         ax = ax or new_axes(1.8 + 0.5 * len(movements))
         for row, moved in enumerate(movements):
-            right = ax.barh([row], [moved.wrong_to_right], color=COLOURS[0])
-            wrong = ax.barh([row], [-moved.right_to_wrong], color=COLOURS[1], hatch="//", edgecolor="white")
-            ax.bar_label(right, labels=[f"{moved.wrong_to_right} corrected"], padding=3)
-            ax.bar_label(wrong, labels=[f"{moved.right_to_wrong} made wrong"], padding=3)
+            ax.barh([row], [moved.wrong_to_right], color=COLOURS[0])
+            ax.barh([row], [-moved.right_to_wrong], color=COLOURS[1], hatch="//", edgecolor="white")
+            for value, text, side in (
+                (moved.wrong_to_right, f"{moved.wrong_to_right} corrected", 1),
+                (-moved.right_to_wrong, f"{moved.right_to_wrong} made wrong", -1),
+            ):
+                ax.annotate(
+                    text,
+                    (value, row),
+                    xytext=(4 * side, 0),
+                    textcoords="offset points",
+                    ha="left" if side > 0 else "right",
+                    va="center",
+                )
         ax.axvline(0, color="black", linewidth=0.8)
         _rows(ax, [moved.mode for moved in movements])
         most = max(1, *(max(moved.wrong_to_right, moved.right_to_wrong) for moved in movements))

@@ -165,6 +165,10 @@ def study(
         typer.Option("--fleet", metavar="FLEET", help="Let this fleet and all its workers hold the debates."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")] = 0,
+    report: Annotated[
+        str | None,
+        typer.Option("--report", metavar="FOLDER", help="Write figures, tables, methods and data for a paper."),
+    ] = None,
     agents: Agents = None,
     analyzer: Analyzer = "semantic",
     base_url: BaseUrls = None,
@@ -185,6 +189,6 @@ def study(
     if normalise not in normalisations:
         raise ConfigurationError(f"unknown value for --normalise: {normalise!r}; choose {', '.join(normalisations)}")
     mode_names = split_list(modes, "--modes") or ("collaborative",)
-    options = Asked(mode_names, rounds, decide, normalise, extract, concurrency, seed, name, fleet)
+    options = Asked(mode_names, rounds, decide, normalise, extract, concurrency, seed, name, fleet, report)
     context = _open(arguments, keeps=name is not None)
     return context.run(lambda context: hold_study(context, file, options), hears=True)

@@ -19,11 +19,13 @@ from roundtable.bench import (
     read_questions,
     run_experiment,
     run_study,
+    write_paper,
 )
 from roundtable.bench.runner import mean_metrics
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.errors import ConfigurationError
+from roundtable.results.dataframes import check_plots
 from roundtable.scoring.words import counted
 from roundtable.types.base import first_error
 
@@ -74,6 +76,7 @@ class Asked(NamedTuple):
     seed: int
     study: str | None
     fleet: str | None
+    report: str | None
 
 
 async def list_debates(context: CommandContext, plan: Plan) -> ExitCode:
@@ -223,6 +226,8 @@ async def compare_folders(context: CommandContext, baseline: str, candidate: str
 
 async def hold_study(context: CommandContext, file: str, asked: Asked) -> ExitCode:
     """Hold a study and show its tables."""
+    if asked.report is not None:
+        check_plots()
     if asked.study is not None and not context.screen.quiet:
         context.screen.remark("Every answer is kept. If this ends early, the same command continues.")
     if asked.fleet is None:
@@ -236,6 +241,9 @@ async def hold_study(context: CommandContext, file: str, asked: Asked) -> ExitCo
         context.screen.data(report.model_dump(mode="json"))
     else:
         context.screen.document(report.to_markdown().rstrip())
+    if asked.report is not None:
+        folder = write_paper(report, asked.report)
+        context.screen.remark(f"The report is in {folder}.")
     return ExitCode.FAILED if report.failed else ExitCode.OK
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -17,6 +20,10 @@ __all__ = ["Transcript", "TranscriptFormat", "Utterance", "read_transcript"]
 
 TranscriptFormat: TypeAlias = Literal["jsonl", "du", "dylan", "mad", "mallm"]
 """Format of the file; see `read_transcript`."""
+
+_GZIP: Final = b"\x1f\x8b"
+_MOST_BYTES: Final = 2**30
+M = TypeVar("M", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +90,12 @@ class _Record(BaseModel):
 class _JsonlUtterance(_Record):
     agent: str
     text: str
+    answer: str | None = None
 
 
 class _JsonlDebate(_Record):
     id: str
-    question: str = ""
+    question: str | None = None
     agents: tuple[str, ...]
     rounds: tuple[tuple[_JsonlUtterance, ...], ...]
     gold_answer: str | None = None
@@ -108,8 +116,8 @@ _Contexts: TypeAlias = tuple[tuple[_Message, ...], ...]
 
 class _MadDebate(_Record):
     players: dict[str, tuple[_Message, ...]]
-    question: Annotated[str, Field(alias="source")] = ""
-    topic: Annotated[str, Field(alias="debate_topic")] = ""
+    question: Annotated[str | None, Field(alias="source")] = None
+    topic: Annotated[str | None, Field(alias="debate_topic")] = None
     reference: str | None = None
     correct_reference: Annotated[str | None, Field(alias="correct reference")] = None
     debate_translation: str | None = None
@@ -127,7 +135,7 @@ class _MallmMessage(_Record):
 
 class _MallmDebate(_Record):
     id: Annotated[str, Field(alias="exampleId")]
-    input: tuple[str, ...] | str = ""
+    input: tuple[str, ...] | str | None = None
     references: tuple[str, ...] = ()
     final_answer: Annotated[str | None, Field(alias="finalAnswer")] = None
     memory: Annotated[tuple[_MallmMessage, ...] | None, Field(alias="globalMemory")] = None
@@ -141,18 +149,63 @@ def _metadata(**values: str | None) -> dict[str, str]:
 
 def _jsonl(text: str) -> Iterator[Transcript]:
     for number, record in _lines(text):
-        debate = _JsonlDebate.model_validate(record)
+        debate = _checked(_JsonlDebate, record, f"line {number}")
         answers = debate.extracted_answers
         if answers is None:
-            answers = tuple((None,) * len(entries) for entries in debate.rounds)
+            answers = tuple(tuple(entry.answer for entry in entries) for entries in debate.rounds)
         if [len(row) for row in answers] != [len(entries) for entries in debate.rounds]:
             raise ConfigurationError(f"line {number}: extracted_answers do not fit the rounds")
-        rounds = tuple(
-            tuple(Utterance(entry.agent, entry.text, answer) for entry, answer in zip(entries, row, strict=True))
-            for entries, row in zip(debate.rounds, answers, strict=True)
+        agents, rounds = _told_apart(
+            debate.agents,
+            tuple(
+                tuple(Utterance(entry.agent, entry.text, answer) for entry, answer in zip(entries, row, strict=True))
+                for entries, row in zip(debate.rounds, answers, strict=True)
+            ),
+            f"line {number}",
         )
         metadata = _metadata(source=debate.source, licence=debate.licence, task=debate.task, model=debate.model)
-        yield Transcript(debate.id, debate.question, debate.agents, rounds, debate.gold_answer, metadata=metadata)
+        yield Transcript(debate.id, debate.question or "", agents, rounds, debate.gold_answer, metadata=metadata)
+
+
+def _checked(kind: type[M], record: JsonValue, where: str) -> M:
+    """Return a record as a model, or raise an error that names its place in the file."""
+    try:
+        return kind.model_validate(record)
+    except ValidationError as error:
+        raise ConfigurationError(f"{where}: {_first_problem(error)}") from error
+
+
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+
+
+def _told_apart(
+    agents: tuple[str, ...], rounds: tuple[tuple[Utterance, ...], ...], where: str
+) -> tuple[tuple[str, ...], tuple[tuple[Utterance, ...], ...]]:
+    """Number agents that share a name: `qwen`, `qwen (2)`; in each round, they speak in this order."""
+    if unknown := next((said.agent for spoken in rounds for said in spoken if said.agent not in agents), None):
+        raise ConfigurationError(f"{where}: {unknown!r} speaks, but is not among the agents")
+    shared = {name for name, count in Counter(agents).items() if count > 1}
+    if not shared:
+        return agents, rounds
+
+    def numbered(names: Sequence[str]) -> list[str]:
+        seen: Counter[str] = Counter()
+        unique = []
+        for name in names:
+            seen[name] += 1
+            unique.append(f"{name} ({seen[name]})" if name in shared and seen[name] > 1 else name)
+        return unique
+
+    renamed = tuple(numbered(agents))
+    spoken_by = [numbered([said.agent for said in spoken]) for spoken in rounds]
+    if unknown := next((name for names in spoken_by for name in names if name not in renamed), None):
+        raise ConfigurationError(f"{where}: more utterances than agents of the name in one round: {unknown!r}")
+    return renamed, tuple(
+        tuple(Utterance(name, said.text, said.answer) for name, said in zip(names, spoken, strict=True))
+        for names, spoken in zip(spoken_by, rounds, strict=True)
+    )
 
 
 def _lines(text: str) -> Iterator[tuple[int, JsonValue]]:
@@ -197,11 +250,14 @@ def _du(text: str) -> Iterator[Transcript]:
         raise ConfigurationError("a debate log of Du et al. is one object from question to contexts")
     for number, (question, value) in enumerate(debates.items(), 1):
         gold: str | None = None
-        if _has_gold(value):
-            answer = value[1]
-            contexts, gold = _WITH_GOLD.validate_python((value[0], answer if answer is None else str(answer)))
-        else:
-            contexts = _CONTEXTS.validate_python(value)
+        try:
+            if _has_gold(value):
+                answer = value[1]
+                contexts, gold = _WITH_GOLD.validate_python((value[0], answer if answer is None else str(answer)))
+            else:
+                contexts = _CONTEXTS.validate_python(value)
+        except ValidationError as error:
+            raise ConfigurationError(f"debate {number}: {_first_problem(error)}") from error
         names = _agent_names(len(contexts))
         rounds = _rounds_of(names, [_assistant_texts(messages) for messages in contexts])
         yield Transcript(str(number), question, names, rounds, gold)
@@ -221,7 +277,10 @@ def _dylan(text: str) -> Iterator[Transcript]:
         yield from _du(text)
         return
     for number, record in _lines(text):
-        columns = _COLUMNS.validate_python(record)
+        try:
+            columns = _COLUMNS.validate_python(record)
+        except ValidationError as error:
+            raise ConfigurationError(f"line {number}: {_first_problem(error)}") from error
         names = _agent_names(len(columns))
         rounds = tuple(utterances for utterances in _rounds_of(names, columns) if utterances)
         yield Transcript(str(number), "", names, rounds)
@@ -243,7 +302,7 @@ def _mad(text: str) -> Iterator[Transcript]:
     names = tuple(texts_of)
     yield Transcript(
         "1",
-        debate.question or debate.topic,
+        debate.question or debate.topic or "",
         names,
         _rounds_of(names, columns),
         gold=debate.correct_reference or debate.reference or None,
@@ -252,7 +311,11 @@ def _mad(text: str) -> Iterator[Transcript]:
 
 
 def _mallm(text: str) -> Iterator[Transcript]:
-    for debate in TypeAdapter(tuple[_MallmDebate, ...]).validate_python(json.loads(text)):
+    debates = json.loads(text)
+    if not isinstance(debates, list):
+        raise ConfigurationError("a log of MALLM is a list of objects")
+    for number, record in enumerate(debates, 1):
+        debate = _checked(_MallmDebate, record, f"debate {number}")
         memory = debate.memory or ()
         turns = sorted({entry.turn for entry in memory})
         rounds = tuple(
@@ -265,7 +328,7 @@ def _mallm(text: str) -> Iterator[Transcript]:
         )
         yield Transcript(
             debate.id,
-            debate.input if isinstance(debate.input, str) else "\n".join(debate.input),
+            debate.input if isinstance(debate.input, str) else "\n".join(debate.input or ()),
             tuple(dict.fromkeys(entry.agent_id for entry in memory)),
             rounds,
             gold=debate.references[0] if debate.references else None,
@@ -286,8 +349,11 @@ _READERS: dict[str, Callable[[str], Iterator[Transcript]]] = {
 def read_transcript(path: str | Path, format: TranscriptFormat = "jsonl") -> tuple[Transcript, ...]:
     """Read the debates of a file.
 
-    - `jsonl`: one object per line with `id`, `question`, `agents`, `rounds` (lists of `agent`, `text`) and, if known,
-      `gold_answer` and `extracted_answers`.
+    A file can be compressed with gzip. Agents that share a name are numbered: `qwen`, `qwen (2)`.
+    `roundtable.results.result_of_transcript` makes a result of a debate, with tables and pictures.
+
+    - `jsonl`: one object per line with `id`, `question`, `agents`, `rounds` (lists of `agent`, `text` and, if known,
+      `answer`) and, if known, `gold_answer`. `extracted_answers`, a list for each round, replaces the `answer` fields.
     - `du`: logs of Du et al., "Improving Factuality and Reasoning ... through Multiagent Debate" (ICML 2024): one
       object from question to the agents' message lists, with or without the answer.
     - `dylan`: logs of DyLAN (COLM 2024): one list per line, for each agent its text in each round or null. Its logs in
@@ -297,7 +363,7 @@ def read_transcript(path: str | Path, format: TranscriptFormat = "jsonl") -> tup
     - `mallm`: logs of MALLM (EMNLP 2025): a list of objects with `globalMemory`.
 
     Args:
-        path: The file, UTF-8.
+        path: The file, UTF-8, or the same compressed with gzip.
         format: Its format, one of those above.
 
     Returns:
@@ -310,15 +376,29 @@ def read_transcript(path: str | Path, format: TranscriptFormat = "jsonl") -> tup
     if reader is None:
         raise ConfigurationError(f"unknown transcript format {format!r}; known: {', '.join(_READERS)}")
     try:
-        return tuple(reader(Path(path).read_text("utf-8")))
+        return tuple(reader(_text(Path(path))))
     except OSError as error:
-        raise ConfigurationError(f"cannot read {str(path)!r}: {error.strerror}", cause=error) from error
+        raise ConfigurationError(f"cannot read {str(path)!r}: {error.strerror or error}", cause=error) from error
     except ConfigurationError as error:
         raise ConfigurationError(f"{str(path)!r} is not a transcript of format {format!r}: {error}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        message = f"{str(path)!r} is not a transcript of format {format!r}: {where}: {first['msg']}"
+        message = f"{str(path)!r} is not a transcript of format {format!r}: {_first_problem(error)}"
         raise ConfigurationError(message) from error
     except (RecursionError, ValueError) as error:
         raise ConfigurationError(f"{str(path)!r} is not a transcript of format {format!r}: {error}") from error
+
+
+def _text(path: Path) -> str:
+    """Return the text of a file, which may be compressed."""
+    with path.open("rb") as file:
+        is_compressed = file.read(len(_GZIP)) == _GZIP
+    if not is_compressed:
+        return path.read_text("utf-8")
+    try:
+        with gzip.open(path) as file:
+            content = file.read(_MOST_BYTES + 1)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ConfigurationError(f"it is not valid gzip: {error}") from error
+    if len(content) > _MOST_BYTES:
+        raise ConfigurationError("uncompressed, it is larger than 1 GiB")
+    return content.decode("utf-8")

@@ -116,9 +116,9 @@ def _page(result: DebateResult) -> Iterator[str]:
 
 def _csv(result: DebateResult) -> Iterator[str]:
     from roundtable.report import csv_parts
-    from roundtable.results.view import COLUMNS
+    from roundtable.results.rows import TURN_COLUMNS
 
-    return csv_parts(COLUMNS, result.to_records())
+    return csv_parts(TURN_COLUMNS, result.to_records())
 
 
 @hookimpl

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from roundtable.results.audit import AuditBasis, Counterfactual, DecisionAudit, NotTried
     from roundtable.results.debate_result import AnswerSource, DebateResult, answer_of
     from roundtable.results.many import FailedDebate, Results
+    from roundtable.results.transcripts import result_of_transcript
 
 __all__ = [
     "AnswerSource",
@@ -23,6 +24,7 @@ __all__ = [
     "NotTried",
     "Results",
     "answer_of",
+    "result_of_transcript",
 ]
 
 __getattr__: Callable[[str], object]
@@ -39,5 +41,6 @@ __getattr__, __dir__ = lazy_names(
         "NotTried": "audit",
         "Results": "many",
         "answer_of": "debate_result",
+        "result_of_transcript": "transcripts",
     },
 )

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import math
 import textwrap
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from roundtable.errors import ConfigurationError
+from roundtable.errors import ConfigurationError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
     from roundtable.types import AgentConfig, JsonObject, RoundRecord
 
-__all__ = ["COLOURS", "MARKERS", "draw_rounds", "frame_of", "legend_below", "new_axes", "plain_label", "write_caption"]
+__all__ = [
+    "COLOURS",
+    "MARKERS",
+    "check_plots",
+    "draw_rounds",
+    "frame_of",
+    "legend_below",
+    "new_axes",
+    "plain_label",
+    "save_picture",
+    "typed_frame_of",
+    "write_caption",
+]
 
 COLOURS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 """Colours that remain different for colour-blind readers (Okabe and Ito, 2008); shapes and positions say the same."""
@@ -35,6 +48,29 @@ def frame_of(rows: Sequence[JsonObject], columns: Sequence[str]) -> DataFrame:
     except ImportError as error:
         raise _missing("to_frame() needs pandas", "frames", error) from error
     return pd.DataFrame(rows, columns=[*columns])
+
+
+_DTYPES: Final = {"text": "string", "whole": "Int64", "number": "float64", "flag": "boolean"}
+
+
+def typed_frame_of(columns: Mapping[str, Sequence[Any]], types: Mapping[str, str]) -> DataFrame:
+    """Return columns as a data frame with these types: text, whole, number, flag or time.
+
+    Raises:
+        ConfigurationError: pandas is not installed.
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise _missing("a pandas frame needs pandas", "frames", error) from error
+    return pd.DataFrame(
+        {
+            name: pd.to_datetime(pd.Series(cells, dtype="string"), utc=True, format="ISO8601")
+            if types[name] == "time"
+            else pd.Series(cells, dtype=_DTYPES[types[name]])
+            for name, cells in columns.items()
+        }
+    )
 
 
 def new_axes(height: float, width: float = 6.4) -> Axes:
@@ -60,6 +96,39 @@ def legend_below(ax: Axes, ncols: int = 1) -> None:
     ax.legend(
         loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=_LEGEND_DISTANCE, fontsize="small", ncols=ncols
     )
+
+
+def check_plots() -> None:
+    """Check that pictures can be drawn.
+
+    Raises:
+        ConfigurationError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise _missing("plots need matplotlib", "plot", error) from error
+    del mpl
+
+
+def save_picture(ax: Axes, *paths: Path) -> None:
+    """Save the figure of a picture to files, whose endings name the formats, and close it.
+
+    Raises:
+        StorageError: A file cannot be written.
+    """
+    from matplotlib import pyplot as plt
+
+    figure = ax.get_figure(root=True)
+    if figure is None:
+        return
+    try:
+        for path in paths:
+            figure.savefig(path)
+    except OSError as error:
+        raise StorageError(f"a picture cannot be written: {error}", cause=error) from error
+    finally:
+        plt.close(figure)
 
 
 def write_caption(ax: Axes, title: str, caption: str, *, chars: int = 88) -> Axes:
@@ -136,7 +205,11 @@ def draw_rounds(
             ax.axhspan(independent_agreement, independent_at_most, color="black", alpha=0.05, label=before)
     ax.set(xlabel="round", ylabel="share, from 0 to 1", ylim=(-0.05, 1.05), xticks=numbers)
     legend_below(ax)
-    return write_caption(ax, plain_label(title, _LABEL_CHARS), "agreement of the answers, and confidence of each agent")
+    return write_caption(
+        ax,
+        textwrap.shorten(title, _LABEL_CHARS, placeholder="\u2026"),
+        "agreement of the answers, and confidence of each agent",
+    )
 
 
 _LABEL_CHARS: Final = 60

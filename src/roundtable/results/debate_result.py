@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import re
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, assert_never
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from pydantic import ModelWrapValidatorHandler, TypeAdapter, computed_field, model_validator
 
@@ -30,32 +28,27 @@ from roundtable.modes.oxford import LAST_VOTE
 from roundtable.record import team_outcome
 from roundtable.record.chain import ChainHead
 from roundtable.results.dataframes import frame_of
-from roundtable.results.view import COLUMNS, view_of
+from roundtable.results.rows import TURN_COLUMNS, turn_row
+from roundtable.results.view import view_of
 from roundtable.scoring.words import counted
 from roundtable.types import (
     AgentConfig,
     AnyConsensus,
-    ApprovalAnswer,
-    BallotAnswer,
     ContextRequest,
     DebateConfig,
     DebateStatus,
     Decision,
     ErrorInfo,
     ExitResult,
-    PlanAnswer,
-    RankingAnswer,
     Roster,
     RosterEntry,
     RoundRecord,
     RoundtableResponse,
-    ScoresAnswer,
     Session,
     SessionStatus,
     Share,
     SynthesisResult,
     TeamOutcome,
-    TextAnswer,
     Timestamp,
     Usage,
     Value,
@@ -71,9 +64,10 @@ if TYPE_CHECKING:
     from roundtable._core.registry import Registry
     from roundtable.analysis.movement import OpinionFlow
     from roundtable.results.audit import DecisionAudit
+    from roundtable.results.frames import Frame, FrameBackend, FrameKind
     from roundtable.results.pictures import ResultPictures
     from roundtable.scoring import Rule
-    from roundtable.types import AnyTurn, DebateRecord, JsonObject, JsonValue
+    from roundtable.types import DebateRecord, JsonObject
 
 __all__ = ["AnswerSource", "DebateResult", "answer_of", "with_decision"]
 
@@ -347,7 +341,7 @@ class DebateResult(Value):
 
     def to_records(self) -> list[JsonObject]:
         """Return one flat row per turn, for data frames and CSV."""
-        return [_turn_row(self.session_id, turn) for round_record in self.rounds for turn in round_record.turns]
+        return [turn_row(self.session_id, turn) for round_record in self.rounds for turn in round_record.turns]
 
     def to_frame(self) -> DataFrame:
         """Return `to_records` as a pandas data frame (extra `frames`).
@@ -355,7 +349,32 @@ class DebateResult(Value):
         Raises:
             ConfigurationError: pandas is not installed.
         """
-        return frame_of(self.to_records(), COLUMNS)
+        return frame_of(self.to_records(), TURN_COLUMNS)
+
+    def frames(self, kind: FrameKind = "turns", backend: FrameBackend = "pandas") -> Frame:
+        """Return the turns, the session, the votes or the pairs as a frame with typed columns.
+
+        The columns are `roundtable.results.frames.FRAME_COLUMNS`, with the topic, mode, models, usage and versions.
+
+        Args:
+            kind: What a row is: `turns`, `sessions`, `votes` or `pairs`. `Roundtable.frames` also has `events`.
+            backend: `pandas` (extra `frames`), `polars` or `arrow` (`pip install polars`, `pyarrow`); or `records`,
+                `csv` or `latex`, which need nothing.
+
+        Raises:
+            ConfigurationError: An argument is not valid, or the library of the backend is not installed.
+
+        Example:
+            >>> from roundtable import sync
+            >>> from roundtable.testing import scripted_agents
+            >>> with sync.Roundtable(scripted_agents({"ada": "Tea", "bo": "Milk"}), storage="memory://") as table:
+            ...     result = table.debate("Tea or milk?", rounds=1)
+            >>> [(row["agentId"], row["otherId"], row["relation"]) for row in result.frames("pairs", "records")]
+            [('ada', 'bo', 'unknown')]
+        """
+        from roundtable.results.frames import frame_of_rows, rows_of
+
+        return frame_of_rows(kind, rows_of(kind, self), backend)
 
     @property
     def plot(self) -> ResultPictures:
@@ -396,7 +415,7 @@ class DebateResult(Value):
 
     def to_csv(self) -> str:
         """Return `to_records` as CSV, one line per turn; no cell is a formula."""
-        return "".join(report.csv_parts(COLUMNS, self.to_records()))
+        return "".join(report.csv_parts(TURN_COLUMNS, self.to_records()))
 
     def to_text(self) -> str:
         """Render as plain text."""
@@ -427,59 +446,6 @@ def with_decision(result: DebateResult, **changes: object) -> DebateResult:
     vars(changed).update(health=result.health, response=result.response)
     vars(changed).pop("baselines", None)
     return changed
-
-
-def _turn_row(session_id: str, turn: AnyTurn) -> JsonObject:
-    row: JsonObject = {
-        "sessionId": session_id,
-        "round": turn.round,
-        "stage": turn.stage,
-        "slot": turn.slot,
-        "agentId": turn.agent_id,
-        "role": turn.role,
-        "outcome": turn.outcome,
-        "durationS": turn.duration_s,
-    }
-    usage = turn.usage if turn.outcome == "failed" else turn.result.usage
-    row |= {"calls": usage.calls, "tokens": usage.total_tokens, "costUsd": usage.cost_usd}
-    if turn.outcome == "failed":
-        row |= {"error": turn.error.message, "errorCode": turn.error.code}
-    elif turn.answer.kind == "position":
-        response = turn.answer
-        row |= {"position": response.position, "confidence": response.confidence, "stance": response.stance}
-        row |= {"choice": response.choice, "reasoning": response.reasoning, "bottomLine": response.bottom_line}
-        row["compared"] = "; ".join(
-            f"{seen.turn.round}/{seen.turn.stage}/{seen.turn.slot}: {seen.verdict}" for seen in response.compared
-        )
-    elif not isinstance(turn.answer, PlanAnswer | TextAnswer):
-        row |= {"ballot": _ballot_cell(turn.answer), "reasoning": turn.answer.reasoning}
-        row["same"] = _compact_json([[*group] for group in turn.answer.same]) if turn.answer.same else None
-    return row
-
-
-def _ballot_cell(answer: BallotAnswer | RankingAnswer | ApprovalAnswer | ScoresAnswer) -> str:
-    """Return a ballot for a table: a single choice as text, any other as compact JSON, an abstention as `null`."""
-    match answer:
-        case BallotAnswer():
-            if answer.choice is not None and not _READS_AS_JSON.match(answer.choice):
-                return answer.choice
-            return _compact_json(answer.choice)
-        case RankingAnswer():
-            return _compact_json([[*group] for group in answer.ranking] or None)
-        case ApprovalAnswer():
-            return _compact_json(None if answer.approved is None else [*answer.approved])
-        case ScoresAnswer():
-            return _compact_json({**answer.scores} or None)
-        case _:
-            assert_never(answer)
-
-
-_READS_AS_JSON: Final = re.compile(r'\s*(?:["\[{]|null\s*\Z|\Z)')
-"""Choices that are quoted in a table, since they look like another ballot or like none."""
-
-
-def _compact_json(value: JsonValue) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _status(record: DebateRecord) -> DebateStatus:

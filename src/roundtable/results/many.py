@@ -13,6 +13,7 @@ from roundtable.report.html_builder import tag
 from roundtable.report.view import short_name
 from roundtable.results.dataframes import frame_of
 from roundtable.results.debate_result import DebateResult, answer_of, with_decision
+from roundtable.results.rows import DEBATE_COLUMNS, debate_row
 from roundtable.scoring import Rule
 from roundtable.scoring.words import counted
 from roundtable.types import ErrorInfo, RoundRecord, Usage, Value
@@ -22,19 +23,10 @@ from roundtable.types.plan import JUDGE_STAGE, JUDGED, VOTE_STAGE
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from roundtable.results.frames import Frame, FrameBackend, FrameKind
     from roundtable.types import DebateConfig, Decision, JsonObject
 
 __all__ = ["FailedDebate", "Progress", "RecoveredSession", "Results"]
-
-
-_COLUMNS: Final = (
-    *("sessionId", "topic", "mode", "status", "answer", "answerSource", "rule", "passed"),
-    *("agreement", "agreementAtMost", "method"),
-    *("independentAgreement", "independentAgreementAtMost", "conformityDelta", "baselineMajority"),
-    *("rounds", "answered", "failed"),
-    *("calls", "tokens", "costUsd", "durationS", "error", "errorCode"),
-)
-"""Columns of a table of debates, in order."""
 
 
 _SHOWN: Final = {
@@ -188,7 +180,9 @@ class Results(Sequence[DebateResult]):
 
     def to_records(self) -> list[JsonObject]:
         """Return one flat row per debate, failed ones included; `DebateResult.to_records` has the turns."""
-        return [_row(outcome) if isinstance(outcome, DebateResult) else _failed_row(outcome) for outcome in self.held]
+        return [
+            debate_row(outcome) if isinstance(outcome, DebateResult) else _failed_row(outcome) for outcome in self.held
+        ]
 
     def to_frame(self) -> DataFrame:
         """Return `to_records` as a pandas data frame (extra `frames`).
@@ -196,7 +190,31 @@ class Results(Sequence[DebateResult]):
         Raises:
             ConfigurationError: pandas is not installed.
         """
-        return frame_of(self.to_records(), _COLUMNS)
+        return frame_of(self.to_records(), DEBATE_COLUMNS)
+
+    def frames(self, kind: FrameKind = "sessions", backend: FrameBackend = "pandas") -> Frame:
+        """Return all turns, sessions, votes or pairs as a frame with typed columns, as `DebateResult.frames` does.
+
+        Sessions include the failed ones; turns and votes of failed debates are included as far as they are known.
+
+        Args:
+            kind: What a row is: `turns`, `sessions`, `votes` or `pairs`.
+            backend: `pandas` (extra `frames`), `polars`, `arrow`, `records`, `csv` or `latex`.
+
+        Raises:
+            ConfigurationError: An argument is not valid, or the library of the backend is not installed.
+        """
+        from roundtable.results.frames import frame_of_rows, rows_of
+
+        if kind == "sessions":
+            rows: Iterable[JsonObject] = (
+                next(iter(rows_of(kind, outcome))) if isinstance(outcome, DebateResult) else _failed_row(outcome)
+                for outcome in self.held
+            )
+        else:
+            known = (outcome if isinstance(outcome, DebateResult) else outcome.partial for outcome in self.held)
+            rows = (row for result in known if result is not None for row in rows_of(kind, result))
+        return frame_of_rows(kind, rows, backend)
 
     def redecide(self, rule: str | Rule) -> Results:
         """Apply another decision rule to the last round of each debate; nothing is called, paid for or stored.
@@ -270,49 +288,9 @@ def _answer_fields(
     }
 
 
-def _row(result: DebateResult) -> JsonObject:
-    consensus, decision, baselines = result.consensus, result.decision, result.baselines
-    entries = result.roster.agents
-    return {
-        "sessionId": result.session_id,
-        "topic": result.topic,
-        "mode": result.mode,
-        "status": result.status,
-        "answer": result.answer,
-        "answerSource": result.answer_source,
-        "rule": decision.rule if decision else None,
-        "passed": decision.passed if decision else None,
-        "agreement": consensus.agreement_level if consensus else None,
-        "agreementAtMost": consensus.agreement_at_most if consensus else None,
-        "method": consensus.method if consensus else None,
-        "independentAgreement": result.independent_agreement,
-        "independentAgreementAtMost": result.independent_agreement_at_most,
-        "conformityDelta": result.conformity_delta,
-        "baselineMajority": baselines.majority if baselines else None,
-        "rounds": len(result.rounds),
-        "answered": sum(entry.answered for entry in entries),
-        "failed": sum(entry.failed for entry in entries),
-        "calls": result.usage.calls,
-        "tokens": result.usage.total_tokens,
-        "costUsd": result.usage.cost_usd,
-        "durationS": round(sum(map(_seconds, result.rounds)), 6),
-        "error": result.error.message if result.error else None,
-        "errorCode": result.error.code if result.error else None,
-    }
-
-
-def _seconds(round_record: RoundRecord) -> float:
-    """Return the time from the start of the first turn to the end of the last one."""
-    turns = round_record.turns
-    if not turns:
-        return 0.0
-    ends = [turn.timestamp.timestamp() for turn in turns]
-    return max(ends) - min(end - turn.duration_s for end, turn in zip(ends, turns, strict=True))
-
-
 def _failed_row(failed: FailedDebate) -> JsonObject:
-    row: JsonObject = dict.fromkeys(_COLUMNS)
+    row: JsonObject = dict.fromkeys(DEBATE_COLUMNS)
     if failed.partial is not None:
-        row |= _row(failed.partial)
+        row |= debate_row(failed.partial)
     row |= {"sessionId": failed.session_id, "topic": failed.topic, "mode": failed.mode, "status": "error"}
     return row | {"error": failed.error.message, "errorCode": failed.error.code}

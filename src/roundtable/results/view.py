@@ -47,15 +47,8 @@ if TYPE_CHECKING:
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, RosterEntry, RoundRecord, Turn, Usage
 
-__all__ = ["COLUMNS", "movement_of", "view_of"]
+__all__ = ["movement_of", "view_of"]
 
-
-COLUMNS: Final = (
-    *("sessionId", "round", "stage", "slot", "agentId", "role", "outcome", "position", "choice", "confidence"),
-    *("stance", "reasoning", "error", "errorCode", "durationS", "calls", "tokens", "costUsd"),
-    *("bottomLine", "compared", "ballot", "same"),
-)
-"""Columns of a table of turns, in order."""
 
 _STATES: Final = {
     "partial": "not finished",

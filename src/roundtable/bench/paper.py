@@ -1,0 +1,222 @@
+"""A folder for a paper: the figures, tables, methods and data of a study, and a notebook that makes them again."""
+
+from __future__ import annotations
+
+import json
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from roundtable._core.files import write_parts
+from roundtable._version import __version__
+from roundtable.errors import StorageError
+from roundtable.report import csv_parts
+from roundtable.report.latex import latex_table
+from roundtable.results.dataframes import save_picture
+from roundtable.scoring.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    from roundtable.bench.report import CategoryReport, Movement, StudyReport
+    from roundtable.types import JsonObject, JsonValue
+
+__all__ = ["write_paper"]
+
+_FIGURES: Final = ("accuracy", "differences", "frontier", "calibration", "movement", "categories")
+_NOTEBOOK: Final = "notebook.ipynb"
+_REPORT: Final = "data/report.json"
+
+
+def write_paper(report: StudyReport, folder: str | PathLike[str]) -> Path:
+    """Write what a paper needs from a study into a folder, and return the folder.
+
+    - `figures/`: each picture as SVG and PDF.
+    - `tables/`: each table as CSV and LaTeX (with the package booktabs).
+    - `methods.md`: what was asked of whom, with models, versions, seeds and costs, and the sources of the statistics.
+    - `data/`: the report as JSON, and every answer as CSV.
+    - `notebook.ipynb`: makes the figures and tables again from `data`, without any call.
+
+    Files of these names are replaced; others in the folder stay.
+
+    Args:
+        report: The report of the study.
+        folder: Where to write; created if it does not exist.
+
+    Raises:
+        ConfigurationError: matplotlib is not installed (extra `plot`).
+        StorageError: A file cannot be written.
+    """
+    root = Path(folder).expanduser()
+    try:
+        for name in ("figures", "tables", "data"):
+            (root / name).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{str(root)!r} cannot be created: {error.strerror}", cause=error) from error
+    for name in _FIGURES:
+        if name == "calibration" and all(arm.confidence is None for arm in report.arms):
+            continue
+        save_picture(getattr(report.plot, name)(), root / "figures" / f"{name}.svg", root / "figures" / f"{name}.pdf")
+    for name, rows in _tables(report).items():
+        columns = [*rows[0]] if rows else []
+        write_parts(root / "tables" / f"{name}.csv", csv_parts(columns, rows))
+        write_parts(root / "tables" / f"{name}.tex", [latex_table(columns, rows)])
+    write_parts(root / "methods.md", [_methods(report)])
+    write_parts(root / _REPORT, [report.to_json(), "\n"])
+    answers = report.to_records()
+    write_parts(root / "data" / "answers.csv", csv_parts([*answers[0]], answers))
+    write_parts(root / _NOTEBOOK, [json.dumps(_notebook(), indent=1), "\n"])
+    return root
+
+
+def _tables(report: StudyReport) -> Mapping[str, Sequence[JsonObject]]:
+    return {
+        "arms": [
+            {
+                "arm": arm.arm,
+                "questions": arm.questions,
+                "correct": arm.correct,
+                "unanswered": arm.unanswered,
+                "accuracy": arm.accuracy,
+                "accuracyLow": arm.interval.low,
+                "accuracyHigh": arm.interval.high,
+                "calls": arm.usage.calls,
+                "tokens": arm.usage.total_tokens,
+                "costUsd": arm.usage.cost_usd,
+                "brier": arm.brier,
+                "calibrationError": arm.calibration_error,
+            }
+            for arm in report.arms
+        ],
+        "comparisons": [
+            {
+                "mode": pair.mode,
+                "baseline": pair.baseline,
+                "questions": pair.both_right + pair.gained + pair.lost + pair.both_wrong,
+                "gained": pair.gained,
+                "lost": pair.lost,
+                "difference": pair.difference,
+                "differenceLow": pair.interval.low,
+                "differenceHigh": pair.interval.high,
+                "p": pair.p_value,
+                "pCorrected": pair.p_corrected,
+                "verdict": pair.verdict,
+            }
+            for pair in report.pairs
+        ],
+        "frontier": [
+            {
+                "arm": point.arm,
+                "callsPerQuestion": point.price,
+                "accuracy": point.accuracy,
+                "onFrontier": point.on_frontier,
+            }
+            for point in report.frontier()
+        ],
+        "calibration": [row for arm in report.arms for row in report.calibration(arm.arm).to_records()],
+        "movement": [_movement_row(movement) for movement in report.movements],
+        "categories": [_category_row(one) for one in report.by_category()],
+    }
+
+
+def _movement_row(movement: Movement) -> JsonObject:
+    return {
+        "mode": movement.mode,
+        "debates": movement.debates,
+        "keptRight": movement.kept_right,
+        "rightToWrong": movement.right_to_wrong,
+        "wrongToRight": movement.wrong_to_right,
+        "keptWrong": movement.kept_wrong,
+        "flipRate": movement.flip_rate,
+        "conformity": movement.conformity,
+    }
+
+
+def _category_row(one: CategoryReport) -> JsonObject:
+    moves = one.movement
+    return {
+        "category": one.category,
+        "arm": one.arm,
+        "questions": one.questions,
+        "correct": one.correct,
+        "accuracy": one.accuracy,
+        "accuracyLow": one.interval.low,
+        "accuracyHigh": one.interval.high,
+        "flipRate": None if moves is None else moves.flip_rate,
+        "conformity": None if moves is None else moves.conformity,
+    }
+
+
+def _methods(report: StudyReport) -> str:
+    """Return the methods of a study in plain sentences; a fact that was not recorded is left out."""
+    answers = report.answers
+    single = report.arms[0]
+    categories = {answer.category for answer in answers if answer.category}
+    models = dict.fromkeys(model for answer in answers for model in answer.models)
+    prompts = sorted({answer.prompt_version for answer in answers if answer.prompt_version})
+    versions = sorted({answer.library_version for answer in answers if answer.library_version} | {__version__})
+    seeds = sorted({answer.seed for answer in answers})
+    calls = sum(arm.usage.calls for arm in report.arms)
+    costs = [arm.usage.cost_usd for arm in report.arms]
+    known = [cost for cost in costs if cost is not None]
+    in_categories = f" in {len(categories)} categories" if categories else ""
+    debated = (
+        f"{counted(single.questions, 'question')} with known answers{in_categories} were debated in"
+        f" {counted(len(report.modes), 'mode')}: {', '.join(report.modes)}. Each question was also answered once by one"
+        " agent, and, at the price of the debate counted in calls, by one agent asked afresh each time"
+        " (self-consistency) and by all agents in turn without seeing each other's answers (independent vote). One rule"
+        " read and counted all answers."
+    )
+    price = f"{sum(known):.2f} US dollars" if len(known) == len(costs) else "their price is not known"
+    data = (
+        f"The figures and tables are made from `{_REPORT}` by `{_NOTEBOOK}`. `data/answers.csv` has every answer with"
+        " the id of its session."
+    )
+    lines = [
+        "# Methods",
+        "",
+        debated,
+        "",
+        f"- Models: {', '.join(models) or 'not recorded'}.",
+        f"- Prompts: version {', '.join(prompts) or 'not recorded'} of the texts of roundtable-sdk.",
+        f"- Software: roundtable-sdk {', '.join(versions)}; evaluated with Python {platform.python_version()}.",
+        f"- Seeds of the debates: {', '.join(map(str, seeds))}.",
+        f"- Answers counted: {calls:,} calls over all arms, shared ones counted in each; {price}.",
+        f"- Left out: {counted(len(report.failed), 'question')} that failed in at least one arm.",
+        "",
+        "# Statistics",
+        "",
+        f"n = {single.questions} questions in every arm. {report.sources}",
+        "",
+        data,
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _notebook() -> JsonObject:
+    """Return a notebook that makes the figures and tables again from the data beside it."""
+    cells: list[JsonValue] = [
+        _cell(
+            "markdown", "# Figures and tables of the study\n\nEverything is read from `data`; no model is called.", 0
+        ),
+        _cell(
+            "code",
+            "from pathlib import Path\n\nfrom roundtable.bench import StudyReport\n\n"
+            f'report = StudyReport.from_json(Path("{_REPORT}").read_text("utf-8"))\nreport',
+            1,
+        ),
+        *(_cell("code", f"report.plot.{name}();", number) for number, name in enumerate(_FIGURES, 2)),
+        _cell(
+            "code",
+            'from roundtable.bench import write_paper\n\n# writes all files again\nwrite_paper(report, ".")',
+            len(_FIGURES) + 2,
+        ),
+    ]
+    kernel: JsonObject = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+
+
+def _cell(kind: str, source: str, number: int) -> JsonObject:
+    cell: JsonObject = {"cell_type": kind, "id": f"cell-{number}", "metadata": {}, "source": source}
+    return cell if kind == "markdown" else cell | {"execution_count": None, "outputs": []}

@@ -1,0 +1,81 @@
+r"""Rows as a LaTeX table; text is escaped, so that no cell is a command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from roundtable.report.sanitize import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from roundtable.types import JsonValue
+
+__all__ = ["latex_table"]
+
+_ESCAPED: Final = str.maketrans(
+    {
+        **{char: f"\\{char}" for char in "&%$#_{}"},
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "\\": r"\textbackslash{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+    }
+)
+_DIGITS: Final = 4
+
+
+def latex_table(columns: Sequence[str], rows: Sequence[Mapping[str, JsonValue]]) -> str:
+    r"""Return rows as a `tabular` with the rules of the package booktabs; numbers are aligned to the right.
+
+    Args:
+        columns: Names of the columns, which are the keys of the rows.
+        rows: The rows; `None` is an empty cell.
+
+    Example:
+        >>> print(latex_table(("who", "share"), [{"who": "R&D", "share": 0.5}]))
+        \begin{tabular}{lr}
+        \toprule
+        who & share \\
+        \midrule
+        R\&D & 0.5 \\
+        \bottomrule
+        \end{tabular}
+        <BLANKLINE>
+    """
+    layout = "".join("r" if _is_numeric([row.get(column) for row in rows]) else "l" for column in columns)
+    lines = [
+        rf"\begin{{tabular}}{{{layout}}}",
+        r"\toprule",
+        _line([column.translate(_ESCAPED) for column in columns]),
+        r"\midrule",
+        *(_line([_cell(row.get(column)) for column in columns]) for row in rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _is_numeric(cells: Sequence[JsonValue]) -> bool:
+    given = [cell for cell in cells if cell is not None]
+    return bool(given) and all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in given)
+
+
+def _line(cells: Sequence[str]) -> str:
+    # A bracket at the beginning of a line would be an argument of the line break before it.
+    first = f"{{}}{cells[0]}" if cells and cells[0].startswith(("[", "*")) else "".join(cells[:1])
+    return f"{' & '.join([first, *cells[1:]])} \\\\"
+
+
+def _cell(value: JsonValue) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.{_DIGITS}g}"
+        case _:
+            return " ".join(plain(f"{value}").split()).translate(_ESCAPED)
