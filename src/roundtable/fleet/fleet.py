@@ -24,6 +24,7 @@ from roundtable.fleet.jobs import (
     requests_of,
     stored_result,
 )
+from roundtable.fleet.tracing import job_traced
 from roundtable.results.many import FailedDebate, Progress, Results
 from roundtable.stages import error_info
 from roundtable.types import Budget
@@ -200,7 +201,7 @@ class Fleet:
             budget=job_budget,
             submitted_at=datetime.now(UTC),
         )
-        stored = await records.add_job(new)
+        stored = await records.add_job(job_traced(new))
         if (stored.digest, stored.debates) != (new.digest, new.debates):
             raise ConfigurationError(
                 f"there is a job {job!r} of {stored.debates} debates with other questions or options",
