@@ -481,7 +481,7 @@ class TestCommand:
     def run(self, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "roundtable", "fleet", *words, "--db", "debates.db"],
-            cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False,
+            cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=600, check=False,
         )  # fmt: skip
 
     def begin(self, folder: Path, count: int) -> None:
@@ -508,15 +508,17 @@ class TestCommand:
         refused = self.run(tmp_path, "status", "other")
         assert (refused.returncode, "known jobs: drinks" in refused.stderr) == (2, True), refused
 
-    @pytest.mark.slow
-    def test_ctrl_c_interrupts_a_job_and_the_same_command_goes_on(self, tmp_path: Path) -> None:
-        self.begin(tmp_path, 200)
+    @pytest.mark.parametrize(
+        "count", [pytest.param(200, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.deep)]
+    )
+    def test_ctrl_c_interrupts_a_job_and_the_same_command_goes_on(self, tmp_path: Path, count: int) -> None:
+        self.begin(tmp_path, count)
         words = ["submit", "drinks.jsonl", "--rounds", "2", "--agents", "scripted:ada.json,scripted:bo.json"]
         whole = [sys.executable, "-m", "roundtable", "fleet", *words, "--db", "debates.db"]
         with subprocess.Popen(whole, cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
             assert process.stderr is not None
             for line in process.stderr:
-                if "of 200 debates" in line and not line.startswith("0 "):
+                if f"of {count:,} debates" in line and not line.startswith("0 "):
                     break
             process.send_signal(signal.SIGINT)
             told = process.stderr.read()
@@ -524,9 +526,9 @@ class TestCommand:
         assert "Continue with: roundtable fleet work --until-done drinks --db debates.db" in told
         (state,) = json.loads(self.run(tmp_path, "status", "--json").stdout)
         assert state["running"] == 0
-        assert 0 < state["completed"] < 200
+        assert 0 < state["completed"] < count
         done = self.run(tmp_path, *words)
-        assert (done.returncode, "drinks: 200 completed (of 200)" in done.stdout) == (0, True), done
+        assert (done.returncode, f"drinks: {count:,} completed (of {count:,})" in done.stdout) == (0, True), done
 
     def test_a_fleet_in_memory_is_refused(self, tmp_path: Path) -> None:
         words = [sys.executable, "-m", "roundtable", "fleet", "status", "--storage", "memory://"]
@@ -544,6 +546,28 @@ async def test_the_log_of_the_queue_is_quiet(
             await fleet.work(until_done="drinks")
     assert [record for record in caplog.records if record.name.startswith("dbos")] == []
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.anyio
+async def test_two_fleets_of_one_name_submit_one_job_once_and_another_not_at_all(tmp_path: Path) -> None:
+    async with Fleet(storage=address(tmp_path)) as one, Fleet(storage=address(tmp_path)) as other:
+        refused: list[ConfigurationError] = []
+
+        async def submit(fleet: Fleet, topics: list[str]) -> None:
+            try:
+                await fleet.submit("nightly", topics)
+            except ConfigurationError as error:
+                refused.append(error)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(submit, one, questions(2))
+            group.start_soon(submit, other, questions(3))
+        (error,) = refused
+        assert "with other questions or options" in error.message
+        assert error.hint
+        status = await one.status("nightly")
+        assert status == await other.status("nightly")
+        assert (status.debates, status.queued) in {(2, 2), (3, 3)}
 
 
 class TestTraces:

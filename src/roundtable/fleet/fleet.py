@@ -143,8 +143,11 @@ class Fleet:
                     raise ConfigurationError(msg, cause=error, hint="pip install 'roundtable-sdk[fleet]'") from error
                 storage, tenant = self.table.wiring.storage, self.table.wiring.options.tenant
                 queue = JobQueue(database_of(storage), _queue_name(self.name, tenant))
+                records = FleetRecords(storage.kv, self.name, tenant)  # type: ignore[attr-defined]  # both storages have one
+                # The storage names best what is wrong with a database: its version, its schema, missing rights.
+                await records.workers()
                 await queue.open()
-                self._parts = queue, FleetRecords(storage.kv, self.name, tenant)  # type: ignore[attr-defined]  # both storages have one
+                self._parts = queue, records
             return self._parts
 
     async def submit(
