@@ -1,6 +1,7 @@
-"""A worker of a fleet in a process of its own: `fleet_child.py STORAGE FOLDER JOB [DELAY [RATE]]`.
+"""A worker of a fleet in a process of its own: `fleet_child.py STORAGE FOLDER JOB [DELAY [RATE [SKEW]]]`.
 
-A job named `-` is none: the worker then works until it is ended. RATE is the calls per minute of each model.
+A job named `-` is none: the worker then works until it is ended. RATE is the calls per minute of each model, 0 if any.
+SKEW is by how many seconds the clocks of this process are ahead.
 
 Each call of a model appends a line to `calls.txt` in the folder: the session's question, the agent and the round. A
 question that holds the word `poison` kills the process.
@@ -11,11 +12,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
+from datetime import timedelta
 from pathlib import Path
 
 import anyio
 
 from roundtable import Roundtable
+from roundtable._core.clock import SystemClock
 from roundtable.fleet import Fleet
 from roundtable.providers import Delay, ScriptedModel
 from roundtable.types import ChatRequest
@@ -38,7 +42,7 @@ def table_for(storage: str, folder: Path, delay_s: float = 0.0, rate: float | No
 
     seats = [_Paced(reply, model=name) for name in AGENTS]
     for seat in seats:
-        seat.requests_per_minute = rate
+        seat.requests_per_minute = rate or None
     return Roundtable(seats, storage=storage, analyzer="declared", observers=[])
 
 
@@ -58,5 +62,15 @@ async def main(storage: str, folder: str, job: str, delay_s: float = 0.0, rate: 
                 await fleet.work(concurrency=4, until_done=None if job == "-" else job)
 
 
+def shift_clocks(skew_s: float) -> None:
+    """Let the clocks of this process be ahead, as on a host with a wrong time."""
+    real_time, real_now = time.time, SystemClock.now
+    time.time = lambda: real_time() + skew_s
+    SystemClock.now = lambda clock: real_now(clock) + timedelta(seconds=skew_s)  # type: ignore[method-assign]
+
+
 if __name__ == "__main__":
-    anyio.run(main, *sys.argv[1:4], *map(float, sys.argv[4:]))
+    numbers = [float(word) for word in sys.argv[4:]]
+    if len(numbers) > 2:
+        shift_clocks(numbers.pop())
+    anyio.run(main, *sys.argv[1:4], *numbers)

@@ -9,17 +9,26 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import anyio
 import pytest
 from integration.fleet_child import table_for
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from roundtable import Roundtable
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.exits import MaxRounds
 from roundtable.fleet import Fleet, JobStatus, read_jsonl
+from roundtable.fleet.jobs import Job
+from roundtable.fleet.tracing import job_traced, within_trace
+from roundtable.plugins.observer_thread import ObserverThread
+from roundtable.plugins.otel import OpenTelemetryObserver
 from roundtable.providers import ScriptedModel
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate
@@ -28,6 +37,7 @@ from roundtable.types.request import DebateRequest
 
 pytest.importorskip("dbos")
 
+ANSWER = {"position": "Tea", "reasoning": "It keeps."}
 CHILD = Path(__file__).with_name("fleet_child.py")
 ENVIRONMENT = {"PYTHONPATH": str(CHILD.parents[1]), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())}
 
@@ -471,7 +481,7 @@ class TestCommand:
     def run(self, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "roundtable", "fleet", *words, "--db", "debates.db"],
-            cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False,
+            cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=600, check=False,
         )  # fmt: skip
 
     def begin(self, folder: Path, count: int) -> None:
@@ -498,15 +508,17 @@ class TestCommand:
         refused = self.run(tmp_path, "status", "other")
         assert (refused.returncode, "known jobs: drinks" in refused.stderr) == (2, True), refused
 
-    @pytest.mark.slow
-    def test_ctrl_c_interrupts_a_job_and_the_same_command_goes_on(self, tmp_path: Path) -> None:
-        self.begin(tmp_path, 200)
+    @pytest.mark.parametrize(
+        "count", [pytest.param(200, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.deep)]
+    )
+    def test_ctrl_c_interrupts_a_job_and_the_same_command_goes_on(self, tmp_path: Path, count: int) -> None:
+        self.begin(tmp_path, count)
         words = ["submit", "drinks.jsonl", "--rounds", "2", "--agents", "scripted:ada.json,scripted:bo.json"]
         whole = [sys.executable, "-m", "roundtable", "fleet", *words, "--db", "debates.db"]
         with subprocess.Popen(whole, cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
             assert process.stderr is not None
             for line in process.stderr:
-                if "of 200 debates" in line and not line.startswith("0 "):
+                if f"of {count:,} debates" in line and not line.startswith("0 "):
                     break
             process.send_signal(signal.SIGINT)
             told = process.stderr.read()
@@ -514,9 +526,9 @@ class TestCommand:
         assert "Continue with: roundtable fleet work --until-done drinks --db debates.db" in told
         (state,) = json.loads(self.run(tmp_path, "status", "--json").stdout)
         assert state["running"] == 0
-        assert 0 < state["completed"] < 200
+        assert 0 < state["completed"] < count
         done = self.run(tmp_path, *words)
-        assert (done.returncode, "drinks: 200 completed (of 200)" in done.stdout) == (0, True), done
+        assert (done.returncode, f"drinks: {count:,} completed (of {count:,})" in done.stdout) == (0, True), done
 
     def test_a_fleet_in_memory_is_refused(self, tmp_path: Path) -> None:
         words = [sys.executable, "-m", "roundtable", "fleet", "status", "--storage", "memory://"]
@@ -534,3 +546,84 @@ async def test_the_log_of_the_queue_is_quiet(
             await fleet.work(until_done="drinks")
     assert [record for record in caplog.records if record.name.startswith("dbos")] == []
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.anyio
+async def test_two_fleets_of_one_name_submit_one_job_once_and_another_not_at_all(tmp_path: Path) -> None:
+    async with Fleet(storage=address(tmp_path)) as one, Fleet(storage=address(tmp_path)) as other:
+        refused: list[ConfigurationError] = []
+
+        async def submit(fleet: Fleet, topics: list[str]) -> None:
+            try:
+                await fleet.submit("nightly", topics)
+            except ConfigurationError as error:
+                refused.append(error)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(submit, one, questions(2))
+            group.start_soon(submit, other, questions(3))
+        (error,) = refused
+        assert "with other questions or options" in error.message
+        assert error.hint
+        status = await one.status("nightly")
+        assert status == await other.status("nightly")
+        assert (status.debates, status.queued) in {(2, 2), (3, 3)}
+
+
+class TestTraces:
+    @pytest.mark.anyio
+    async def test_all_debates_of_a_job_are_one_trace(self, tmp_path: Path) -> None:
+        spans = InMemorySpanExporter()
+        provider = TracerProvider()
+        provider.add_span_processor(SimpleSpanProcessor(spans))
+        agents = [ScriptedModel(lambda _: ANSWER, model=name) for name in ("ada", "bo")]
+        observer = OpenTelemetryObserver(provider.get_tracer("test"))
+        threads = ObserverThread("otel", observer)  # as an observer with a name has
+        async with (
+            Roundtable(agents, storage=address(tmp_path), observers=[threads]) as table,
+            Fleet(table) as fleet,
+        ):
+            await fleet.submit("first", questions(3), rounds=1)
+            await fleet.submit("second", questions(2), rounds=1)
+            await fleet.work(until_done="first")
+            await fleet.work(until_done="second")
+        threads.close(timeout_s=20)
+        debates = [span for span in spans.get_finished_spans() if span.name == "debate"]
+        assert sorted(Counter(span.context.trace_id for span in debates).values()) == [2, 3]
+        turns = [span for span in spans.get_finished_spans() if span.name.startswith("invoke_agent")]
+        assert {span.context.trace_id for span in turns} == {span.context.trace_id for span in debates}
+        assert len(turns) == 10
+
+    def test_a_job_that_a_tracing_program_submits_belongs_to_its_current_span(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        spans = InMemorySpanExporter()
+        provider = TracerProvider()
+        provider.add_span_processor(SimpleSpanProcessor(spans))
+        monkeypatch.setattr(trace, "get_tracer", provider.get_tracer)
+        job = Job(
+            fleet="default", name="nightly", debates=2, digest="", nonce="ab" * 16, submitted_at=datetime.now(UTC)
+        )
+        with provider.get_tracer("program").start_as_current_span("evaluation"):
+            traced = job_traced(job)
+        with within_trace(traced):
+            provider.get_tracer("worker").start_span("debate").end()
+        held = {span.name: span for span in spans.get_finished_spans()}
+        assert len({span.context.trace_id for span in held.values()}) == 1
+        parents = {name: span.parent and span.parent.span_id for name, span in held.items()}
+        ids = {name: span.context.span_id for name, span in held.items()}
+        assert parents == {"evaluation": None, "fleet job": ids["evaluation"], "debate": ids["fleet job"]}
+        assert dict(held["fleet job"].attributes or {})["roundtable.job"] == "nightly"
+
+    def test_a_program_that_does_not_trace_gives_a_job_a_trace_of_its_own(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delitem(sys.modules, "opentelemetry.trace")
+        job = Job(
+            fleet="default", name="nightly", debates=2, digest="", nonce="ab" * 16, submitted_at=datetime.now(UTC)
+        )
+        traced = job_traced(job)
+        assert traced.trace is not None
+        assert traced.trace.startswith(f"00-{'ab' * 16}-")
+        with within_trace(traced):
+            assert "opentelemetry.trace" not in sys.modules

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import anyio
 import pytest
+from integration.fleet_child import table_for
 from integration.test_fleet import calls_of, child, questions, stored_turns, until_called
 from postgres_kit import PASSWORD, Server, new_schema, running_server
 
 from roundtable.errors import StorageError
 from roundtable.fleet import Fleet
+from roundtable.storage.postgres_connection import parse_address
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 pytest.importorskip("dbos")
@@ -119,6 +121,84 @@ async def test_a_queue_without_a_server_or_rights_is_refused_without_the_passwor
     user = f"u{new_schema()}"
     postgres_server.execute(f"CREATE USER {user} PASSWORD '{PASSWORD}'")
     async with Fleet(storage=postgres_server.url(new_schema(), user=user)) as fleet:
-        with pytest.raises(StorageError, match="cannot be used: InsufficientPrivilege") as caught:
+        with pytest.raises(StorageError) as caught:
             await fleet.submit("job", ["a?"])
+    assert (caught.value.details["reason"], bool(caught.value.hint)) == ("forbidden", True)
     assert PASSWORD not in f"{caught.value!r}{caught.value.__cause__!r}{caught.value.hint}"
+
+
+async def test_a_user_who_may_not_create_the_queue_is_refused(postgres_server: Server) -> None:
+    user, schema = f"u{new_schema()}", new_schema()
+    postgres_server.execute(f"CREATE USER {user} PASSWORD '{PASSWORD}'; CREATE SCHEMA {schema} AUTHORIZATION {user}")
+    async with Fleet(storage=postgres_server.url(schema, user=user)) as fleet:
+        with pytest.raises(StorageError) as caught:
+            await fleet.submit("job", ["a?"])
+    assert caught.value.details["reason"] == "forbidden"
+    assert PASSWORD not in f"{caught.value!r}{caught.value.__cause__!r}{caught.value.hint}"
+
+
+async def test_a_fleet_on_tables_of_a_newer_version_is_refused_and_changes_nothing(
+    postgres_server: Server, postgres_url: str
+) -> None:
+    async with Fleet(storage=postgres_url) as fleet:
+        await fleet.submit("job", ["a?"])
+    schema = parse_address(postgres_url).schema
+    postgres_server.execute(f"UPDATE {schema}.schema_version SET version = 99")
+    async with Fleet(storage=postgres_url) as fleet:
+        with pytest.raises(StorageError, match="newer version") as caught:
+            await fleet.submit("other", ["b?"])
+    assert caught.value.details["reason"] == "newer"
+    rows = postgres_server.execute(f"SELECT count(*) FROM {schema}_fleet.workflow_status")
+    assert rows == [(1,)]
+
+
+async def test_a_replica_that_takes_no_changes_queues_nothing(postgres_url: str) -> None:
+    async with Fleet(storage=postgres_url) as fleet:
+        await fleet.submit("job", ["a?"])
+    async with Fleet(storage=postgres_url + "&options=-c%20default_transaction_read_only%3Don") as replica:
+        with pytest.raises(StorageError) as caught:
+            await replica.submit("other", ["b?"])
+    assert caught.value.details["reason"] == "read-only"
+    async with Fleet(storage=postgres_url) as fleet:
+        assert [job.job for job in await fleet.jobs()] == ["job"]
+
+
+@pytest.mark.slow
+async def test_a_full_disk_fails_debates_with_a_typed_error_and_a_retry_completes_them(
+    postgres_server: Server, postgres_url: str, tmp_path: Path
+) -> None:
+    schema = parse_address(postgres_url).schema
+    async with Fleet(storage=postgres_url) as fleet:
+        await fleet.submit("job", questions(2), rounds=1)
+        # What a server says whose disk is full.
+        postgres_server.execute(
+            f"CREATE FUNCTION {schema}.disk_full() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;"
+            f"CREATE TRIGGER disk_full BEFORE INSERT ON {schema}.events EXECUTE FUNCTION {schema}.disk_full()"
+        )
+        async with table_for(postgres_url, tmp_path) as table, Fleet(table) as worker:
+            with anyio.fail_after(120):
+                await worker.work(until_done="job")
+            status = await worker.status("job")
+            assert (status.failed, set(status.errors)) == (2, {"STORAGE_ERROR"})
+            failures = (await worker.results("job")).failures
+            assert all("the disk of" in failure.error.message for failure in failures)
+            postgres_server.execute(f"DROP TRIGGER disk_full ON {schema}.events")
+            await worker.retry("job")
+            with anyio.fail_after(120):
+                await worker.work(until_done="job")
+            assert (await worker.status("job")).completed == 2
+
+
+@pytest.mark.slow
+async def test_clocks_that_differ_by_two_minutes_let_no_worker_take_over_from_a_living_one(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    async with Fleet(storage=postgres_url) as fleet:
+        await fleet.submit("job", questions(8), rounds=3)
+        workers = [child(postgres_url, tmp_path, "job", 0.1, 0, skew) for skew in (60, -60)]
+        with anyio.fail_after(180):
+            status = await fleet.wait("job")
+        assert [await anyio.to_thread.run_sync(worker.wait) for worker in workers] == [0, 0]
+    assert (status.completed, status.failed) == (8, 0)
+    assert set(calls_of(tmp_path).values()) == {1}

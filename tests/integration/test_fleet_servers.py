@@ -11,12 +11,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from integration.browser_kit import browser
 
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, chat_reply
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+__all__ = ["browser"]
 
 pytest.importorskip("dbos")
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
@@ -89,50 +95,87 @@ def events(web: httpx.Client, session: str, last: str, stop: Callable[[dict[str,
     return told
 
 
-def test_a_page_goes_on_and_the_job_ends_whole(postgres_url: str, tmp_path: Path) -> None:
-    file = tmp_path / "drinks.jsonl"
-    file.write_text("".join(f'"Question {number}: tea?"\n' for number in range(DEBATES)))
-    place = "--storage", postgres_url
-    with ExitStack() as stack:
-        provider = stack.enter_context(LoopbackServer(answers()))
-        table = *place, "--base-url", f"compatible={provider.url}", "--analyzer", "declared"
-        servers = [
+class Cluster:
+    """Two servers and two workers on one database, with a job."""
+
+    def __init__(self, stack: ExitStack, postgres_url: str, folder: Path) -> None:
+        file = folder / "drinks.jsonl"
+        file.write_text("".join(f'"Question {number}: tea?"\n' for number in range(DEBATES)))
+        self.provider = stack.enter_context(LoopbackServer(answers()))
+        place = "--storage", postgres_url
+        table = *place, "--base-url", f"compatible={self.provider.url}", "--analyzer", "declared"
+        self.servers = [
             stack.enter_context(command("serve", "--no-auth", "--port", "0", *table, "--agents", "compatible:a"))
             for _ in range(2)
         ]
-        webs = [
-            stack.enter_context(httpx.Client(base_url=url_of(one.stdout), timeout=60, trust_env=False))
-            for one in servers
-        ]
+        self.urls = [url_of(server.stdout) for server in self.servers]
+        self.webs = [stack.enter_context(httpx.Client(base_url=url, timeout=60, trust_env=False)) for url in self.urls]
         agents = "--agents", "compatible:a,compatible:b"
         submit = "fleet", "submit", str(file), "--rounds", str(ROUNDS), *agents, *table
         with command(*submit) as submitted:
             assert submitted.wait(60) == 0
-        workers = [
+        self.workers = [
             stack.enter_context(command("fleet", "work", "--concurrency", str(CONCURRENCY), *table)) for _ in range(2)
         ]
-        running = until(lambda: [one for one in sessions(webs[0]) if one["sessionStatus"] == "active"])
-        session = running[0]["sessionId"]
-        first = events(
-            webs[0], session, "", lambda event: event["type"] == "round_start" and event["data"]["round"] == 2
+
+    def running(self) -> str:
+        """Return the id of a session that a worker runs."""
+        found = until(lambda: [one for one in sessions(self.webs[0]) if one["sessionStatus"] == "active"])
+        return str(found[0]["sessionId"])
+
+    def until_round_two(self, session: str) -> list[tuple[str, str]]:
+        """Follow a session at the first server until its second round begins; return its events."""
+        return events(
+            self.webs[0], session, "", lambda event: event["type"] == "round_start" and event["data"]["round"] == 2
         )
-        held = [one for one in sessions(webs[0]) if one["sessionStatus"] == "active"]
-        assert held
-        for process in (*workers[:1], servers[0]):
+
+    def kill(self) -> None:
+        """Kill a worker and the first server."""
+        assert [one for one in sessions(self.webs[0]) if one["sessionStatus"] == "active"]
+        for process in (self.workers[0], self.servers[0]):
             process.kill()
             process.wait()
-        rest = events(webs[1], session, first[-1][0], lambda event: event["type"] == "debate_complete")
-        until(lambda: done(webs[1]))
-        results = [webs[1].get(f"/api/sessions/{one['sessionId']}").json() for one in sessions(webs[1])]
-        calls = len(provider.seen)
+
+    def check_whole(self) -> None:
+        """Wait for the job, and check that all of it is stored and that no stored turn was asked for again."""
+        until(lambda: done(self.webs[1]))
+        results = [self.webs[1].get(f"/api/sessions/{one['sessionId']}").json() for one in sessions(self.webs[1])]
+        calls = len(self.provider.seen)
+        assert [result["status"] for result in results] == ["completed"] * DEBATES
+        turns = [turn for result in results for held in result["rounds"] for turn in held["turns"]]
+        stored = [turn["result"]["answer"]["position"] for turn in turns]
+        assert len(set(stored)) == len(stored) == DEBATES * ROUNDS * 2
+        # Only the calls that ran when the worker was killed were made again.
+        assert calls - len(stored) <= CONCURRENCY * 2
+
+
+def test_a_stream_goes_on_and_the_job_ends_whole(postgres_url: str, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        cluster = Cluster(stack, postgres_url, tmp_path)
+        session = cluster.running()
+        first = cluster.until_round_two(session)
+        cluster.kill()
+        rest = events(cluster.webs[1], session, first[-1][0], lambda event: event["type"] == "debate_complete")
+        cluster.check_whole()
     numbers = [int(name.rpartition(":")[2]) for name, _ in [*first, *rest]]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-    assert [result["status"] for result in results] == ["completed"] * DEBATES
-    turns = [turn for result in results for held in result["rounds"] for turn in held["turns"]]
-    stored = [turn["result"]["answer"]["position"] for turn in turns]
-    assert len(set(stored)) == len(stored) == DEBATES * ROUNDS * 2
-    # Only the calls that ran when the worker was killed were made again.
-    assert calls - len(stored) <= CONCURRENCY * 2
+
+
+@pytest.mark.browser
+def test_a_page_goes_on_while_a_worker_and_the_other_server_are_killed(
+    browser: Browser, postgres_url: str, tmp_path: Path
+) -> None:
+    with ExitStack() as stack:
+        cluster = Cluster(stack, postgres_url, tmp_path)
+        session = cluster.running()
+        page = stack.enter_context(browser.new_context()).new_page()
+        page.goto(f"{cluster.urls[1]}/sessions/{session}")
+        cluster.until_round_two(session)
+        cluster.kill()
+        page.locator("#state", has_text="completed").wait_for(timeout=120_000)
+        rounds = page.get_by_role("heading", name=re.compile("^Round [0-9]+"))
+        assert rounds.count() >= ROUNDS
+        cluster.check_whole()
 
 
 def sessions(web: httpx.Client) -> list[dict[str, Any]]:

@@ -566,6 +566,27 @@ class TestRefusals:
         error = await self.refused(postgres_server.url(new_schema(), user=crowded), "busy", caplog)
         assert error.retryable
 
+    async def test_an_old_server(self, postgres_server: Server, caplog, monkeypatch):
+        monkeypatch.setattr("roundtable.storage.postgres_schema.OLDEST_SERVER", 99)  # this one is older
+        error = await self.refused(postgres_server.url(new_schema()), "old-server", caplog)
+        assert error.details["needed"] == 99
+
+    async def test_a_full_disk_loses_nothing(self, postgres_server: Server, postgres_url: str):
+        storage = PostgresStorage(postgres_url)
+        await storage.create(record("s"))
+        schema = parse_address(postgres_url).schema
+        postgres_server.execute(  # what a server says whose disk is full
+            f"CREATE FUNCTION {schema}.disk_full() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;"
+            f"CREATE TRIGGER disk_full BEFORE INSERT ON {schema}.events EXECUTE FUNCTION {schema}.disk_full()"
+        )
+        with pytest.raises(StorageError, match=r"the disk of .* is full") as error:
+            await storage.append("s", 0, None, [control("s")])
+        assert (error.value.details["reason"], bool(error.value.hint)) == ("full", True)
+        postgres_server.execute(f"DROP TRIGGER disk_full ON {schema}.events")
+        assert await storage.append("s", 0, None, [control("s")]) == 1
+        await storage.aclose()
+
     async def test_an_encoding_that_cannot_hold_every_text(self, postgres_server: Server, caplog):
         latin = new_schema()
         postgres_server.execute(f"CREATE DATABASE {latin} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")

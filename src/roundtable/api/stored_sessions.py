@@ -46,9 +46,8 @@ NEEDED: Final = (
 """Modules that every debate needs; importing them loads the rest."""
 _SESSIONS_AT_ONCE: Final = 1_000
 """Sessions that are read from the storage at a time."""
-
-
 _MOST_AT_ONCE: Final = 1000
+"""Sessions that may be recovered at a time."""
 
 
 def check_running(given: RunningCalls) -> RunningCalls:

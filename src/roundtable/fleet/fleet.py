@@ -24,6 +24,7 @@ from roundtable.fleet.jobs import (
     requests_of,
     stored_result,
 )
+from roundtable.fleet.tracing import job_traced
 from roundtable.results.many import FailedDebate, Progress, Results
 from roundtable.stages import error_info
 from roundtable.types import Budget
@@ -142,8 +143,11 @@ class Fleet:
                     raise ConfigurationError(msg, cause=error, hint="pip install 'roundtable-sdk[fleet]'") from error
                 storage, tenant = self.table.wiring.storage, self.table.wiring.options.tenant
                 queue = JobQueue(database_of(storage), _queue_name(self.name, tenant))
+                records = FleetRecords(storage.kv, self.name, tenant)  # type: ignore[attr-defined]  # both storages have one
+                # The storage names best what is wrong with a database: its version, its schema, missing rights.
+                await records.workers()
                 await queue.open()
-                self._parts = queue, FleetRecords(storage.kv, self.name, tenant)  # type: ignore[attr-defined]  # both storages have one
+                self._parts = queue, records
             return self._parts
 
     async def submit(
@@ -200,7 +204,7 @@ class Fleet:
             budget=job_budget,
             submitted_at=datetime.now(UTC),
         )
-        stored = await records.add_job(new)
+        stored = await records.add_job(job_traced(new))
         if (stored.digest, stored.debates) != (new.digest, new.debates):
             raise ConfigurationError(
                 f"there is a job {job!r} of {stored.debates} debates with other questions or options",

@@ -77,6 +77,8 @@ class Job(Value):
     """Limits for all debates of the job together."""
     submitted_at: Timestamp
     """When it was submitted."""
+    trace: str | None = None
+    """The trace that its debates belong to, in the form of the W3C's header `traceparent`."""
 
     def debate(self, number: int, request: DebateRequest, session_id: str | None = None) -> JobDebate:
         """Return one debate of the job, with the ids of its workflow and its session.

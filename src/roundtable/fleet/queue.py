@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from roundtable.fleet.jobs import JobDebate
     from roundtable.protocols import Storage
+    from roundtable.storage.postgres_connection import Address
 
 __all__ = ["FORMAT", "HOLD", "Database", "JobQueue", "QueuedDebate", "database_of", "quiet_logs"]
 
@@ -45,6 +46,8 @@ class Database(NamedTuple):
     """PostgreSQL schema of the tables; `None` in SQLite."""
     name: str
     """The address without secrets, for messages."""
+    address: Address | None = None
+    """The address in PostgreSQL."""
 
 
 def database_of(storage: Storage) -> Database:
@@ -65,7 +68,7 @@ def database_of(storage: Storage) -> Database:
     location = getattr(storage, "location", None)
     if location is not None:
         # DBOS is given the user's own URL; only the driver differs.
-        return Database(location.libpq_url, f"{location.schema}_fleet", location.name)
+        return Database(location.libpq_url, f"{location.schema}_fleet", location.name, location)
     msg = f"a fleet cannot keep its queue beside {type(storage).__name__}"
     raise ConfigurationError(msg, hint="Use sqlite:///... or postgresql://... as the storage.")
 
@@ -282,11 +285,21 @@ class JobQueue:
         try:
             yield
         except (SQLAlchemyError, OSError) as error:
-            kind = type(getattr(error, "orig", None) or error).__name__
-            raise StorageError(
-                f"the queue in {self.database.name} cannot be used: {kind}",
-                hint="Check that the database runs, and that this user may create tables in it.",
-            ) from None
+            raise self._storage_error(error) from None
+
+    def _storage_error(self, error: SQLAlchemyError | OSError) -> StorageError:
+        cause = getattr(error, "orig", None)
+        if self.database.address is not None and cause is not None:
+            import psycopg
+
+            from roundtable.storage.postgres_connection import storage_error
+
+            if isinstance(cause, psycopg.Error):
+                return storage_error(cause, self.database.address)
+        return StorageError(
+            f"the queue in {self.database.name} cannot be used: {type(cause or error).__name__}",
+            hint="Check that the disk has space, and that this user may create and write the file.",
+        )
 
 
 def _queued(row: WorkflowStatus) -> QueuedDebate:

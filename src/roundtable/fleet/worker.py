@@ -26,6 +26,7 @@ from roundtable.errors import (
 )
 from roundtable.fleet.jobs import job_of, options_of
 from roundtable.fleet.queue import FORMAT, HOLD, quiet_logs
+from roundtable.fleet.tracing import within_trace
 from roundtable.stages import error_info
 from roundtable.types import Usage
 from roundtable.types.request import DebateRequest
@@ -237,7 +238,7 @@ class Worker:
             return
         options = options_of(request, self._table.wiring)
         worst = None if job.budget is None else self._table.estimate(request.topic, **options)
-        hold = partial(self._when_free, session_id, request.topic, options)
+        hold = partial(self._when_free, job, session_id, request.topic, options)
         try:
             result = await self._within_budget(
                 account, session_id, worst, before, hold, most_deaths=_SUSPECT_DEATHS - 1
@@ -294,11 +295,12 @@ class Worker:
             return None, Usage()
         return fold.progress.status, fold.usage
 
-    async def _when_free(self, session_id: str, topic: str, options: DebateOptions) -> DebateResult:
+    async def _when_free(self, job: Job, session_id: str, topic: str, options: DebateOptions) -> DebateResult:
         """Hold a debate as soon as no other process runs its session."""
         while True:
             try:
-                return await self._table.debate_once(session_id, topic, **options)
+                with within_trace(job):
+                    return await self._table.debate_once(session_id, topic, **options)
             except SessionBusy:
                 await anyio.sleep(_BUSY_PAUSE_S)
 

@@ -6,6 +6,7 @@ import logging
 import queue
 import threading
 import time
+from contextvars import Context, copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -43,7 +44,8 @@ CLOSE_S: Final = 2.0
 class ObserverThread:
     """Delivers events to one observer on a separate thread; never waits for it.
 
-    The observer gets a copy of each event, so it cannot change the debate. When the queue is full, further events are
+    The observer gets a copy of each event, so it cannot change the debate, and the context variables of the code that
+    published it, such as the current span of a trace. When the queue is full, further events are
     dropped, which is logged once; durable events are in the storage. The log has the first failure of an observer with
     its traceback, and a line with the count at the 10th, 100th and so on; after ten failures in a row the observer
     gets no more events.
@@ -61,7 +63,7 @@ class ObserverThread:
         """Events that were dropped because the queue was full or the observer failed too often."""
         self._observer = observer
         self._idle_s = idle_s
-        self._queue: queue.Queue[Event | None] = queue.Queue(most)
+        self._queue: queue.Queue[tuple[Context, Event] | None] = queue.Queue(most)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._failures_in_row = 0
@@ -80,7 +82,7 @@ class ObserverThread:
             return
         with self._lock:
             try:
-                self._queue.put_nowait(event)
+                self._queue.put_nowait((copy_context(), event))
             except queue.Full:
                 self.left_out += 1
                 if self.left_out == 1:
@@ -96,7 +98,7 @@ class ObserverThread:
     def _run(self) -> None:
         while True:
             try:
-                event = self._queue.get(timeout=self._idle_s)
+                waiting = self._queue.get(timeout=self._idle_s)
             except queue.Empty:
                 with self._lock:
                     # Under the lock, no event can arrive between this check and the return.
@@ -104,10 +106,11 @@ class ObserverThread:
                         self._thread = None
                         return
                 continue
-            if event is None:
+            if waiting is None:
                 self._close_observer()
                 return
-            self._deliver(event)
+            context, event = waiting
+            context.run(self._deliver, event)
 
     def _deliver(self, event: Event) -> None:
         if self._failures_in_row >= FAILURES:
