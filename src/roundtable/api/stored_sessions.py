@@ -46,7 +46,7 @@ NEEDED: Final = (
 """Modules that every debate needs; importing them loads the rest."""
 _SESSIONS_AT_ONCE: Final = 1_000
 """Sessions that are read from the storage at a time."""
-_MOST_AT_ONCE: Final = 1000
+_MOST_AT_ONCE: Final = 1_000
 """Sessions that may be recovered at a time."""
 
 
