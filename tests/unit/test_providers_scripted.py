@@ -165,7 +165,7 @@ async def test_streams_come_in_the_pieces_asked_for_and_then_whole(chunks, piece
     assert deltas == [ChatDelta(text=piece) for piece in pieces]
     assert isinstance(last, ChatResponse)
     assert last.text == "abcdefg"
-    assert model.profile == ModelProfile(streams=chunks > 0)
+    assert model.profile == ModelProfile(streams=chunks > 0, inputs=("image", "pdf"))
 
 
 async def test_a_stream_of_an_exception_raises_it():
