@@ -29,7 +29,7 @@ def as_function(
     Args:
         table: The table that debates; it stays yours to close.
         name: Name of the function, which models see.
-        description: What models are told about it.
+        description: Its description for models.
         options: Options of each debate, as for `Roundtable.debate`.
 
     Example:

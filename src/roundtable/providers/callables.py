@@ -19,7 +19,7 @@ from roundtable.types import ChatRequest, ChatResponse, ModelProfile, Usage
 if TYPE_CHECKING:
     from roundtable.types import JsonValue
 
-__all__ = ["CallableAnswer", "CallableModel", "CallableReply"]
+__all__ = ["AskFunction", "CallableAnswer", "CallableModel", "CallableReply"]
 
 CallableAnswer: TypeAlias = "str | Mapping[str, JsonValue] | BaseModel | ChatResponse | Any"
 """Answer of a function: a text, the fields of the answer as a mapping, a pydantic model or a dataclass, or a whole
@@ -29,6 +29,7 @@ CallableReply: TypeAlias = "CallableAnswer | tuple[CallableAnswer, Usage]"
 """What a function returns: its answer, or the answer and what it consumed."""
 
 AskFunction: TypeAlias = Callable[[ChatRequest], "CallableReply | Awaitable[CallableReply]"]
+"""A function that answers a request."""
 
 
 class CallableModel(NonStreamingModel):
