@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol, assert_never
 
 from roundtable.types import ApprovalAnswer, BallotAnswer, PlanAnswer, RankingAnswer, ScoresAnswer, TextAnswer
@@ -92,7 +93,7 @@ class DebateFields(Protocol):
     def conformity_delta(self) -> float | None:
         """Effect of the debate on agreement."""
 
-    @property
+    @cached_property
     def baselines(self) -> Baselines | None:
         """Result of the independent answers alone."""
 
