@@ -453,7 +453,7 @@ storage("test_another_process_finds_what_was_appended", KeptToItself, reopen=sep
 
 
 async def entered() -> None:
-    """Let other tasks run."""
+    """Allow other tasks to run."""
     await anyio.lowlevel.checkpoint()
 
 

@@ -86,7 +86,7 @@ def _report_data(report: PluginReport, *, with_traceback: bool) -> JsonValue:
 
 def _traceback_of(report: PluginReport) -> list[str]:
     """Return the lines of the traceback of what failed; none if the library refused the plugin."""
-    cause = None if report.error is None else report.error.__cause__ or report.error.cause
+    cause = None if report.error is None else report.error.__cause__
     if cause is None:
         return []
     lines = "".join(traceback.format_exception(cause)).splitlines()

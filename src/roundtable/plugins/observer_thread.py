@@ -226,7 +226,7 @@ class ObserverThreads:
 
         Each is created when a debate begins; one that fails is logged and left out.
         """
-        callbacks = []
+        callbacks: list[Callable[[Event], None]] = []
         for entry in self._observers:
             if entry.source != HOST and entry.name not in self._threads:
                 observer = _LateObserver(partial(make, "observer", entry, self._settings))

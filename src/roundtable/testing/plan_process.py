@@ -47,11 +47,11 @@ def plans_by_hash_seed(
 def _start(hash_seed: int) -> subprocess.Popen[bytes]:
     # Everything else as here: the child must find the same packages.
     environment = {
-        **os.environ,  # noqa: TID251
+        **os.environ,  # noqa: TID251  (not read, only passed on)
         "PYTHONHASHSEED": str(hash_seed),
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
     }
-    return subprocess.Popen(  # noqa: S603  (this interpreter, with code of ours)
+    return subprocess.Popen(  # noqa: S603  (this interpreter, with a fixed program)
         [sys.executable, "-c", _CODE],
         env=environment,
         stdin=subprocess.PIPE,
