@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from pydantic_core import to_json
 
+from roundtable.results.audit import DecisionAudit
 from roundtable.results.debate_result import DebateResult
 from roundtable.server import answers, request_bodies
 from roundtable.server.answers import ErrorBody
@@ -53,6 +54,7 @@ def component_schemas() -> dict[str, Any]:
         *_exported_models(answers),
         MultiAgentRequest,
         DebateResult,
+        DecisionAudit,
         RoundRecord,
         SynthesisResult,
         *events,
