@@ -141,7 +141,7 @@ class Failures:
     def end(self) -> None:
         """End the workers."""
         for process in self.workers:
-            process.send_signal(signal.SIGINT)
+            process.terminate()
         for process in self.workers:
             process.wait()
 

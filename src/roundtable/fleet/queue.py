@@ -289,13 +289,12 @@ class JobQueue:
 
     def _storage_error(self, error: SQLAlchemyError | OSError) -> StorageError:
         cause = getattr(error, "orig", None)
-        if self.database.address is not None and cause is not None:
-            import psycopg
+        if self.database.address is not None:
+            from roundtable.storage.postgres_connection import storage_error_of
 
-            from roundtable.storage.postgres_connection import storage_error
-
-            if isinstance(cause, psycopg.Error):
-                return storage_error(cause, self.database.address)
+            found = storage_error_of(cause, self.database.address)
+            if found is not None:
+                return found
         return StorageError(
             f"the queue in {self.database.name} cannot be used: {type(cause or error).__name__}",
             hint="Check that the disk has space, and that this user may create and write the file.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar, Final, assert_never
 
@@ -12,6 +13,7 @@ from roundtable.errors import ConfigurationError
 from roundtable.vendors import VENDORS
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
     from datetime import datetime
 
     from opentelemetry.trace import Span, Tracer
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from roundtable.settings import Settings
     from roundtable.types import AgentComplete, AgentError, Event, ToolCallRecord, Turn, Usage
 
-__all__ = ["OpenTelemetryObserver", "open_telemetry"]
+__all__ = ["OpenTelemetryObserver", "mark", "open_telemetry", "within"]
 
 CONTENT_VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """OpenTelemetry's environment variable that allows content in traces."""
@@ -35,6 +37,36 @@ def open_telemetry(settings: Settings) -> OpenTelemetryObserver:
     """
     content = (settings.get(CONTENT_VARIABLE) or "").lower() in {"1", "true", "span_only", "span_and_event"}
     return OpenTelemetryObserver(content=content)
+
+
+def mark(name: str, attributes: Mapping[str, str | int]) -> str | None:
+    """Write a span that ends at once, within the current one; return its `traceparent`, `None` if nobody traces."""
+    from opentelemetry import trace
+
+    span = trace.get_tracer("roundtable", __version__).start_span(name, attributes=attributes)
+    span.end()
+    found = span.get_span_context()
+    return f"00-{found.trace_id:032x}-{found.span_id:016x}-{found.trace_flags:02x}" if found.is_valid else None
+
+
+@contextmanager
+def within(traceparent: str) -> Generator[None]:
+    """Make spans that begin within the block children of another one, of any process.
+
+    Args:
+        traceparent: That span, in the form of the W3C's header.
+    """
+    from opentelemetry import context, trace
+
+    _, trace_id, span_id, flags = traceparent.split("-")
+    parent = trace.SpanContext(
+        int(trace_id, 16), int(span_id, 16), is_remote=True, trace_flags=trace.TraceFlags(int(flags, 16))
+    )
+    token = context.attach(trace.set_span_in_context(trace.NonRecordingSpan(parent)))
+    try:
+        yield
+    finally:
+        context.detach(token)
 
 
 class OpenTelemetryObserver:

@@ -29,7 +29,7 @@ from roundtable.storage.postgres_schema import is_current, migrate
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 
-__all__ = ["Address", "Limits", "Listener", "PostgresPool", "parse_address", "storage_error"]
+__all__ = ["Address", "Limits", "Listener", "PostgresPool", "parse_address", "storage_error", "storage_error_of"]
 
 T = TypeVar("T")
 
@@ -441,6 +441,11 @@ def storage_error(error: psycopg.Error, address: Address, *, tried_s: float | No
         cause=error,
         details={"path": address.name, "reason": reason},
     )
+
+
+def storage_error_of(error: object, address: Address) -> StorageError | None:
+    """Return the `StorageError` for an error of PostgreSQL from another library; `None` for anything else."""
+    return storage_error(error, address) if isinstance(error, psycopg.Error) else None
 
 
 class Listener:
