@@ -101,7 +101,7 @@ class Failures:
         self.retried = 0
 
     async def run(self, fleet: Fleet) -> JobStatus:
-        """Let things fail as the job goes on, until all debates have ended."""
+        """Cause the faults while the job is running, until all debates have ended."""
         while True:
             begun = time.perf_counter()
             status = await state_of(fleet)

@@ -1,4 +1,4 @@
-"""The MCP server as the seeds tell it: its tools, called once each by the SDK's client, and looked at one by one."""
+"""The MCP server as the seeds tell it: twelve tools, called once each by the SDK's client, and looked at one by one."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_citations_are_listed(told: dict[str, Any]) -> None:
 @shows(0, "field", "createMCPServer.debateEngine", "createMCPServer.agentRegistry")
 def test_a_server_has_the_agents_and_sessions_of_its_engine(told: dict[str, Any]) -> None:
     assert told["tools"] == [*TOOLS]
-    assert len(told["tools"]) == 13
+    assert len(told["tools"]) == 12
     agents = told["get_agents"]["agents"]
     assert [(one["id"], one["name"], one["provider"]) for one in agents] == [
         ("ada", "Ada", "scripted"),

@@ -26,7 +26,6 @@ PLACELESS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("continue_roundtable", {}),
     ("get_consensus", {}),
     ("get_thoughts", {"agentId": "ada"}),
-    ("audit_decision", {}),
     ("export_session", {}),
     ("control_session", {"action": "pause"}),
     ("control_session", {"action": "resume"}),
@@ -120,7 +119,9 @@ async def run_every_tool(client: Client) -> None:
     assert (await call(client, "get_response_detail", **spoken, roundNumber=1))["responses"]
     assert (await call(client, "get_round_details", **named, roundNumber=2))["complete"]
     assert (await call(client, "get_citations", **named))["totalCitations"] == 0
-    assert (await call(client, "audit_decision", **named))["sessionId"] == named["sessionId"]
+    assert "audit" not in await call(client, "get_consensus", **named)
+    audited = await call(client, "get_consensus", **named, audit=True)
+    assert audited["audit"]["sessionId"] == named["sessionId"]
     assert "# Tea or coffee?" in (await call(client, "export_session", **named))["content"]
     assert (await refused(client, "control_session", **named, action="pause"))["code"] == "SESSION_ERROR"
     unread = await client.call_tool("synthesize_debate", named)

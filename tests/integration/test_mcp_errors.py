@@ -60,8 +60,6 @@ ROWS: tuple[tuple[str, str, dict[str, Any], str, str], ...] = (
     ("get_thoughts", "none", {"agentId": "ada"}, STATE, "no session"),
     ("get_thoughts", "done", {"agentId": "eve"}, GONE, "no agent 'eve'"),
     ("get_thoughts", "broken", {"agentId": "deaf"}, GONE, "gave no answer"),
-    ("audit_decision", "none", {}, STATE, "no session"),
-    ("audit_decision", "broken", {}, STATE, "no decision to audit"),
     ("export_session", "none", {}, STATE, "no session"),
     ("export_session", "done", {"format": "pdf"}, FORM, "format: "),
     ("control_session", "none", {"action": "stop"}, STATE, "no session"),

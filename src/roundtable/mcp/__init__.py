@@ -1,4 +1,4 @@
-"""The MCP server: thirteen tools that offer debates to assistants and IDEs (extra `mcp`).
+"""The MCP server: twelve tools that offer debates to assistants and IDEs (extra `mcp`).
 
 `roundtable mcp` serves it on standard input and output, `roundtable mcp --http` over HTTP. In a program:
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from roundtable.mcp.tool import RoundtableTool
     from roundtable.mcp.tools import (
         TOOLS,
-        audit_decision,
         continue_roundtable,
         control_session,
         export_session,
@@ -53,7 +52,6 @@ __all__ = [
     "McpServer",
     "NotFoundInSession",
     "RoundtableTool",
-    "audit_decision",
     "continue_roundtable",
     "control_session",
     "create_mcp_server",
@@ -80,7 +78,6 @@ __getattr__, __dir__ = lazy_names(
         "RoundtableTool": "tool",
         "create_mcp_server": "server",
         "TOOLS": "tools",
-        "audit_decision": "tools",
         "continue_roundtable": "tools",
         "control_session": "tools",
         "export_session": "tools",

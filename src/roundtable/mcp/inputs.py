@@ -13,7 +13,6 @@ from roundtable.types.storage import Cursor
 __all__ = [
     "DEFAULT_WAIT_S",
     "LONGEST_WAIT_S",
-    "AuditInput",
     "CitationsInput",
     "ConsensusInput",
     "ContinueInput",
@@ -136,6 +135,13 @@ class ConsensusInput(Value):
     round_number: Annotated[
         int | None, Field(ge=1, description="Number of the round; the last measured one if omitted.")
     ] = None
+    audit: Annotated[
+        bool,
+        Field(
+            description="Whether to add what would change the decision: without each agent, with one vote for another "
+            "option, by other rules and tie rules, before the debate. Stored ballots are counted again; no model is called."
+        ),
+    ] = False
     wait: _Look = 0.0
 
 
@@ -158,12 +164,6 @@ class ThoughtsInput(Value):
 
     session_id: _SessionId
     agent_id: _AgentId
-
-
-class AuditInput(Value):
-    """Arguments of audit_decision."""
-
-    session_id: _SessionId
 
 
 class ExportInput(Value):

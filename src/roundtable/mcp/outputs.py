@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from roundtable.results.audit import DecisionAudit
 from roundtable.types import (
     AgentResponseSummary,
     AnyConsensus,
@@ -170,6 +171,8 @@ class ConsensusOutput(DebateState):
     """The same if answers that nobody compared say the same."""
     exit: ExitResult | None = None
     """Why the debate ended or stopped."""
+    audit: DecisionAudit | None = None
+    """What would change the decision of the debate, if asked for."""
 
 
 class AgentEntry(Value):

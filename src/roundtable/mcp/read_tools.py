@@ -37,7 +37,6 @@ from roundtable.types import SessionFilter
 
 if TYPE_CHECKING:
     from roundtable.mcp.inputs import (
-        AuditInput,
         CitationsInput,
         ConsensusInput,
         ExportInput,
@@ -48,12 +47,10 @@ if TYPE_CHECKING:
         ThoughtsInput,
     )
     from roundtable.mcp.tool import ToolCallContext
-    from roundtable.results.audit import DecisionAudit
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import RoundRecord, SessionSummary
 
 __all__ = [
-    "audit_decision",
     "consensus_of",
     "export",
     "list_agents",
@@ -127,6 +124,9 @@ async def consensus_of(call: ToolCallContext, arguments: ConsensusInput) -> Cons
     if measured is None and not running:
         hint = "No round was completed; call continue_roundtable to continue the debate."
         raise NotFoundInSession(f"session {result.session_id!r} has no measured consensus", hint=hint)
+    rules = call.tenant_session.table.wiring.catalog.rules
+    # on a thread: counting the ballots of a large table again takes time
+    audit = await to_thread.run_sync(lambda: result.audit(rules=rules)) if arguments.audit else None
     is_last = measured is not None and measured.number == max(
         round_record.number for round_record in result.rounds if round_record.complete
     )
@@ -140,6 +140,7 @@ async def consensus_of(call: ToolCallContext, arguments: ConsensusInput) -> Cons
         independent_agreement=result.independent_agreement,
         independent_agreement_at_most=result.independent_agreement_at_most,
         exit=result.exit,
+        audit=audit,
     )
 
 
@@ -221,14 +222,6 @@ async def list_citations(call: ToolCallContext, arguments: CitationsInput) -> Ci
         citations=citations,
         total_citations=len(citations),
     )
-
-
-async def audit_decision(call: ToolCallContext, arguments: AuditInput) -> DecisionAudit:
-    """Return what would change the decision of a session."""
-    table = call.tenant_session.table
-    result = await table.session(arguments.session_id)
-    # Counting the ballots of a large table again takes time.
-    return await to_thread.run_sync(lambda: result.audit(rules=table.wiring.catalog.rules))
 
 
 async def export(call: ToolCallContext, arguments: ExportInput) -> ExportOutput:

@@ -50,7 +50,7 @@ def create_mcp_server(
     name: str = NAME,
     version: str = __version__,
 ) -> McpServer:
-    """Create an MCP server with the thirteen tools; `await server.start()` serves it on standard input and output.
+    """Create an MCP server with the twelve tools; `await server.start()` serves it on standard input and output.
 
     Args:
         debate_engine: Engine that runs debates, with its storage, modes, rules, exits, meter, budget, limits and

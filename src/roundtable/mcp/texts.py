@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
-    "AUDIT",
     "CONSENSUS",
     "CONTINUE",
     "CONTROL",
@@ -70,7 +69,7 @@ the debate goes on by itself."""
 CONSENSUS: Final = """\
 Show how much the agents agree, as measured at the end of the round: level, common ground, disagreements, groups, and
 the method. It is read from storage, so it costs nothing and is the same each time. With a `wait` it waits for the end
-of a running debate, or of the given round."""
+of a running debate, or of the given round. With `audit` it adds what would change the decision."""
 
 LIST_AGENTS: Final = """\
 List the agents that can debate: ids for `agents` of start_roundtable, with provider and model. Calls no model."""
@@ -82,10 +81,6 @@ Pass nextCursor to get the next page."""
 THOUGHTS: Final = """\
 Show all answers of one agent, round by round, with its reasoning and how its confidence changed. For answers with low
 confidence."""
-
-AUDIT: Final = """\
-Show what would change the decision of a debate: without each agent, with one vote for another option, by other rules
-and tie rules, before the debate. The stored ballots are counted again; no model is called."""
 
 EXPORT: Final = """\
 Return the whole debate as a document: markdown or html to read, csv with a line per turn, json to keep and import."""

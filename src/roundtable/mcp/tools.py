@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from roundtable.mcp import inputs, outputs, read_tools, run_tools, texts
 from roundtable.mcp.tool import RoundtableTool
-from roundtable.results.audit import DecisionAudit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
     "TOOLS",
-    "audit_decision",
     "continue_roundtable",
     "control_session",
     "export_session",
@@ -81,14 +79,6 @@ get_thoughts: RoundtableTool[inputs.ThoughtsInput] = RoundtableTool(
     output=outputs.ThoughtsOutput,
     work=read_tools.thoughts_of,
 )
-audit_decision: RoundtableTool[inputs.AuditInput] = RoundtableTool(
-    name="audit_decision",
-    title="Audit a decision",
-    description=texts.AUDIT,
-    input=inputs.AuditInput,
-    output=DecisionAudit,
-    work=read_tools.audit_decision,
-)
 export_session: RoundtableTool[inputs.ExportInput] = RoundtableTool(
     name="export_session",
     title="Export a debate",
@@ -153,7 +143,6 @@ TOOLS: Final[Mapping[str, RoundtableTool[Any]]] = MappingProxyType(
             get_agents,
             list_sessions,
             get_thoughts,
-            audit_decision,
             export_session,
             control_session,
             get_round_details,
