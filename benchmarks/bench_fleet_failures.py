@@ -101,7 +101,7 @@ class Failures:
         self.retried = 0
 
     async def run(self, fleet: Fleet) -> JobStatus:
-        """Cause the faults while the job is running, until all debates have ended."""
+        """Kill workers and the database as the job goes on; return its state when all debates have ended."""
         while True:
             begun = time.perf_counter()
             status = await state_of(fleet)

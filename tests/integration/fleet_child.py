@@ -63,7 +63,7 @@ async def main(storage: str, folder: str, job: str, delay_s: float = 0.0, rate: 
 
 
 def shift_clocks(skew_s: float) -> None:
-    """Set the clocks of this process ahead, as on a host with a wrong time."""
+    """Move the clocks of this process ahead, as on a host with a wrong time."""
     real_time, real_now = time.time, SystemClock.now
     time.time = lambda: real_time() + skew_s
     SystemClock.now = lambda clock: real_now(clock) + timedelta(seconds=skew_s)  # type: ignore[method-assign]
