@@ -138,8 +138,8 @@ class ConsensusInput(Value):
     audit: Annotated[
         bool,
         Field(
-            description="Whether to add what would change the decision: without each agent, with one vote for another "
-            "option, by other rules and tie rules, before the debate. Stored ballots are counted again; no model is called."
+            description="Whether to add what would change the decision: leaving out an agent, one vote for another option, "
+            "other rules and tie rules. Stored ballots are counted again; no model is called."
         ),
     ] = False
     wait: _Look = 0.0
