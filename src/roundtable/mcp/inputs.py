@@ -138,7 +138,7 @@ class ConsensusInput(Value):
     audit: Annotated[
         bool,
         Field(
-            description="Whether to add what would change the decision: leaving out an agent, one vote for another option, "
+            description="Whether to add what would change the decision: leaving out an agent, another vote, "
             "other rules and tie rules. Stored ballots are counted again; no model is called."
         ),
     ] = False
