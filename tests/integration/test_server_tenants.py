@@ -43,6 +43,7 @@ NEEDS: dict[str, tuple[str, Any]] = {
     "GET /api/sessions/{sessionId}": (READ, None),
     "GET /api/sessions/{sessionId}/events": (READ, None),
     "GET /api/sessions/{sessionId}/export": (READ, None),
+    "GET /api/sessions/{sessionId}/audit": (READ, None),
     "GET /api/sessions/{sessionId}/consensus": (READ, None),
     "GET /api/sessions/{sessionId}/rounds/{round}": (READ, None),
     "POST /api/debates": (WRITE, {"topic": "Tea?", "rounds": 1}),
@@ -64,13 +65,20 @@ PAGES: dict[str, str] = {
     "POST /login": OPEN,
     "GET /favicon.ico": OPEN,
     "GET /static/{name}": OPEN,
+    "GET /shared/{token}": OPEN,
     "POST /logout": READ,
     "GET /": READ,
     "GET /admin": ADMIN,
+    "GET /admin/fleets": ADMIN,
     "GET /sessions": READ,
     "GET /sessions/{session_id}": READ,
     "GET /sessions/{session_id}/events": READ,
     "POST /sessions/{session_id}/answer": WRITE,
+    "POST /sessions/{session_id}/extend": WRITE,
+    "POST /sessions/{session_id}/fork": WRITE,
+    "GET /sessions/{session_id}/share": WRITE,
+    "POST /sessions/{session_id}/share": WRITE,
+    "POST /sessions/{session_id}/unshare": WRITE,
     "POST /sessions/{session_id}/{action}": WRITE,
     "GET /start": WRITE,
     "POST /start": WRITE,
@@ -183,7 +191,7 @@ async def test_a_session_of_somebody_else_is_answered_like_one_that_does_not_exi
         begun = await called(web, "POST /api/debates", ann)
         session_id, missing = begun.json()["sessionId"], "f" * 32
         tried = [endpoint for endpoint in NEEDS if "{sessionId}" in endpoint]
-        assert len(tried) == 12
+        assert len(tried) == 13
         for endpoint in tried:
             theirs, nowhere = await called(web, endpoint, bob, session_id), await called(web, endpoint, bob, missing)
             assert theirs.text.count(session_id) == nowhere.text.count(missing), endpoint

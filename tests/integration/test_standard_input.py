@@ -179,6 +179,7 @@ def test_only_commands_of_a_terminal_know_how_to_read_it(anyio_backend: str) -> 
         "cli/terminal.py": {"os.read"},
         "mcp/stdio.py": {"os.dup(0)"},
         "providers/cassette/tape.py": {"os.read"},  # of a file that it opened itself
+        "testing/plan_process.py": {"sys.stdin"},  # in a process of its own, which the kit starts and writes to
     }
 
 
