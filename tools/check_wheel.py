@@ -28,6 +28,11 @@ def sources(root: Path) -> set[str]:
     return {path.relative_to(base).as_posix() for path in files}
 
 
+def _is_test(name: str) -> bool:
+    """Check whether a file is run by pytest; the parts of the template for plugins end in `.txt`."""
+    return name.endswith(".py") and Path(name).name.startswith(("test_", "conftest"))
+
+
 def findings(root: Path, wheel: Path) -> Iterator[str]:
     """Find every way in which the wheel differs from what it should hold."""
     with zipfile.ZipFile(wheel) as archive:
@@ -40,7 +45,7 @@ def findings(root: Path, wheel: Path) -> Iterator[str]:
     yield from (f"missing in the wheel: {name}" for name in sorted(expected - package))
     yield from (f"not of the source tree: {name}" for name in sorted(package - expected))
     yield from (f"starts code by itself: {name}" for name in sorted(names) if name.endswith(".pth"))
-    yield from (f"a test: {name}" for name in sorted(package) if Path(name).name.startswith(("test_", "conftest")))
+    yield from (f"a test: {name}" for name in sorted(package) if _is_test(name))
     if "roundtable/py.typed" not in package:
         yield "the package is not marked as typed"
     if metadata["Name"] != "roundtable-sdk":
