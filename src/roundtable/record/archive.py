@@ -39,7 +39,12 @@ def _to_version_2(stored: JsonObject) -> JsonObject:
     return stored
 
 
-_STEPS: dict[int, Callable[[JsonObject], JsonObject]] = {1: _to_version_2}
+def _to_version_3(stored: JsonObject) -> JsonObject:
+    """Migrate a record to version 3, which added files, and to its events the hash of what came before."""
+    return stored
+
+
+_STEPS: dict[int, Callable[[JsonObject], JsonObject]] = {1: _to_version_2, 2: _to_version_3}
 
 
 def read_record(text: str | bytes) -> SessionRecord:

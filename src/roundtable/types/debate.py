@@ -208,7 +208,7 @@ AnyTurn: TypeAlias = Annotated[Turn | FailedTurn, Field(discriminator="outcome")
 """A turn with either outcome, discriminated by `outcome`."""
 
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 """Version of the format of stored and exported sessions; `roundtable.record.read_record` reads earlier ones too."""
 
 DebateMode: TypeAlias = str
