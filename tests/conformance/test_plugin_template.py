@@ -36,7 +36,9 @@ def test_only_the_kinds_asked_for_are_written(tmp_path: Path, kinds: Sequence[st
     assert {"README.md", "CHANGELOG.md", "example.py", "pyproject.toml", "tests.yml"} <= {path.name for path in paths}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[] if kind == "mode" else pytest.mark.slow) for kind in KINDS]
+)
 def test_each_kind_is_registered_and_debates(tmp_path: Path, kind: str) -> None:
     place = rendered(tmp_path, (kind,))
     done = run(place, str(place / "tests/test_plugin.py"))

@@ -357,6 +357,7 @@ class TestRates:
                 worker.kill()
                 worker.wait()
 
+    @pytest.mark.slow
     async def test_the_state_of_a_job_has_its_rate_and_what_runs_for_the_longest_time(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path, 0.5) as table, Fleet(table) as fleet:
             queued = await fleet.submit("drinks", questions(6), rounds=1)
@@ -377,6 +378,7 @@ class TestRates:
         assert (done.longest_running, done.left_s) == ((), 0.0)
         assert 20 < done.per_minute <= 360
 
+    @pytest.mark.slow
     async def test_a_worker_takes_its_part_of_the_rates_while_it_works(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path, 0.0, 600.0) as table, Fleet(table) as fleet:
             gateway = table.wiring.models.gateway
@@ -530,6 +532,7 @@ class TestCommand:
         done = self.run(tmp_path, *words)
         assert (done.returncode, f"drinks: {count:,} completed (of {count:,})" in done.stdout) == (0, True), done
 
+    @pytest.mark.slow
     def test_a_fleet_in_memory_is_refused(self, tmp_path: Path) -> None:
         words = [sys.executable, "-m", "roundtable", "fleet", "status", "--storage", "memory://"]
         done = subprocess.run(words, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=False)
@@ -572,6 +575,7 @@ async def test_two_fleets_of_one_name_submit_one_job_once_and_another_not_at_all
 
 class TestTraces:
     @pytest.mark.anyio
+    @pytest.mark.slow
     async def test_all_debates_of_a_job_are_one_trace(self, tmp_path: Path) -> None:
         spans = InMemorySpanExporter()
         provider = TracerProvider()

@@ -130,6 +130,7 @@ async def test_where_the_extra_is_missing_the_page_names_it_and_metrics_go_on(
 
 
 @pytest.mark.anyio
+@pytest.mark.slow
 async def test_a_job_that_is_done_is_read_again_only_when_it_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -147,6 +147,7 @@ async def test_arguments_are_checked(concurrency: object) -> None:
         await Counted(MemoryStorage()).table.recover(concurrency=concurrency)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_sessions_of_a_killed_process_are_continued_by_the_blocking_table(tmp_path: Path) -> None:
     script = f"""
 import os

@@ -36,6 +36,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
     return [*csv.DictReader(io.StringIO(path.read_text("utf-8")))]
 
 
+@pytest.mark.slow
 def test_it_has_every_figure_and_table(paper: Path, report: StudyReport) -> None:
     assert {path.name for path in (paper / "figures").iterdir()} == {
         f"{name}.{ending}" for name in FIGURES for ending in ("svg", "pdf")
@@ -49,6 +50,7 @@ def test_it_has_every_figure_and_table(paper: Path, report: StudyReport) -> None
     assert StudyReport.from_json((paper / "data" / "report.json").read_text("utf-8")) == report
 
 
+@pytest.mark.slow
 def test_the_methods_name_models_versions_seeds_and_sources(paper: Path, report: StudyReport) -> None:
     methods = (paper / "methods.md").read_text("utf-8")
     first = report.answers[0]
@@ -59,6 +61,7 @@ def test_the_methods_name_models_versions_seeds_and_sources(paper: Path, report:
     assert "their price is not known" in methods
 
 
+@pytest.mark.slow
 def test_it_can_be_written_again_into_the_same_folder(paper: Path, report: StudyReport) -> None:
     (paper / "notes.txt").write_text("mine")
     assert write_paper(report, paper) == paper

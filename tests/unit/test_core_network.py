@@ -106,6 +106,7 @@ async def test_scripted_debates_need_no_network() -> None:
         assert (await table.debate("Tea?", rounds=1)).answer == "Tea"
 
 
+@pytest.mark.slow
 def test_a_variable_forbids_the_network_to_the_process() -> None:
     assert Settings.from_env({}).network
     assert not Settings.from_env({"ROUNDTABLE_NETWORK": "off"}).network
