@@ -11,6 +11,7 @@ from email.parser import Parser
 from pathlib import Path
 
 SCRIPT = "roundtable = roundtable.__main__:main"
+TEMPLATES = "roundtable/plugins/template_files/"  # `roundtable plugins new` writes tests from the texts in it
 
 
 def built(root: Path, folder: Path) -> Path:
@@ -28,6 +29,12 @@ def sources(root: Path) -> set[str]:
     return {path.relative_to(base).as_posix() for path in files}
 
 
+def is_test(name: str) -> bool:
+    """Check whether a file of the package is a test of this project, and not a text that becomes one of a plugin."""
+    text = name.startswith(TEMPLATES) and name.endswith(".py.txt")
+    return not text and Path(name).name.startswith(("test_", "conftest"))
+
+
 def findings(root: Path, wheel: Path) -> Iterator[str]:
     """Find every way in which the wheel differs from what it should hold."""
     with zipfile.ZipFile(wheel) as archive:
@@ -40,7 +47,7 @@ def findings(root: Path, wheel: Path) -> Iterator[str]:
     yield from (f"missing in the wheel: {name}" for name in sorted(expected - package))
     yield from (f"not of the source tree: {name}" for name in sorted(package - expected))
     yield from (f"starts code by itself: {name}" for name in sorted(names) if name.endswith(".pth"))
-    yield from (f"a test: {name}" for name in sorted(package) if Path(name).name.startswith(("test_", "conftest")))
+    yield from (f"a test: {name}" for name in sorted(package) if is_test(name))
     if "roundtable/py.typed" not in package:
         yield "the package is not marked as typed"
     if metadata["Name"] != "roundtable-sdk":
