@@ -24,7 +24,9 @@ PRICES = {"scripted:*": {"input": 1, "output": 2}, "compatible:*": {"input": 1, 
 
 def same(result):
     """A result without what differs between any two runs."""
-    return without(json.loads(result.to_json()), {"sessionId", "createdAt", "updatedAt", "timestamp", "durationS", "head"})
+    return without(
+        json.loads(result.to_json()), {"sessionId", "createdAt", "updatedAt", "timestamp", "durationS", "head"}
+    )
 
 
 def without(value, names):
