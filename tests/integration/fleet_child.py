@@ -21,13 +21,14 @@ import anyio
 from roundtable import Roundtable
 from roundtable._core.clock import SystemClock
 from roundtable.fleet import Fleet
+from roundtable.protocols import Storage
 from roundtable.providers import Delay, ScriptedModel
 from roundtable.types import ChatRequest
 
 AGENTS = ("ada", "bo")
 
 
-def table_for(storage: str, folder: Path, delay_s: float = 0.0, rate: float | None = None) -> Roundtable:
+def table_for(storage: str | Storage, folder: Path, delay_s: float = 0.0, rate: float | None = None) -> Roundtable:
     """Return a table whose calls are counted in a file."""
 
     def reply(request: ChatRequest) -> Delay | dict[str, str]:

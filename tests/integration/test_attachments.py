@@ -72,14 +72,17 @@ async def test_a_prompt_without_files_is_as_it_was() -> None:
     assert model.requests[0].messages[-1].images == model.requests[0].messages[-1].files == ()
 
 
-@pytest.mark.parametrize("address", ["memory://", "sqlite"])
-async def test_files_survive_resume_fork_export_and_import(address: str, tmp_path: Path, files: list[Any]) -> None:
-    address = address if address == "memory://" else f"sqlite:///{tmp_path}/a.db"
+@pytest.mark.parametrize("kind", ["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+async def test_files_survive_resume_fork_export_and_import(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path, files: list[Any]
+) -> None:
+    address = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path}/a.db"}.get(kind)
+    address = address or request.getfixturevalue("postgres_url")
     model = ScriptedModel(lambda _: said("The first"))
     table = Roundtable([agent("ada", model), agent("bo")], storage=address)
     first = await table.debate(TOPIC, rounds=2, attachments=files, budget=Budget(max_calls=2))
     assert first.status == "partial"
-    again = table if address == "memory://" else Roundtable([agent("ada", model), agent("bo")], storage=address)
+    again = table if kind == "memory" else Roundtable([agent("ada", model), agent("bo")], storage=address)
     await again.resume(first.session_id, budget=Budget(max_calls=99))
     fork = await again.fork(first.session_id, at_round=0, rounds=1, budget=Budget(max_calls=99))
     other = await again.fork(first.session_id, at_round=0, rounds=1, attachments=[b"Only this."])

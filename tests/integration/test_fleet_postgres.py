@@ -6,6 +6,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -16,6 +17,7 @@ from postgres_kit import PASSWORD, Server, new_schema, running_server
 
 from roundtable.errors import StorageError
 from roundtable.fleet import Fleet
+from roundtable.storage.postgres import PostgresStorage
 from roundtable.storage.postgres_connection import parse_address
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
@@ -109,6 +111,43 @@ async def test_a_server_that_restarts_interrupts_a_job_and_ends_none(own_server:
     assert code == 0
     assert status.completed == 6
     assert len(stored_turns(results)) == WHOLE_JOB
+
+
+@pytest.mark.slow
+async def test_a_worker_that_starts_before_the_server_waits_for_it(
+    own_server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = own_server.url(connect_timeout="1")
+    async with Fleet(storage=url) as fleet:
+        await fleet.submit("job", questions(1), rounds=1)
+    own_server.stop()
+    storage = PostgresStorage(url, connect_timeout_s=0.5)
+    async with table_for(storage, tmp_path) as table, Fleet(table) as worker:
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(partial(worker.work, until_done="job"))
+                while True:
+                    await anyio.sleep(0.05)
+                    if "the worker waits for the database" in caplog.text:
+                        break
+                await anyio.to_thread.run_sync(own_server.start)
+        assert (await worker.status("job")).completed == 1
+    assert PASSWORD not in caplog.text
+
+
+@pytest.mark.slow
+async def test_a_worker_that_starts_ends_with_the_error_when_the_server_stays_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("roundtable.fleet.fleet._START_S", 1.5)
+    url = f"postgresql://tester:{PASSWORD}@127.0.0.1:1/postgres?connect_timeout=1"
+    storage = PostgresStorage(url, connect_timeout_s=0.1)
+    async with table_for(storage, tmp_path) as table, Fleet(table) as worker:
+        begun = anyio.current_time()
+        with anyio.fail_after(30), pytest.raises(StorageError) as caught:
+            await worker.work()
+    assert caught.value.details["reason"] == "unreachable"
+    assert anyio.current_time() - begun >= 1.5
 
 
 async def test_a_queue_without_a_server_or_rights_is_refused_without_the_password(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import secrets
 import time
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ import anyio
 import sniffio
 
 from roundtable._core.eventloop import import_on_thread, until_one_ends
-from roundtable.errors import ConfigurationError, SessionConflict
+from roundtable.errors import ConfigurationError, SessionConflict, StorageError
 from roundtable.fleet.jobs import (
     Job,
     JobStatus,
@@ -46,12 +47,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Fleet"]
 
+logger: logging.Logger = logging.getLogger("roundtable.fleet")
+
 _MOST_AT_ONCE: Final = 1000
 _LOWEST_PRIORITY: Final = 1_000_000
 _PROGRESS_S: Final = 0.5
 _LONGEST_PAUSE_S: Final = 10.0
 _RATE_WINDOW_S: Final = 300.0
 _MOST_LONGEST: Final = 5
+_START_S: Final = 60.0
+"""How long a worker that starts waits for a server that cannot be reached."""
+_START_PAUSE_S: Final = 1.0
 
 
 class Fleet:
@@ -149,6 +155,18 @@ class Fleet:
                 await queue.open()
                 self._parts = queue, records
             return self._parts
+
+    async def _open_patiently(self) -> tuple[JobQueue, FleetRecords]:
+        """Open the queue; try again for a minute while the server cannot be reached."""
+        ends = anyio.current_time() + _START_S
+        while True:
+            try:
+                return await self._open()
+            except StorageError as error:
+                if (error.details or {}).get("reason") != "unreachable" or anyio.current_time() >= ends:
+                    raise
+                logger.warning("the worker waits for the database: %s", error.message)
+            await anyio.sleep(_START_PAUSE_S)
 
     async def submit(
         self,
@@ -282,7 +300,8 @@ class Fleet:
     ) -> None:
         """Hold queued debates until cancelled, or until a job is done. Needs asyncio, and one worker per process.
 
-        When it is cancelled, running debates end as with `Ctrl-C` and go back to the queue.
+        When it is cancelled, running debates end as with `Ctrl-C` and go back to the queue. A server that cannot be
+        reached is waited for: for a minute at the start, and later for as long as it takes.
 
         Args:
             concurrency: Most debates at the same time, 1 to 1000. It is a setting of the fleet: the latest worker's
@@ -300,7 +319,7 @@ class Fleet:
             raise ConfigurationError(msg)
         if sniffio.current_async_library() != "asyncio":
             raise ConfigurationError("a worker needs asyncio, since DBOS does", hint="Run it with asyncio.run().")
-        queue, records = await self._open()
+        queue, records = await self._open_patiently()
         if until_done is not None:
             await records.job(until_done)
         from roundtable.fleet.worker import Worker
