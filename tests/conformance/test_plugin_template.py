@@ -54,6 +54,26 @@ def test_a_new_plugin_passes_its_own_tests(tmp_path: Path, kinds: Sequence[str])
 
 
 @pytest.mark.slow
+def test_the_code_of_a_new_plugin_has_the_types_that_the_library_declares(tmp_path: Path) -> None:
+    place = rendered(tmp_path, tuple(KINDS))
+    words = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--config-file",
+        os.devnull,
+        "--cache-dir",
+        str(tmp_path / "kept"),
+    ]
+    done = subprocess.run(
+        [*words, "src", "example.py"],
+        cwd=place, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
 def test_the_example_of_a_new_plugin_runs(tmp_path: Path) -> None:
     place = rendered(tmp_path, tuple(KINDS))
     environment = {**os.environ, "PYTHONPATH": str(place / "src")}
