@@ -81,6 +81,21 @@ async def test_a_link_shows_one_session_to_somebody_without_a_login_until_it_is_
         assert (gone.status_code, "this link shows nothing" in gone.text) == (404, True)
 
 
+async def test_a_link_that_the_list_of_its_session_lacks_shows_nothing() -> None:
+    values = MemoryStorage().kv
+    shares = Shares(values, ManualClock())
+    token, other = await shares.create("ann", "one"), await shares.create("ann", "two")
+    await shares.revoke("ann", "one")
+    late = await shares.create("ann", "one")
+    assert await shares.find(token) is None
+    assert await shares.find(late) == ("ann", "one")
+    assert await shares.find(other) == ("ann", "two")
+    # "Share" that was under way while all links were revoked: its link is stored, the list is gone
+    for key, _ in await values.scan("links/", tenant=":shares"):
+        await values.delete(key, tenant=":shares")
+    assert await shares.find(late) is None
+
+
 async def test_a_link_to_a_deleted_session_shows_nothing_and_only_its_owner_can_share_it() -> None:
     table = talkers()
     async with visiting(table=table) as ann:

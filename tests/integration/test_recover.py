@@ -17,7 +17,7 @@ from roundtable.providers import Delay, ScriptedModel
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing import scripted_agents
 from roundtable.testing.storage_samples import owner_elsewhere, record
-from roundtable.types import ChatRequest, DebateStart, utc_now
+from roundtable.types import ChatRequest, Control, DebateStart, utc_now
 
 pytestmark = pytest.mark.both_loops
 
@@ -81,6 +81,31 @@ async def test_cancelled_sessions_can_be_left_out() -> None:
     counted = Counted(MemoryStorage())
     await leave(counted.table, "Left?")
     assert await counted.table.recover(cancelled=False) == ()
+
+
+async def test_a_session_that_is_held_round_by_round_waits_for_its_holder() -> None:
+    counted = Counted(MemoryStorage())
+    async with counted.table as table:
+        await (await table.start("Stepped?", rounds=3, step=True)).result()
+        counted.calls.clear()
+        assert [(one.topic, one.outcome) for one in await table.recover()] == [("Stepped?", "waiting")]
+        assert not counted.calls
+
+
+@pytest.mark.parametrize(("action", "status"), [("stop", "completed"), ("pause", "paused")])
+async def test_what_was_asked_for_after_a_process_had_ended_is_carried_out(action: str, status: str) -> None:
+    storage = MemoryStorage()
+    counted = Counted(storage)
+    async with counted.table as table:
+        handle = await table.start("Stepped?", rounds=3, step=True)
+        await handle.result()
+        request = Control(session_id=handle.session_id, timestamp=utc_now(), action=action)  # type: ignore[arg-type]
+        await storage.append(handle.session_id, None, None, (request,))
+        counted.calls.clear()
+        assert [one.outcome for one in await table.recover()] == ["ended"]
+        assert [one.status for one in await table.sessions()] == [status]
+        assert await table.recover() == ()
+        assert not counted.calls
 
 
 async def test_two_processes_that_recover_at_once_ask_nothing_twice(tmp_path: Path) -> None:

@@ -311,6 +311,17 @@ async def test_a_session_is_forked() -> None:
         assert early.status_code == 400
 
 
+async def test_a_fork_of_an_extended_session_counts_all_its_rounds() -> None:
+    async with client_of() as web:
+        name = await held(web, rounds=1)
+        assert (await web.post(f"/api/sessions/{name}/extend?wait=20", json={"rounds": 3})).status_code == 200
+        before = {one["limit"]: one["remaining"] for one in (await web.get("/api/me")).json()["limits"]}
+        fork = await web.post(f"/api/sessions/{name}/fork?wait=20", json={"atRound": 1})
+        assert len(fork.json()["rounds"]) == 4
+        after = {one["limit"]: one["remaining"] for one in (await web.get("/api/me")).json()["limits"]}
+        assert before["rounds"] - after["rounds"] == 3
+
+
 async def test_a_session_is_put_together() -> None:
     clerk = ScriptedModel([{"conclusion": "Tea keeps."}])
     async with client_of(served_table(seats={"synthesizer": clerk})) as web:

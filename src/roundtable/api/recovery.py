@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from roundtable.api.assembly import TableParts
     from roundtable.api.changes import OnChange
     from roundtable.api.debates import Debates
+    from roundtable.record import Fold
     from roundtable.types import SessionStatus, SessionSummary
 
 __all__ = ["recover"]
@@ -49,7 +50,7 @@ async def recover(
 ) -> tuple[RecoveredSession, ...]:
     """Continue the sessions that were left; see `Roundtable.recover`."""
     left = await _find_left(wiring, cancelled=cancelled)
-    continue_one = partial(_continue, debates, on_change=on_change)
+    continue_one = partial(_continue, debates, wiring, on_change=on_change)
     recovered: list[RecoveredSession] = []
 
     async def continue_free(summaries: Sequence[SessionSummary]) -> None:
@@ -101,9 +102,24 @@ async def _is_run(wiring: TableParts, session_id: str) -> bool:
         return True  # deleted meanwhile: nothing is left of it
 
 
-async def _continue(debates: Debates, summary: SessionSummary, *, on_change: OnChange) -> RecoveredSession:
+def _is_held_in_steps(fold: Fold) -> bool:
+    """Check whether a session rests between two rounds, as one does that somebody holds round by round."""
+    rounds, is_active = len(fold.rounds), fold.progress.status == "active" and fold.exit is None
+    return is_active and 0 < rounds < fold.progress.total_rounds and fold.rounds[-1].complete
+
+
+async def _continue(
+    debates: Debates, wiring: TableParts, summary: SessionSummary, *, on_change: OnChange
+) -> RecoveredSession:
     found = partial(RecoveredSession, session_id=summary.id, topic=summary.topic)
     try:
+        fold = await wiring.sessions.load(summary.id)
+        if fold.pending_control is not None:
+            # Somebody asked for a pause or a stop after the process had ended.
+            await wiring.engine.obey(summary.id)
+            return found(outcome="ended")
+        if _is_held_in_steps(fold):
+            return found(outcome="waiting")
         result = await finish(await debates.continued(summary.id, on_change=on_change))
     except (SessionBusy, SessionNotFound) as error:
         return found(outcome="taken", error=error_info(error))

@@ -103,9 +103,10 @@ class RecoveredSession(Value):
     """Id of the session."""
     topic: str
     """The question."""
-    outcome: Literal["completed", "partial", "waiting", "taken", "failed"]
+    outcome: Literal["completed", "partial", "waiting", "ended", "taken", "failed"]
     """`completed`, or `partial` if it ended early again, such as at its budget; `waiting` for information that its
-    agents require; `taken` by another process, or by a caller of this one, in the meantime; or `failed`."""
+    agents require, or for somebody who holds it round by round; `ended` as somebody had asked, by a pause or a stop;
+    `taken` by another process, or by a caller of this one, in the meantime; or `failed`."""
     result: DebateResult | None = None
     """Its result, if it was continued here."""
     error: ErrorInfo | None = None

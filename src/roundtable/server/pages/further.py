@@ -49,12 +49,14 @@ async def fork(session_id: str, request: Request, caller: Writer) -> Response:
     shared = _whole_number(form, "after", "After round")
     table = caller.tenant_session.table
     fold = await table.wiring.sessions.load(session_id)
-    config, agents = fold.record.config, seated_again(table, fold.record.agents)
+    config, rounds = fold.record.config, fold.progress.total_rounds
     changes: DebateOptions = {"mode": form["mode"]} if form.get("mode") else {}
-    planned: DebateOptions = {"mode": config.mode, "rounds": config.rounds, "agents": agents, **changes}
-    check_affordable(caller, config.topic, planned)
+    check_most_rounds(caller, rounds)
+    if config.team is None:
+        agents = seated_again(table, fold.record.agents)
+        check_affordable(caller, config.topic, {"mode": config.mode, "rounds": rounds, "agents": agents, **changes})
     begin = partial(table.start_fork, session_id, at_round=shared, **changes)
-    handle, _ = await begun(caller, until_begun(begin), rounds=config.rounds, shared=shared)
+    handle, _ = await begun(caller, until_begun(begin), rounds=rounds, shared=shared)
     return see(f"/sessions/{handle.session_id}")
 
 

@@ -79,7 +79,7 @@ class Shares:
         token = secrets.token_urlsafe(_BYTES)
         digest, expires_at = _digest(token), self._clock.now() + timedelta(days=days)
         share = _Share(tenant=tenant, session_id=session_id, expires_at=expires_at)
-        # The list is written first: a link that it lacks could not be revoked.
+        # The list decides which links are active, so that one deletion revokes them all.
 
         def add(listed: JsonValue) -> JsonValue:
             return {**self._listed(listed), digest: expires_at.isoformat()}
@@ -93,11 +93,13 @@ class Shares:
         """Return what a token shows; `None` if it is unknown, expired or revoked."""
         if not _TOKEN.fullmatch(token):
             return None
+        digest = _digest(token)
         try:
-            share = _Share.model_validate(await self._values.get(f"link/{_digest(token)}", tenant=_TENANT))
+            share = _Share.model_validate(await self._values.get(f"link/{digest}", tenant=_TENANT))
         except ValidationError:  # nothing is stored under this token
             return None
-        return SharedSession(share.tenant, share.session_id) if self._clock.now() < share.expires_at else None
+        listed = self._listed(await self._values.get(_list_key(share.tenant, share.session_id), tenant=_TENANT))
+        return SharedSession(share.tenant, share.session_id) if digest in listed else None
 
     async def active(self, tenant: str, session_id: str) -> tuple[datetime, ...]:
         """Return when each active link of a session expires, soonest first."""
@@ -108,9 +110,9 @@ class Shares:
         """Revoke all links of a session, and return how many there were."""
         key = _list_key(tenant, session_id)
         listed = self._listed(await self._values.get(key, tenant=_TENANT))
+        await self._values.delete(key, tenant=_TENANT)
         for digest in listed:
             await self._values.delete(f"link/{digest}", tenant=_TENANT)
-        await self._values.delete(key, tenant=_TENANT)
         return len(listed)
 
     def _listed(self, value: JsonValue) -> dict[str, str]:

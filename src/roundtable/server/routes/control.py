@@ -170,7 +170,7 @@ async def fork_session(
     """Start a session that shares the first rounds of another; the response is that of `POST /api/debates`."""
     fold = await caller.tenant_session.table.wiring.sessions.load(session_id)
     config, changes = fold.record.config, options_of(caller, body)
-    rounds = changes.get("rounds", config.rounds)
+    rounds = changes.get("rounds", fold.progress.total_rounds)
     check_most_rounds(caller, rounds)
     if config.team is None:
         agents = seated_again(caller.tenant_session.table, fold.record.agents)
