@@ -47,6 +47,16 @@ def anchor(heading: str) -> str:
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower())
 
 
+def snippet_faults(text: str) -> list[str]:
+    """Return the lines of a page that look like a snippet marker, and include no file of this repository."""
+    faults = []
+    for line in re.findall(r"^.*-\s*-\s*8\s*<.*$", text, re.MULTILINE):
+        named = re.fullmatch(r'--8<-- "(.+)"', line)
+        if named is None or not (ROOT / named[1]).is_file():
+            faults.append(line)
+    return faults
+
+
 def test_the_home_page_shows_what_its_code_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     printed = io.StringIO()
@@ -75,6 +85,26 @@ def test_every_error_has_its_way_out() -> None:
     sections = set(re.findall(r"^### `(\w+)`$", (DOCS / "how-to/troubleshoot.md").read_text("utf-8"), re.MULTILINE))
     codes = {kind().code for kind in error_kinds()} - {"ROUNDTABLE_ERROR"}
     assert codes - sections == set()
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ('--8<-- "CHANGELOG.md"', False),
+        ('--8<-- "examples/no-such-file.py"', True),
+        ('--8 < --"CHANGELOG.md"', True),
+        ("--8<-- CHANGELOG.md", True),
+        ("a -- b < 8", False),
+    ],
+)
+def test_a_snippet_marker_that_includes_nothing_is_a_fault(line: str, fault: bool) -> None:
+    assert bool(snippet_faults(f"```py\n{line}\n```\n")) is fault
+
+
+def test_every_snippet_of_a_page_is_included() -> None:
+    pages = [(path.relative_to(DOCS), path.read_text("utf-8")) for path in sorted(DOCS.rglob("*.md"))]
+    assert sum("--8<--" in text for _, text in pages) >= 3
+    assert [(str(name), fault) for name, text in pages for fault in snippet_faults(text)] == []
 
 
 @pytest.fixture(scope="module")

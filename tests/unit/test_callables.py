@@ -98,6 +98,12 @@ async def test_usage_is_counted_and_unknown_without_it() -> None:
     assert usage["bo"].unreported_calls == 1
 
 
+async def test_the_usage_beside_a_whole_answer_is_counted() -> None:
+    whole, spent = ChatResponse(text="Tea", usage=Usage(calls=1)), Usage(calls=2, input_tokens=30)
+    assert (await CallableModel(lambda _: (whole, spent)).complete(ASK)).usage == spent
+    assert (await CallableModel(lambda _: whole).complete(ASK)).usage == whole.usage
+
+
 async def test_the_function_sees_instructions_prompt_and_schema() -> None:
     seen: list[ChatRequest] = []
 
@@ -161,3 +167,14 @@ async def test_a_debate_that_fails_is_text_for_the_model_and_a_wrong_option_is_a
     assert text.startswith("The debate failed: ")
     with pytest.raises(ConfigurationError):
         await as_function(table, mode="no-such-mode")("Tea?")
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"), [("", "at least 1 character"), (" \n", "not white space"), ("x" * 10_001, "at most 10000")]
+)
+async def test_a_question_that_cannot_be_debated_is_text_for_the_model(question: str, reason: str) -> None:
+    table = rt.Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://")
+    text = await as_function(table)(question)
+    assert text.startswith("The debate failed: ")
+    assert reason in text
+    assert await table.sessions() == ()

@@ -118,6 +118,8 @@ def test_a_missing_library_is_named_with_how_to_install_it(
 def test_what_is_not_a_frame_is_refused(moved: DebateResult) -> None:
     with pytest.raises(ConfigurationError, match="unknown kind of frame 'turn'; choose turns"):
         moved.frames("turn")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="unknown kind of frame 'turn'; choose turns"):
+        Results([moved]).frames("turn")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="unknown backend 'excel'; choose pandas"):
         moved.frames("turns", "excel")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="a result has no events") as refused:
@@ -154,6 +156,8 @@ async def test_frames_of_a_table_are_those_of_its_results(table: Roundtable) -> 
     assert len(await table.frames("sessions", wanted=SessionFilter(topic="milk"))) == 1
     with pytest.raises(ConfigurationError, match="unknown backend"):
         await table.frames("turns", "excel")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="unknown kind of frame 'turn'; choose turns"):
+        await table.frames("turn")  # type: ignore[arg-type]
 
 
 async def test_all_sessions_are_listed_page_by_page(table: Roundtable, monkeypatch: pytest.MonkeyPatch) -> None:

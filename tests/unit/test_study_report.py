@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -20,7 +24,9 @@ from roundtable.bench import (
     questions_needed,
     questions_to_see,
     smallest_difference,
+    write_paper,
 )
+from roundtable.bench.pictures import drawable
 from roundtable.bench.report import report_of
 from roundtable.errors import ConfigurationError
 from roundtable.types import Usage
@@ -78,9 +84,29 @@ def test_every_two_modes_and_all_baselines_are_compared(report: StudyReport) -> 
     pairs = {(pair.mode, pair.baseline) for pair in report.pairs}
     assert len(report.pairs) == len(pairs) == 7
     assert ("collaborative", "delphi") in pairs
-    assert report.compare("delphi", "collaborative") == report.compare("collaborative", "delphi")
     with pytest.raises(KeyError):
         report.compare("delphi", "self-consistency as collaborative")
+
+
+@pytest.mark.parametrize("pair", [("collaborative", "delphi"), ("collaborative", "single"), ("delphi", "single")])
+def test_a_comparison_the_other_way_round_is_that_of_swapped_arms(report: StudyReport, pair: tuple[str, str]) -> None:
+    one, other = report.compare(*pair), report.compare(*reversed(pair))
+    assert (one.mode, one.baseline) == (other.baseline, other.mode) == pair
+    assert (one.gained, one.lost) == (other.lost, other.gained)
+    assert (one.difference, one.interval.low, one.interval.high) == (
+        -other.difference,
+        -other.interval.high,
+        -other.interval.low,
+    )
+    assert other.verdict == {"better": "worse", "worse": "better", "undecided": "undecided"}[one.verdict]
+    kept = ("both_right", "both_wrong", "p_value", "p_corrected", "questions_needed")
+    assert [getattr(one, name) for name in kept] == [getattr(other, name) for name in kept]
+    assert other.difference == pytest.approx(report.arm(other.mode).accuracy - report.arm(other.baseline).accuracy)
+
+
+def test_a_mirrored_comparison_without_a_difference_has_no_negative_zero() -> None:
+    even = report_of(answers(correct=True), {}, resamples=100).compare("single", "delphi")
+    assert [f"{value:+}" for value in (even.difference, even.interval.low, even.interval.high)] == ["+0.0"] * 3
 
 
 def test_verdicts_follow_the_corrected_p_values_and_the_intervals(report: StudyReport) -> None:
@@ -222,6 +248,46 @@ def test_what_cannot_be_drawn_is_refused() -> None:
     silent = report_of([answer.model_copy(update={"confidence": None}) for answer in answers()], {}, resamples=100)
     with pytest.raises(ConfigurationError, match="no answer has a confidence"):
         silent.plot.calibration()
-    many = [answer.model_copy(update={"category": answer.question_id}) for answer in answers()]
     with pytest.raises(ConfigurationError, match="90 categories are too many"):
-        report_of(many, {}, resamples=100).plot.categories()
+        many_categories().plot.categories()
+
+
+def many_categories() -> StudyReport:
+    many = [answer.model_copy(update={"category": answer.question_id}) for answer in answers()]
+    return report_of(many, {}, resamples=100)
+
+
+def only_a_baseline_is_confident() -> StudyReport:
+    said = [
+        answer if answer.arm.startswith("independent") else answer.model_copy(update={"confidence": None})
+        for answer in answers()
+    ]
+    return report_of(said, {}, resamples=100)
+
+
+@pytest.mark.parametrize("study", [many_categories, only_a_baseline_is_confident])
+def test_what_is_said_to_be_drawable_is_drawn_and_the_rest_is_refused(study: Callable[[], StudyReport]) -> None:
+    report = study()
+    for name in PICTURES:
+        draw = partial(getattr(report.plot, name), ax=Figure().subplots())
+        if name in drawable(report):
+            assert draw().get_title()
+        else:
+            with pytest.raises(ConfigurationError):
+                draw()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("study", "left_out"), [(many_categories, "categories"), (only_a_baseline_is_confident, "calibration")]
+)
+def test_a_paper_leaves_out_what_cannot_be_drawn(
+    study: Callable[[], StudyReport], left_out: str, tmp_path: Path
+) -> None:
+    write_paper(study(), tmp_path)
+    drawn = [name for name in PICTURES if name != left_out]
+    assert {path.stem for path in (tmp_path / "figures").iterdir()} == {*drawn}
+    cells = json.loads((tmp_path / "notebook.ipynb").read_text("utf-8"))["cells"]
+    assert [cell["source"] for cell in cells if ".plot." in cell["source"]] == [f"report.plot.{n}();" for n in drawn]
+    assert len({cell["id"] for cell in cells}) == len(cells) == len(drawn) + 3
+    assert (tmp_path / "tables" / f"{left_out}.csv").read_text("utf-8").count("\n") > 1

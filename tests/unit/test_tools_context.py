@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Optional, Protocol, runtime_checkable
 
 import pytest
 
@@ -130,6 +131,34 @@ def test_what_fits_is_accepted() -> None:
         [asks("price")], storage="memory://", tools=[price, by_protocol, who], tool_dependencies=Shop({})
     )
     assert table.wiring.tools.names == ("price", "by_protocol", "who")
+
+
+def for_shop_or_none(context: ToolContext[Shop | None]) -> None:
+    """Do nothing."""
+
+
+def for_optional(context: ToolContext[Optional[Shop]]) -> None:  # noqa: UP045  (the older spelling)
+    """Do nothing."""
+
+
+def for_either(context: ToolContext[Shop | list[str]]) -> None:
+    """Do nothing."""
+
+
+@pytest.mark.parametrize(
+    ("function", "fits", "other"),
+    [
+        (for_shop_or_none, (Shop({}), None), {}),
+        (for_optional, (Shop({}), None), {}),
+        (for_either, (Shop({}), ["tea"]), None),
+    ],
+)
+def test_one_type_of_a_union_fits(function: Callable[..., None], fits: tuple[object, ...], other: object) -> None:
+    tool = rt.tool(function)
+    for given in fits:
+        tool.check_dependencies(given)
+    with pytest.raises(ConfigurationError, match="Shop"):
+        tool.check_dependencies(other)
 
 
 async def test_outside_of_a_turn_the_call_fails_with_the_reason_and_python_calls_it_as_before() -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final, Unpack
 
+from pydantic import TypeAdapter, ValidationError
+
 from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.types import Topic
 
 if TYPE_CHECKING:
     from roundtable.api.options import DebateOptions
@@ -45,9 +48,9 @@ def as_function(
     async def debate(question: str) -> str:
         try:
             return str(await table.debate(question, **options))
-        except ConfigurationError:
-            raise
         except RoundtableError as error:
+            if isinstance(error, ConfigurationError) and _is_topic(question):
+                raise  # the table or an option is wrong: no other question helps
             return f"The debate failed: {error.message}"
 
     debate.__name__ = debate.__qualname__ = name
@@ -56,3 +59,11 @@ def as_function(
     )
     debate.__annotations__ = {"question": str, "return": str}
     return debate
+
+
+def _is_topic(question: str) -> bool:
+    try:
+        TypeAdapter(Topic).validate_python(question)
+    except ValidationError:
+        return False
+    return True

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable._core.files import write_parts
 from roundtable._version import __version__
+from roundtable.bench.pictures import drawable
 from roundtable.errors import StorageError
 from roundtable.report import csv_parts
 from roundtable.report.latex import latex_table
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["write_paper"]
 
-_FIGURES: Final = ("accuracy", "differences", "frontier", "calibration", "movement", "categories")
 _NOTEBOOK: Final = "notebook.ipynb"
 _REPORT: Final = "data/report.json"
 
@@ -32,7 +32,7 @@ _REPORT: Final = "data/report.json"
 def write_paper(report: StudyReport, folder: str | PathLike[str]) -> Path:
     """Write what a paper needs from a study into a folder, and return the folder.
 
-    - `figures/`: each picture as SVG and PDF.
+    - `figures/`: each picture as SVG and PDF, except calibration without a confidence and more than 20 categories.
     - `tables/`: each table as CSV and LaTeX (with the package booktabs).
     - `methods.md`: what was asked of whom, with models, versions, seeds and costs, and the sources of the statistics.
     - `data/`: the report as JSON, and every answer as CSV.
@@ -54,9 +54,8 @@ def write_paper(report: StudyReport, folder: str | PathLike[str]) -> Path:
             (root / name).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(f"{str(root)!r} cannot be created: {error.strerror}", cause=error) from error
-    for name in _FIGURES:
-        if name == "calibration" and all(arm.confidence is None for arm in report.arms):
-            continue
+    figures = drawable(report)
+    for name in figures:
         save_picture(getattr(report.plot, name)(), root / "figures" / f"{name}.svg", root / "figures" / f"{name}.pdf")
     for name, rows in _tables(report).items():
         columns = [*rows[0]] if rows else []
@@ -66,7 +65,7 @@ def write_paper(report: StudyReport, folder: str | PathLike[str]) -> Path:
     write_parts(root / _REPORT, [report.to_json(), "\n"])
     answers = report.to_records()
     write_parts(root / "data" / "answers.csv", csv_parts([*answers[0]], answers))
-    write_parts(root / _NOTEBOOK, [json.dumps(_notebook(), indent=1), "\n"])
+    write_parts(root / _NOTEBOOK, [json.dumps(_notebook(figures), indent=1), "\n"])
     return root
 
 
@@ -194,7 +193,7 @@ def _methods(report: StudyReport) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _notebook() -> JsonObject:
+def _notebook(figures: Sequence[str]) -> JsonObject:
     """Return a notebook that makes the figures and tables again from the data beside it."""
     cells: list[JsonValue] = [
         _cell(
@@ -206,11 +205,11 @@ def _notebook() -> JsonObject:
             f'report = StudyReport.from_json(Path("{_REPORT}").read_text("utf-8"))\nreport',
             1,
         ),
-        *(_cell("code", f"report.plot.{name}();", number) for number, name in enumerate(_FIGURES, 2)),
+        *(_cell("code", f"report.plot.{name}();", number) for number, name in enumerate(figures, 2)),
         _cell(
             "code",
             'from roundtable.bench import write_paper\n\n# writes all files again\nwrite_paper(report, ".")',
-            len(_FIGURES) + 2,
+            len(figures) + 2,
         ),
     ]
     kernel: JsonObject = {"display_name": "Python 3", "language": "python", "name": "python3"}

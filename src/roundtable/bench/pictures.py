@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from roundtable.bench.report import CategoryReport, Price, PricePoint, StudyReport
     from roundtable.bench.statistics import Interval
 
-__all__ = ["StudyPictures"]
+__all__ = ["StudyPictures", "drawable"]
 
 _GREY: Final = "#555555"
 _MOST_CATEGORIES: Final = 20
@@ -30,6 +30,22 @@ _STEP: Final = 0.02
 """Distance between arms of the same price, as a share of the width."""
 _SHARES: Final = "share of questions answered correctly"
 _UNITS: Final = {"calls": "calls", "tokens": "tokens", "usd": "US dollars"}
+
+
+def drawable(report: StudyReport) -> tuple[str, ...]:
+    """Return the names of the pictures that the data of a study are enough for, and not too many."""
+    shown = [report.arm(name) for name in _shown(report)]
+    can_draw = {
+        "calibration": any(arm.confidence is not None for arm in shown),
+        "categories": len({answer.category for answer in report.answers}) <= _MOST_CATEGORIES,
+    }
+    names = ("accuracy", "differences", "frontier", "calibration", "movement", "categories")
+    return tuple(name for name in names if can_draw.get(name, True))
+
+
+def _shown(report: StudyReport) -> tuple[str, ...]:
+    """Return the arms that pictures show where all would be too many: the single answer and each mode."""
+    return "single", *report.modes
 
 
 class StudyPictures:
@@ -111,7 +127,7 @@ class StudyPictures:
         )
 
     def frontier(self, price: Price = "calls", ax: Axes | None = None) -> Axes:
-        """Draw accuracy against price; a line joins the arms that no arm beats at their price or a lower one.
+        """Draw accuracy against price; a line joins the arms on the frontier.
 
         The table is `report.frontier(price)`.
 
@@ -169,7 +185,7 @@ class StudyPictures:
             ConfigurationError: matplotlib is not installed, or no answer has a confidence.
             KeyError: There is no such arm.
         """
-        names = arms or ("single", *self._report.modes)
+        names = arms or _shown(self._report)
         curves = [curve for curve in map(self._report.calibration, names) if curve.bins]
         if not curves:
             raise ConfigurationError("there is no calibration to draw: no answer has a confidence")
@@ -246,7 +262,7 @@ class StudyPictures:
         Raises:
             ConfigurationError: matplotlib is not installed, or there are more than 20 categories.
         """
-        arms = ("single", *self._report.modes)
+        arms = _shown(self._report)
         rows = [one for one in self._report.by_category() if one.arm in arms]
         names = [*dict.fromkeys(one.category for one in rows)]
         if len(names) > _MOST_CATEGORIES:

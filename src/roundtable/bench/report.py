@@ -154,7 +154,7 @@ class PricePoint(Value):
     interval: Interval
     """Wilson interval of the accuracy, 95 %."""
     on_frontier: bool
-    """Whether no arm is more accurate at this price or a lower one."""
+    """Whether no cheaper arm is as accurate, and none at its price is more accurate."""
 
 
 class PairedReport(Value):
@@ -276,15 +276,19 @@ class StudyReport(Value):
         return "adopt" if set(verdicts) == {"better"} else "conditional"
 
     def compare(self, mode: str, baseline: str) -> PairedReport:
-        """Return the comparison of a mode with a baseline or another mode, in this direction or the other.
+        """Return the comparison of a mode with a baseline or another mode, or the other way round.
+
+        The difference is always the accuracy of the first minus that of the second.
 
         Raises:
             KeyError: The report does not compare them.
         """
-        pair = next((pair for pair in self.pairs if {pair.mode, pair.baseline} == {mode, baseline}), None)
-        if pair is None:
-            raise KeyError((mode, baseline))
-        return pair
+        for pair in self.pairs:
+            if (pair.mode, pair.baseline) == (mode, baseline):
+                return pair
+            if (pair.baseline, pair.mode) == (mode, baseline):
+                return _mirrored(pair)
+        raise KeyError((mode, baseline))
 
     def calibration(self, arm: str) -> Calibration:
         """Return the reliability curve of an arm, in ten bins of equal width.
@@ -298,7 +302,7 @@ class StudyReport(Value):
     def frontier(self, price: Price = "calls") -> tuple[PricePoint, ...]:
         """Return the accuracy and the price of each arm, the cheapest first.
 
-        An arm is on the frontier if no arm is more accurate at its price or a lower one.
+        An arm is on the frontier if no cheaper arm is as accurate, and none at its price is more accurate.
 
         Args:
             price: What to count.
@@ -670,4 +674,21 @@ def _compare(
         p_corrected=p_corrected,
         verdict=verdict,
         questions_needed=questions_needed(f"{gained}/{size}", f"{lost}/{size}", level=_LEVEL),
+    )
+
+
+def _mirrored(pair: PairedReport) -> PairedReport:
+    """Return a comparison seen from its baseline."""
+    verdicts: dict[StudyVerdict, StudyVerdict] = {"better": "worse", "worse": "better", "undecided": "undecided"}
+    return pair.model_copy(
+        update={
+            "mode": pair.baseline,
+            "baseline": pair.mode,
+            "gained": pair.lost,
+            "lost": pair.gained,
+            # Subtracted, as a negative zero would be printed with its sign.
+            "difference": 0 - pair.difference,
+            "interval": Interval(0 - pair.interval.high, 0 - pair.interval.low),
+            "verdict": verdicts[pair.verdict],
+        }
     )

@@ -79,12 +79,14 @@ class CallableModel(NonStreamingModel):
             AgentError: It returned nothing, or something that is not an answer.
         """
         reply = await self._call(request)
-        usage = Usage(calls=1, unreported_calls=1)
+        usage: Usage | None = None
         if isinstance(reply, tuple) and len(reply) == 2 and isinstance(reply[1], Usage):
             reply, usage = reply
         if isinstance(reply, ChatResponse):
-            return reply.model_copy(update={"provider": self.provider, "model": reply.model or self.model})
-        return ChatResponse(text=self._text(reply, request), usage=usage, provider=self.provider, model=self.model)
+            named = {"provider": self.provider, "model": reply.model or self.model}
+            return reply.model_copy(update=named | {"usage": usage or reply.usage})
+        text, usage = self._text(reply, request), usage or Usage(calls=1, unreported_calls=1)
+        return ChatResponse(text=text, usage=usage, provider=self.provider, model=self.model)
 
     async def _call(self, request: ChatRequest) -> object:
         function = self._function

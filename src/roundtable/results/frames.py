@@ -151,7 +151,7 @@ def rows_of(kind: FrameKind, result: DebateFields) -> Iterator[JsonObject]:
             hint = "Use frames('events') of the Roundtable that stored the session."
             raise ConfigurationError("a result has no events", hint=hint)
         case _:
-            raise ConfigurationError(f"unknown kind of frame {kind!r}; choose {', '.join(get_args(FrameKind))}")
+            raise _unknown(kind)
 
 
 def event_rows(events: Iterable[DurableEvent]) -> Iterator[JsonObject]:
@@ -177,8 +177,10 @@ def frame_of_rows(kind: FrameKind, rows: Iterable[JsonObject], backend: FrameBac
     """Return rows as a frame with the columns of their kind, typed also if there is no row.
 
     Raises:
-        ConfigurationError: There is no such backend, or its library is not installed.
+        ConfigurationError: There is no such kind or backend, or the library of the backend is not installed.
     """
+    if kind not in FRAME_COLUMNS:
+        raise _unknown(kind)
     if backend not in get_args(FrameBackend):
         raise ConfigurationError(f"unknown backend {backend!r}; choose {', '.join(get_args(FrameBackend))}")
     types = FRAME_COLUMNS[kind]
@@ -194,6 +196,10 @@ def frame_of_rows(kind: FrameKind, rows: Iterable[JsonObject], backend: FrameBac
         for name, append in fill:
             append(row.get(name))
     return _READERS[backend](columns, types)
+
+
+def _unknown(kind: str) -> ConfigurationError:
+    return ConfigurationError(f"unknown kind of frame {kind!r}; choose {', '.join(get_args(FrameKind))}")
 
 
 def _pandas(columns: dict[str, list[JsonValue]], types: Mapping[str, ColumnType]) -> Frame:

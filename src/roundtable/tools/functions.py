@@ -7,8 +7,20 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints, overload
+from types import MappingProxyType, UnionType
+from typing import (
+    Any,
+    Generic,
+    NamedTuple,
+    ParamSpec,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
 from pydantic.errors import PydanticSchemaGenerationError
@@ -76,14 +88,21 @@ class FunctionTool(ToolDefinition, Generic[P, R]):
         needed = None if self.context is None else self.context.needs
         if needed is None or _is_instance(dependencies, needed):
             return
-        name = getattr(needed, "__name__", str(needed))
+        name = " or ".join(getattr(one, "__name__", str(one)) for one in _members(needed))
         given = "none" if dependencies is None else f"an object of {type(dependencies).__name__}"
         msg = f"tool {self.name!r} needs {name} as its dependencies, and the table has {given}"
         raise ConfigurationError(msg, hint=f"Pass Roundtable(tool_dependencies=...) an object of {name}.")
 
 
+def _members(kind: object) -> tuple[object, ...]:
+    """Return the members of a union, and any other type alone."""
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
 def _is_instance(value: object, kind: object) -> bool:
     """Check the type of a value as far as Python can: a protocol that is not checked at run time accepts everything."""
+    if len(members := _members(kind)) > 1:
+        return any(_is_instance(value, member) for member in members)
     origin = get_origin(kind) or kind
     try:
         return isinstance(value, cast("type", origin))  # what is not a class raises TypeError
