@@ -42,8 +42,8 @@ def safe_url(url: str) -> str | None:
 
 INLINE_MARKUP: Final = re.compile(
     r"""
-    \*\*([^*\s](?:[^*]*[^*\s])?)\*\*                # strong
-    | (?<!\w)\*([^*\s](?:[^*]*[^*\s])?)\*(?!\w)     # emphasis
+    (?<!\w)\*\*([^*\s](?:[^*]*[^*\s])?)\*\*(?!\w)   # strong
+    | (?<![\w*])\*([^*\s](?:[^*]*[^*\s])?)\*(?![\w*])  # emphasis
     | `([^`]+)`                                      # code
     | !?\[([^\[\]]+)\]\(([^()\s]{1,2000})\)           # a link, or a picture, which is shown as a link
     | (?<!\w)(https?://[^\s<>()\[\]"'`*]{1,2000})     # an address
@@ -51,17 +51,23 @@ INLINE_MARKUP: Final = re.compile(
     re.VERBOSE,
 )
 """The marks within a line of Markdown that reports understand."""
-_LINE_MARK: Final = re.compile(r"^[ ]*(?:#{1,6}[ ]+|(?:>[ ]?)+)(?=\S)", re.MULTILINE)
+_HEADING: Final = re.compile(r"^[ ]*#{1,6}[ ]+(?=\S)", re.MULTILINE)
+_QUOTE: Final = re.compile(r"^[ ]*(?:>[ ]?)+(?=\S)", re.MULTILINE)
 
 
 def unmarked(text: str) -> str:
     """Return text without Markdown marks, for places that show no markup, such as a terminal.
 
+    A `>` at the start counts as a quotation in texts of several lines only: an answer may be `> 5 %`.
+
     Example:
         >>> unmarked("**Tabs**: see [the study](https://example.org)")
         'Tabs: see the study'
+        >>> unmarked("> 5 %"), unmarked("2**3**4")
+        ('> 5 %', '2**3**4')
     """
-    return INLINE_MARKUP.sub(_without_marks, _LINE_MARK.sub("", text))
+    lines = _HEADING.sub("", text)
+    return INLINE_MARKUP.sub(_without_marks, _QUOTE.sub("", lines) if "\n" in text else lines)
 
 
 def _without_marks(match: re.Match[str]) -> str:
