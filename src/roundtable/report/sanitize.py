@@ -43,7 +43,7 @@ def safe_url(url: str) -> str | None:
 INLINE_MARKUP: Final = re.compile(
     r"""
     (?<!\w)\*\*([^*\s](?:[^*]*[^*\s])?)\*\*(?!\w)   # strong
-    | (?<![\w*])\*([^*\s](?:[^*]*[^*\s])?)\*(?![\w*])  # emphasis
+    | (?<![\w*])\*([^*\s](?:[^*]*[^*\s])?)\*(?!\w)  # emphasis
     | `([^`]+)`                                      # code
     | !?\[([^\[\]]+)\]\(([^()\s]{1,2000})\)           # a link, or a picture, which is shown as a link
     | (?<!\w)(https?://[^\s<>()\[\]"'`*]{1,2000})     # an address
