@@ -154,6 +154,57 @@ def test_pages_are_counted_in_compressed_objects_too() -> None:
     assert broken.info.pages == 4  # by its size
 
 
+class Inflations:
+    """Counts what is given to zlib."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.streams = self.read = 0
+        self._make = zlib.decompressobj
+        monkeypatch.setattr(zlib, "decompressobj", self.begin)
+
+    def begin(self) -> Any:
+        self.streams += 1
+        inflater = self._make()
+
+        class Counted:
+            def decompress(_, data: bytes, most: int) -> bytes:  # noqa: N805
+                self.read += len(data)
+                return inflater.decompress(data, most)
+
+            def __getattr__(_, name: str) -> Any:  # noqa: N805
+                return getattr(inflater, name)
+
+        return Counted()
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        b"/ObjStm stream\n",
+        b"/ObjStm stream\nx\x9c",
+        b"/ObjStm stream\n" + zlib.compress(b""),
+        b"/ObjStm stream\n" + zlib.compress(b"")[:2] + b"\0\x40\0\xbf\xff",
+        b"/ObjStm",
+    ],
+    ids=["empty", "broken", "whole", "stored", "without"],
+)
+def test_the_work_for_a_document_with_very_many_object_streams_is_bounded(
+    stream: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = PDF + stream * 100_000
+    inflations = Inflations(monkeypatch)
+    assert Attachment(media_type="application/pdf", data=b64encode(content).decode()).info.pages == 2
+    assert inflations.streams <= 2_000
+    assert inflations.read <= 2_000 * 16_384 + 32 * 1024 * 1024
+
+
+def test_object_streams_that_inflate_to_much_are_read_up_to_a_limit() -> None:
+    stream = b"/ObjStm stream\n" + zlib.compress(b" " * 20_000_000 + b"/Type /Page")
+    page = b"/ObjStm stream\n" + zlib.compress(b"/Type /Page")
+    assert Attachment.from_bytes(PDF + stream + page).info.pages == 4
+    assert Attachment.from_bytes(PDF + stream * 3 + page).info.pages == 3
+
+
 def test_tokens_follow_from_the_kind() -> None:
     assert Attachment.from_bytes(PNG).info.tokens == IMAGE_TOKENS
     assert Attachment.from_bytes(PDF).info.tokens == 2 * PAGE_TOKENS

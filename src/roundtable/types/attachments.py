@@ -46,7 +46,9 @@ _MOST_BYTES: Final = 12 * 1024 * 1024
 _MOST_IMAGE_BYTES: Final = 3_750_000  # in base64 the 5 MB that Anthropic accepts, the least of all providers
 _MOST_PAGES: Final = 100  # Anthropic accepts no more, https://docs.claude.com/en/docs/build-with-claude/pdf-support
 _MOST_CHARS: Final = 1_000_000
-_MOST_INFLATED: Final = 32 * 1024 * 1024
+_MOST_STREAMS: Final = 2_000
+_MOST_INFLATED: Final = 32 * 1024 * 1024  # with what is read for it
+_BLOCK: Final = 16 * 1024
 
 _PDF: Final = "application/pdf"
 _SIGNATURES: Final = (
@@ -62,7 +64,8 @@ _TEXTUAL: Final = re.compile(
     r"text/.+|application/(?:json|xml|yaml|x-yaml|toml|javascript|x-javascript|sql|x-sh|x-ndjson|.+\+(?:json|xml))"
 )
 _PAGE: Final = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
-_STREAM: Final = re.compile(rb"/ObjStm\b.{0,300}?stream\r?\n", re.DOTALL)
+_OBJECTS: Final = re.compile(rb"/ObjStm\b")
+_STREAM: Final = re.compile(rb".{0,300}?stream\r?\n", re.DOTALL)
 
 
 def _printable(name: str) -> str:
@@ -345,22 +348,41 @@ def _count_pages(content: bytes) -> int:
     return found or max(1, min(_MOST_PAGES, len(content) // 50_000))
 
 
-def _object_streams(content: bytes) -> Iterable[bytes]:
-    """Yield what the compressed object streams of a PDF document contain, up to a limit."""
-    return _inflated(content[match.end() :] for match in _STREAM.finditer(content))
-
-
-def _inflated(parts: Iterable[bytes]) -> Iterator[bytes]:
-    room = _MOST_INFLATED
-    for part in parts:
-        if room <= 0:
+def _object_streams(content: bytes) -> Iterator[bytes]:
+    """Yield what the compressed object streams of a PDF document contain, up to limits of their number and size."""
+    view, position, room = memoryview(content), 0, _MOST_INFLATED
+    for _ in range(_MOST_STREAMS):
+        mark = _OBJECTS.search(content, position)
+        if mark is None or room <= 0:
             return
+        start = _STREAM.match(content, mark.end())
+        position = (start or mark).end()
+        if start is not None:
+            objects, used = _inflated(view[position:], room)
+            room -= used
+            yield objects
+
+
+def _inflated(content: memoryview, room: int) -> tuple[bytes, int]:
+    """Return what a compressed stream contains, and how many bytes were read and inflated for it.
+
+    Args:
+        content: Bytes that begin with the stream.
+        room: Number of bytes after which it is cut off.
+    """
+    inflater, inflated, used = zlib.decompressobj(), bytearray(), 0
+    for at in range(0, len(content), _BLOCK):
+        block = content[at : at + _BLOCK]
+        used += len(block)
         try:
-            inflated = zlib.decompressobj().decompress(part, room)
+            piece = inflater.decompress(block, max(1, room - used))
         except zlib.error:
-            continue
-        room -= len(inflated)
-        yield inflated
+            return b"", used
+        inflated += piece
+        used += len(piece) - len(inflater.unused_data)
+        if inflater.eof or used >= room:
+            break
+    return bytes(inflated), used
 
 
 def _too_large(name: str, size: int, most: int = _MOST_BYTES) -> ConfigurationError:
