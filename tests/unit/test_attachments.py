@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from base64 import b64encode
 from hashlib import sha256
@@ -40,7 +41,8 @@ def refused(given: Any) -> ConfigurationError:
         (GIF, "image/gif", "image"),
         (WEBP, "image/webp", "image"),
         (PDF, "application/pdf", "pdf"),
-        (b"junk before the header\n" + PDF, "application/pdf", "pdf"),
+        (b"junk before the header\xff\n" + PDF, "application/pdf", "pdf"),
+        (b"A PDF document begins with `%PDF-1.7`.\n", "text/plain", "text"),
         ("Größe: 3 m²\r\n".encode(), "text/plain", "text"),
     ],
 )
@@ -135,6 +137,32 @@ def test_only_a_list_of_files_is_accepted(given: Any) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     error = refused(tmp_path / "none.png")
     assert "'none.png' cannot be read" in error.message
+
+
+def test_a_pdf_whose_header_stands_later_may_be_known_by_its_name_or_type() -> None:
+    content = b"junk before the header\n" + PDF
+    assert Attachment.from_bytes(content, name="a.pdf").kind == "pdf"
+    assert Attachment.from_bytes(content, media_type="application/pdf").kind == "pdf"
+    assert Attachment.from_bytes(content, name="notes.md").media_type == "text/markdown"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+    for path in (tmp_path / "pipe.txt", "/dev/zero"):
+        assert refused(path).message.endswith("is not a regular file")
+
+
+def test_a_file_that_grows_while_it_is_read_is_read_up_to_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing, small = tmp_path / "growing.txt", tmp_path / "small.txt"
+    small.write_bytes(b"")
+    with growing.open("wb") as file:
+        file.truncate(13_000_000)
+    before = small.stat()
+    monkeypatch.setattr(os, "fstat", lambda _: before)
+    assert "at most 12.6 MB" in refused(growing).message
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zlib
 from base64 import b64decode, b64encode
@@ -10,6 +11,7 @@ from hashlib import sha256
 from mimetypes import guess_type
 from os import PathLike, fspath
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Annotated, Final, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
@@ -56,7 +58,7 @@ _SIGNATURES: Final = (
     (re.compile(rb"\xff\xd8\xff"), "image/jpeg"),
     (re.compile(rb"GIF8[79]a"), "image/gif"),
     (re.compile(rb"RIFF....WEBP", re.DOTALL), "image/webp"),
-    # Readers accept a PDF whose header stands within the first kilobyte.
+    # Readers accept a PDF whose header stands within the first kilobyte; see `_media_type`.
     (re.compile(rb".{0,1019}%PDF-\d", re.DOTALL), _PDF),
 )
 _BINARY_TYPES: Final = frozenset(media_type for _, media_type in _SIGNATURES)
@@ -124,17 +126,21 @@ class Attachment(Value):
         """Create an attachment from a file.
 
         Raises:
-            ConfigurationError: The file cannot be read, or `from_bytes` refuses its content.
+            ConfigurationError: It is not a regular file, cannot be read, or `from_bytes` refuses its content.
         """
         file = Path(path).expanduser()
         name = "".join(char if char.isprintable() else "?" for char in file.name)[-200:] or "attachment"
         try:
-            size = file.stat().st_size
-            if size > _MOST_BYTES:
-                raise _too_large(name, size)
-            content = file.read_bytes()
+            with open(file, "rb", opener=_open_at_once) as opened:
+                status = os.fstat(opened.fileno())
+                if not S_ISREG(status.st_mode):
+                    raise _refused(name, "is not a regular file", "Attach a file, or pass its bytes.")
+                # It may grow meanwhile, or have no size, as files of the system do.
+                content = b"" if status.st_size > _MOST_BYTES else opened.read(_MOST_BYTES + 1)
         except OSError as error:
             raise _refused(name, f"cannot be read: {error}", "Check the path and its permissions.") from error
+        if max(status.st_size, len(content)) > _MOST_BYTES:
+            raise _too_large(name, max(status.st_size, len(content)))
         return cls.from_bytes(content, name=name)
 
     @classmethod
@@ -265,6 +271,11 @@ def stored_contents(attachments: Iterable[Attachment]) -> dict[str, str]:
     return {each.info.sha256: (each.text if each.data is None else each.data) or "" for each in attachments}
 
 
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting for the other end of a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def _read(given: AttachmentLike) -> Attachment:
     match given:
         case Attachment():
@@ -312,8 +323,9 @@ def _media_type(content: bytes, name: str, claimed: str | None) -> str:
     by_name = guess_type(name)[0] or ""
     claim = claim or (by_name if by_name in _BINARY_TYPES or by_name.startswith("image/") else "")
     found = next((media_type for pattern, media_type in _SIGNATURES if pattern.match(content)), None)
-    if found is None:
-        found = _text_type(content, claim or by_name)
+    if found is None or (found == _PDF and claim != _PDF and not content.startswith(b"%PDF-")):
+        # A text may mention the header of a PDF.
+        found = _text_type(content, claim or by_name) or found
     if found is None and not claim:
         raise _refused(name, "is neither an image, a PDF document nor a text", _KINDS)
     if found is None or (claim and found != claim):
