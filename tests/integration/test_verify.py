@@ -86,6 +86,14 @@ async def test_a_row_that_was_changed_in_the_database_is_named(tmp_path: Path) -
             seq = connection.execute("SELECT seq FROM events WHERE body LIKE '%\"Milk\"%'").fetchone()[0]
     async with table(f"sqlite:///{tmp_path}/d.db") as there:
         found = await there.verify(result.session_id, head=result.head)
+        shown = (await there.session(result.session_id)).head
+        assert shown == found.head != result.head
+        assert json.loads(await there.export(result.session_id, "json"))["head"] == shown.model_dump(mode="json")
+        (tmp_path / "key.pem").write_bytes(keys()[0])
+        with pytest.raises(SessionError, match=f"event {seq}: changed") as caught:
+            await there.export_file(result.session_id, tmp_path / "s.json", sign_with=tmp_path / "key.pem")
+        assert caught.value.code == "SESSION_CHANGED"
+        assert not (tmp_path / "s.json").exists()
         assert [(fault.kind, fault.first, fault.last) for fault in found.faults] == [("changed", seq, seq)]
         with pytest.raises(SessionError, match=f"event {seq}: changed"):
             await there.import_(await there.export(result.session_id, "json"), new_id=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from base64 import b64encode
 from hashlib import sha256
@@ -40,7 +41,8 @@ def refused(given: Any) -> ConfigurationError:
         (GIF, "image/gif", "image"),
         (WEBP, "image/webp", "image"),
         (PDF, "application/pdf", "pdf"),
-        (b"junk before the header\n" + PDF, "application/pdf", "pdf"),
+        (b"junk before the header\xff\n" + PDF, "application/pdf", "pdf"),
+        (b"A PDF document begins with `%PDF-1.7`.\n", "text/plain", "text"),
         ("Größe: 3 m²\r\n".encode(), "text/plain", "text"),
     ],
 )
@@ -137,6 +139,32 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     assert "'none.png' cannot be read" in error.message
 
 
+def test_a_pdf_whose_header_stands_later_may_be_known_by_its_name_or_type() -> None:
+    content = b"junk before the header\n" + PDF
+    assert Attachment.from_bytes(content, name="a.pdf").kind == "pdf"
+    assert Attachment.from_bytes(content, media_type="application/pdf").kind == "pdf"
+    assert Attachment.from_bytes(content, name="notes.md").media_type == "text/markdown"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+    for path in (tmp_path / "pipe.txt", "/dev/zero"):
+        assert refused(path).message.endswith("is not a regular file")
+
+
+def test_a_file_that_grows_while_it_is_read_is_read_up_to_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing, small = tmp_path / "growing.txt", tmp_path / "small.txt"
+    small.write_bytes(b"")
+    with growing.open("wb") as file:
+        file.truncate(13_000_000)
+    before = small.stat()
+    monkeypatch.setattr(os, "fstat", lambda _: before)
+    assert "at most 12.6 MB" in refused(growing).message
+
+
 @pytest.mark.parametrize(
     "fields", [{}, {"text": "a", "data": "YQ=="}, {"name": "a\nb", "text": "x"}, {"name": " ", "text": "x"}]
 )
@@ -152,6 +180,57 @@ def test_pages_are_counted_in_compressed_objects_too() -> None:
     assert Attachment.from_bytes(head + objects + b"\nendstream").info.pages == 3
     broken = Attachment.from_bytes(head + b"\xff\xfe not compressed" + b"\nendstream" + b"\0" * 200_000)
     assert broken.info.pages == 4  # by its size
+
+
+class Inflations:
+    """Counts what is given to zlib."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.streams = self.read = 0
+        self._make = zlib.decompressobj
+        monkeypatch.setattr(zlib, "decompressobj", self.begin)
+
+    def begin(self) -> Any:
+        self.streams += 1
+        inflater = self._make()
+
+        class Counted:
+            def decompress(_, data: bytes, most: int) -> bytes:  # noqa: N805
+                self.read += len(data)
+                return inflater.decompress(data, most)
+
+            def __getattr__(_, name: str) -> Any:  # noqa: N805
+                return getattr(inflater, name)
+
+        return Counted()
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        b"/ObjStm stream\n",
+        b"/ObjStm stream\nx\x9c",
+        b"/ObjStm stream\n" + zlib.compress(b""),
+        b"/ObjStm stream\n" + zlib.compress(b"")[:2] + b"\0\x40\0\xbf\xff",
+        b"/ObjStm",
+    ],
+    ids=["empty", "broken", "whole", "stored", "without"],
+)
+def test_the_work_for_a_document_with_very_many_object_streams_is_bounded(
+    stream: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = PDF + stream * 100_000
+    inflations = Inflations(monkeypatch)
+    assert Attachment(media_type="application/pdf", data=b64encode(content).decode()).info.pages == 2
+    assert inflations.streams <= 2_000
+    assert inflations.read <= 2_000 * 16_384 + 32 * 1024 * 1024
+
+
+def test_object_streams_that_inflate_to_much_are_read_up_to_a_limit() -> None:
+    stream = b"/ObjStm stream\n" + zlib.compress(b" " * 20_000_000 + b"/Type /Page")
+    page = b"/ObjStm stream\n" + zlib.compress(b"/Type /Page")
+    assert Attachment.from_bytes(PDF + stream + page).info.pages == 4
+    assert Attachment.from_bytes(PDF + stream * 3 + page).info.pages == 3
 
 
 def test_tokens_follow_from_the_kind() -> None:

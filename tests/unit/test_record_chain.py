@@ -12,6 +12,7 @@ from unit.report_kit import record
 from roundtable.errors import ConfigurationError, SessionError
 from roundtable.record import ChainHead, archive_parts, read_archive, rebase_past, verify_archive, verify_log, with_id
 from roundtable.record.chain import LogHash, chain_events, find_faults, first_hash
+from roundtable.record.fold import Fold, fold_debate
 from roundtable.record.signature import LogSignature, check_signature, sign_head
 from roundtable.types import Control, DurableEvent, SessionRecord, TextAnswer, utc_now
 
@@ -62,6 +63,40 @@ def test_only_a_head_shows_that_the_last_event_was_changed_or_cut() -> None:
     assert found(LOG[:-2]) == []
     assert found(LOG[:-2], head(LOG)) == [f"event {len(LOG) - 1} to event {len(LOG)}: cut"]
     assert found([], head(LOG)) == [f"event 1 to event {len(LOG)}: cut"]
+
+
+@pytest.mark.parametrize("number", range(1, len(LOG) + 1))
+def test_a_change_of_any_event_changes_every_head_that_is_shown(number: int) -> None:
+    changed = [*LOG[: number - 1], later(LOG[number - 1]), *LOG[number:]]
+    exported_head = ChainHead(**json.loads(exported(changed))["head"])
+    assert head(changed) == verify_log(RECORD, changed).head == exported_head != head(LOG)
+    assert fold_debate(RECORD, changed).log_hash == exported_head.hash
+    assert fold_debate(RECORD, LOG).log_hash == head(LOG).hash
+
+
+def test_the_next_event_continues_the_chain_of_a_changed_log() -> None:
+    changed = [*LOG[:3], later(LOG[3]), *LOG[4:]]
+    more = chain_events(Fold(RECORD, changed).link, len(LOG), events()[-1:])
+    assert found([*changed, *more]) == found([*changed, *more], head(LOG)) == ["event 4: changed"]
+    # A head that was noted after the change adds no fault.
+    assert found([*changed, *more], head(changed)) == ["event 4: changed"]
+
+
+def test_a_fold_computes_its_head_from_every_event_wherever_it_was_asked_for_before() -> None:
+    fold = Fold(RECORD)
+    for number, event in enumerate(LOG, 1):
+        fold.apply(event)
+        assert fold.link == head(LOG[:number]).hash
+        if number % 3 == 0:
+            assert fold.head == fold.link
+    assert fold.head == head(LOG).hash
+
+
+def test_a_changed_log_is_not_signed() -> None:
+    private, _ = keys()
+    with pytest.raises(SessionError, match="event 3: changed") as caught:
+        "".join(archive_parts(RECORD, [*LOG[:2], later(LOG[2]), *LOG[3:]], sign=lambda of: sign_head(of, private)))
+    assert (caught.value.code, "Nothing was signed" in (caught.value.hint or "")) == ("SESSION_CHANGED", True)
 
 
 def test_missing_and_reordered_events_are_named() -> None:

@@ -107,6 +107,7 @@ class SessionFiles(ABC):
         Raises:
             SessionNotFound: There is no such session.
             ConfigurationError: The format is unknown, or cannot be signed; or the key is not such a key.
+            SessionError: The session is to be signed, but was changed after it was stored (code `SESSION_CHANGED`).
             PluginError: The exporter of a plugin failed.
             StorageError: The file cannot be written.
         """

@@ -181,7 +181,7 @@ class Journal:
     async def _store(self, events: list[DurableEvent]) -> list[DurableEvent]:
         while True:
             last_seq = self.fold.last_seq
-            numbered = chain_events(self.fold.head, last_seq, events)
+            numbered = chain_events(self.fold.link, last_seq, events)
             self._sent = numbered
             try:
                 await self.storage.append(self.session_id, last_seq, self.lease.token, numbered, tenant=self.tenant)

@@ -18,8 +18,9 @@ from roundtable.record.signature import LogSignature
 from roundtable.types import SCHEMA_VERSION, SessionRecord, durable_event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from roundtable.record.chain import LogFault
     from roundtable.types import DurableEvent, JsonObject
 
 __all__ = [
@@ -112,7 +113,14 @@ def archive_parts(
         record: The session.
         events: Its events.
         sign: Signs the head.
+
+    Raises:
+        SessionError: The log is to be signed, but was changed after it was stored (code `SESSION_CHANGED`).
     """
+    if sign is not None:
+        events = tuple(events)
+        if faults := find_faults(record, events):
+            raise _changed(faults, "SESSION_CHANGED", "`roundtable verify ID` shows all places. Nothing was signed.")
     start = f'"format":"{ARCHIVE_FORMAT}","version":{ARCHIVE_VERSION}'
     # Whether this copy was imported is not part of the session.
     yield f'{{{start},\n"session":{record.model_copy(update={"imported": False}).to_json()},\n"events":['
@@ -151,12 +159,7 @@ def read_archive(text: str | bytes) -> tuple[SessionRecord, tuple[DurableEvent, 
         raise _unreadable("its events do not make a session", error) from error
     faults = find_faults(record, events, archive.head)
     if faults:
-        raise SessionError(
-            f"this session was changed after it was stored: {'; '.join(map(str, faults[:3]))}",
-            code=_CHANGED_CODE,
-            hint="`roundtable verify FILE` shows all places. Nothing was stored.",
-            details={"faults": [fault.model_dump(mode="json") for fault in faults[:100]]},
-        )
+        raise _changed(faults, _CHANGED_CODE, "`roundtable verify FILE` shows all places. Nothing was stored.")
     return record, events
 
 
@@ -199,6 +202,15 @@ def parse_archive(text: str | bytes) -> Archive:
         )
     except ValidationError as error:
         raise _unreadable("its head or its signature cannot be read", error) from error
+
+
+def _changed(faults: Sequence[LogFault], code: str, hint: str) -> SessionError:
+    return SessionError(
+        f"this session was changed after it was stored: {'; '.join(map(str, faults[:3]))}",
+        code=code,
+        hint=hint,
+        details={"faults": [fault.model_dump(mode="json") for fault in faults[:100]]},
+    )
 
 
 def _unreadable(reason: str, cause: Exception | None = None) -> SessionError:

@@ -1,7 +1,8 @@
 """The hash chain of a session's log, and where a log departs from it; pure.
 
 Each stored event carries the hash of everything before it (`previous_hash`): of the session's configuration, and of
-all earlier events in order. `head` is the hash of everything. An event without the hash, such as one of an older
+all earlier events in order. The head of a log is the hash of everything. It is computed from all events, never taken
+over from one of them, so that it changes with any of them. An event without the hash, such as one of an older
 version or a request to pause from another process, is covered by the next event that has it.
 
 The hash is taken over canonical JSON without the names that a session is stored under: its id, its tenant, and
@@ -14,6 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from functools import reduce
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
@@ -96,28 +98,40 @@ def next_hash(previous: str, event: DurableEvent) -> str:
 
 
 class LogHash:
-    """The hash of a log that grows; computed when it is asked for, from the last hash that an event carries."""
+    """The hashes of a log that grows; computed when they are asked for."""
 
     def __init__(self, record: SessionRecord) -> None:
         self._record = record
         self._hash: str | None = None
-        self._pending: list[DurableEvent] = []
+        self._not_hashed: list[DurableEvent] = []
+        self._carried: str | None = None
+        self._since_carried: list[DurableEvent] = []
 
     def add(self, event: DurableEvent) -> None:
         """Add the next event."""
         if event.previous_hash is not None:
-            self._hash = event.previous_hash
-            self._pending.clear()
-        self._pending.append(event)
+            self._carried = event.previous_hash
+            self._since_carried.clear()
+        self._since_carried.append(event)
+        self._not_hashed.append(event)
 
     def head(self) -> str:
-        """Return the hash of everything added until now."""
-        current = first_hash(self._record) if self._hash is None else self._hash
-        for event in self._pending:
-            current = next_hash(current, event)
-        self._hash = current
-        self._pending.clear()
-        return current
+        """Return the hash of everything added until now, computed from the configuration and every event."""
+        self._hash = self._extended(self._hash, self._not_hashed)
+        self._not_hashed.clear()
+        return self._hash
+
+    def link(self) -> str:
+        """Return the hash that the next event carries, computed from the last one that an event carries.
+
+        In a log that was changed it is not the head: the next event continues the chain, and the change stays visible.
+        """
+        self._carried = self._extended(self._carried, self._since_carried)
+        self._since_carried.clear()
+        return self._carried
+
+    def _extended(self, start: str | None, events: Sequence[DurableEvent]) -> str:
+        return reduce(next_hash, events, first_hash(self._record) if start is None else start)
 
 
 def chain_events(previous: str, last_seq: int, events: Sequence[DurableEvent]) -> list[DurableEvent]:
@@ -179,7 +193,8 @@ class _Walk:
     """One walk along a log.
 
     Where a hash differs, the walk continues from the hash that the event carries, so that later changes are found,
-    too. No later hash confirms the events from `_unverified_from` on.
+    too. No later hash confirms the events from `_unverified_from` on. A head that was noted before a
+    change fits the hash that continues so; one that was noted after it fits the one computed from all events.
     """
 
     def __init__(
@@ -194,7 +209,8 @@ class _Walk:
         self._unreadable = unreadable
         self._present: set[int] = {event.seq for event in events} | set(unreadable)
         self._hash = first_hash(record)
-        self._hash_at_expected = self._hash
+        self._head = self._hash
+        self._at_expected = {self._hash}
         self._unverified_from = 0
         self._last_seq = 0
         self._is_linked = False
@@ -204,10 +220,12 @@ class _Walk:
         for index, event in enumerate(self._events):
             in_order = self._check_number(event)
             self._check_link(index, event, in_order=in_order)
+            is_head = self._head == self._hash
             self._hash = next_hash(self._hash, event)
+            self._head = self._hash if is_head else next_hash(self._head, event)
             self._last_seq = event.seq
             if self._expected is not None and event.seq == self._expected.events:
-                self._hash_at_expected = self._hash
+                self._at_expected = {self._hash, self._head}
         self._check_end(max(self._present, default=0))
         return tuple(sorted(self._faults, key=lambda fault: (fault.first, fault.last)))
 
@@ -258,7 +276,7 @@ class _Walk:
             return
         if expected.events > last:
             self._add("cut", last + 1, expected.events)
-        elif expected.hash != self._hash_at_expected and not any(
+        elif expected.hash not in self._at_expected and not any(
             fault.last >= self._unverified_from for fault in self._faults
         ):
             self._add("changed", min(self._unverified_from, expected.events), expected.events)

@@ -267,8 +267,13 @@ class Fold:
 
     @property
     def head(self) -> str:
-        """Hash of the configuration and all events: what the next event carries as `previous_hash`."""
+        """Hash of the configuration and all events, computed from them when it is asked for."""
         return self._log_hash.head()
+
+    @property
+    def link(self) -> str:
+        """What the next event carries as `previous_hash`; the same as `head`, unless the log was changed."""
+        return self._log_hash.link()
 
     def apply(self, event: DurableEvent) -> None:
         """Apply the next event; events at or below the last sequence number are ignored."""

@@ -353,7 +353,7 @@ async def _append_under_lease(
         while True:
             fold = Fold(*await storage.read(session_id, tenant=tenant))
             try:
-                events = chain_events(fold.head, fold.last_seq, plan(fold))
+                events = chain_events(fold.link, fold.last_seq, plan(fold))
                 await storage.append(session_id, fold.last_seq, lease.token, events, tenant=tenant)
                 return
             except StaleSequence:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zlib
 from base64 import b64decode, b64encode
@@ -10,6 +11,7 @@ from hashlib import sha256
 from mimetypes import guess_type
 from os import PathLike, fspath
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Annotated, Final, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
@@ -46,7 +48,9 @@ _MOST_BYTES: Final = 12 * 1024 * 1024
 _MOST_IMAGE_BYTES: Final = 3_750_000  # in base64 the 5 MB that Anthropic accepts, the least of all providers
 _MOST_PAGES: Final = 100  # Anthropic accepts no more, https://docs.claude.com/en/docs/build-with-claude/pdf-support
 _MOST_CHARS: Final = 1_000_000
-_MOST_INFLATED: Final = 32 * 1024 * 1024
+_MOST_STREAMS: Final = 2_000
+_MOST_INFLATED: Final = 32 * 1024 * 1024  # with what is read for it
+_BLOCK: Final = 16 * 1024
 
 _PDF: Final = "application/pdf"
 _SIGNATURES: Final = (
@@ -54,7 +58,7 @@ _SIGNATURES: Final = (
     (re.compile(rb"\xff\xd8\xff"), "image/jpeg"),
     (re.compile(rb"GIF8[79]a"), "image/gif"),
     (re.compile(rb"RIFF....WEBP", re.DOTALL), "image/webp"),
-    # Readers accept a PDF whose header stands within the first kilobyte.
+    # Readers accept a PDF whose header stands within the first kilobyte; see `_media_type`.
     (re.compile(rb".{0,1019}%PDF-\d", re.DOTALL), _PDF),
 )
 _BINARY_TYPES: Final = frozenset(media_type for _, media_type in _SIGNATURES)
@@ -62,7 +66,8 @@ _TEXTUAL: Final = re.compile(
     r"text/.+|application/(?:json|xml|yaml|x-yaml|toml|javascript|x-javascript|sql|x-sh|x-ndjson|.+\+(?:json|xml))"
 )
 _PAGE: Final = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
-_STREAM: Final = re.compile(rb"/ObjStm\b.{0,300}?stream\r?\n", re.DOTALL)
+_OBJECTS: Final = re.compile(rb"/ObjStm\b")
+_STREAM: Final = re.compile(rb".{0,300}?stream\r?\n", re.DOTALL)
 
 
 def _printable(name: str) -> str:
@@ -121,17 +126,21 @@ class Attachment(Value):
         """Create an attachment from a file.
 
         Raises:
-            ConfigurationError: The file cannot be read, or `from_bytes` refuses its content.
+            ConfigurationError: It is not a regular file, cannot be read, or `from_bytes` refuses its content.
         """
         file = Path(path).expanduser()
         name = "".join(char if char.isprintable() else "?" for char in file.name)[-200:] or "attachment"
         try:
-            size = file.stat().st_size
-            if size > _MOST_BYTES:
-                raise _too_large(name, size)
-            content = file.read_bytes()
+            with open(file, "rb", opener=_open_at_once) as opened:
+                status = os.fstat(opened.fileno())
+                if not S_ISREG(status.st_mode):
+                    raise _refused(name, "is not a regular file", "Attach a file, or pass its bytes.")
+                # It may grow meanwhile, or have no size, as files of the system do.
+                content = b"" if status.st_size > _MOST_BYTES else opened.read(_MOST_BYTES + 1)
         except OSError as error:
             raise _refused(name, f"cannot be read: {error}", "Check the path and its permissions.") from error
+        if max(status.st_size, len(content)) > _MOST_BYTES:
+            raise _too_large(name, max(status.st_size, len(content)))
         return cls.from_bytes(content, name=name)
 
     @classmethod
@@ -262,6 +271,11 @@ def stored_contents(attachments: Iterable[Attachment]) -> dict[str, str]:
     return {each.info.sha256: (each.text if each.data is None else each.data) or "" for each in attachments}
 
 
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting for the other end of a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def _read(given: AttachmentLike) -> Attachment:
     match given:
         case Attachment():
@@ -309,8 +323,9 @@ def _media_type(content: bytes, name: str, claimed: str | None) -> str:
     by_name = guess_type(name)[0] or ""
     claim = claim or (by_name if by_name in _BINARY_TYPES or by_name.startswith("image/") else "")
     found = next((media_type for pattern, media_type in _SIGNATURES if pattern.match(content)), None)
-    if found is None:
-        found = _text_type(content, claim or by_name)
+    if found is None or (found == _PDF and claim != _PDF and not content.startswith(b"%PDF-")):
+        # A text may mention the header of a PDF.
+        found = _text_type(content, claim or by_name) or found
     if found is None and not claim:
         raise _refused(name, "is neither an image, a PDF document nor a text", _KINDS)
     if found is None or (claim and found != claim):
@@ -345,22 +360,41 @@ def _count_pages(content: bytes) -> int:
     return found or max(1, min(_MOST_PAGES, len(content) // 50_000))
 
 
-def _object_streams(content: bytes) -> Iterable[bytes]:
-    """Yield what the compressed object streams of a PDF document contain, up to a limit."""
-    return _inflated(content[match.end() :] for match in _STREAM.finditer(content))
-
-
-def _inflated(parts: Iterable[bytes]) -> Iterator[bytes]:
-    room = _MOST_INFLATED
-    for part in parts:
-        if room <= 0:
+def _object_streams(content: bytes) -> Iterator[bytes]:
+    """Yield what the compressed object streams of a PDF document contain, up to limits of their number and size."""
+    view, position, room = memoryview(content), 0, _MOST_INFLATED
+    for _ in range(_MOST_STREAMS):
+        mark = _OBJECTS.search(content, position)
+        if mark is None or room <= 0:
             return
+        start = _STREAM.match(content, mark.end())
+        position = (start or mark).end()
+        if start is not None:
+            objects, used = _inflated(view[position:], room)
+            room -= used
+            yield objects
+
+
+def _inflated(content: memoryview, room: int) -> tuple[bytes, int]:
+    """Return what a compressed stream contains, and how many bytes were read and inflated for it.
+
+    Args:
+        content: Bytes that begin with the stream.
+        room: Number of bytes after which it is cut off.
+    """
+    inflater, inflated, used = zlib.decompressobj(), bytearray(), 0
+    for at in range(0, len(content), _BLOCK):
+        block = content[at : at + _BLOCK]
+        used += len(block)
         try:
-            inflated = zlib.decompressobj().decompress(part, room)
+            piece = inflater.decompress(block, max(1, room - used))
         except zlib.error:
-            continue
-        room -= len(inflated)
-        yield inflated
+            return b"", used
+        inflated += piece
+        used += len(piece) - len(inflater.unused_data)
+        if inflater.eof or used >= room:
+            break
+    return bytes(inflated), used
 
 
 def _too_large(name: str, size: int, most: int = _MOST_BYTES) -> ConfigurationError:
