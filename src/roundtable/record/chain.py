@@ -98,12 +98,13 @@ def next_hash(previous: str, event: DurableEvent) -> str:
 
 
 class LogHash:
-    """The hashes of a log that grows; computed when they are asked for."""
+    """The hashes of a log that grows; computed when they are asked for, each event once while the log is unchanged."""
 
     def __init__(self, record: SessionRecord) -> None:
         self._record = record
         self._hash: str | None = None
         self._not_hashed: list[DurableEvent] = []
+        self._is_unchanged = True
         self._carried: str | None = None
         self._since_carried: list[DurableEvent] = []
 
@@ -117,21 +118,26 @@ class LogHash:
 
     def head(self) -> str:
         """Return the hash of everything added until now, computed from the configuration and every event."""
-        self._hash = self._extended(self._hash, self._not_hashed)
+        current = first_hash(self._record) if self._hash is None else self._hash
+        for event in self._not_hashed:
+            self._is_unchanged &= event.previous_hash in (None, current)
+            current = next_hash(current, event)
+        self._hash = current
         self._not_hashed.clear()
-        return self._hash
+        return current
 
     def link(self) -> str:
-        """Return the hash that the next event carries, computed from the last one that an event carries.
+        """Return the hash that the next event carries: the head, or in a log that was changed what its events carry.
 
-        In a log that was changed it is not the head: the next event continues the chain, and the change stays visible.
+        So the next event of a changed log continues the chain, and the change stays visible.
         """
-        self._carried = self._extended(self._carried, self._since_carried)
+        head = self.head()
+        if self._is_unchanged:
+            return head
+        start = first_hash(self._record) if self._carried is None else self._carried
+        self._carried = reduce(next_hash, self._since_carried, start)
         self._since_carried.clear()
         return self._carried
-
-    def _extended(self, start: str | None, events: Sequence[DurableEvent]) -> str:
-        return reduce(next_hash, events, first_hash(self._record) if start is None else start)
 
 
 def chain_events(previous: str, last_seq: int, events: Sequence[DurableEvent]) -> list[DurableEvent]:
