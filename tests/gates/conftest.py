@@ -22,6 +22,7 @@ TREE = (
     "tests/contract",
     "tests/typing",
     "tools",
+    "CHANGELOG.md",
     "LICENSE",
     "README.md",
 )
