@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 from roundtable.api.checks import check_whole
 from roundtable.errors import ConfigurationError
-from roundtable.types import SessionFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
         JsonObject,
         RunningCalls,
         SearchHit,
+        SessionFilter,
         SessionStatus,
         SessionSummary,
         SynthesisResult,
@@ -441,6 +441,8 @@ class StoredSessions(ABC):
             wanted: Which sessions; all if omitted. Without a `limit` of its own, the list is complete.
         """
         await self._load()
+        from roundtable.types import SessionFilter
+
         wanted = wanted or SessionFilter()
         if "limit" in wanted.model_fields_set:
             return await self.wiring.sessions.summaries(wanted)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from roundtable.results.audit import DecisionAudit
 from roundtable.types import (
     AgentResponseSummary,
     AnyConsensus,
@@ -16,6 +15,7 @@ from roundtable.types import (
     EvidenceLayer,
     ExitResult,
     ImageResult,
+    JsonObject,
     MetadataLayer,
     RoundtableStatus,
     SessionStatus,
@@ -171,8 +171,8 @@ class ConsensusOutput(DebateState):
     """The same if answers that nobody compared say the same."""
     exit: ExitResult | None = None
     """Why the debate ended or stopped."""
-    audit: DecisionAudit | None = None
-    """What would change the decision of the debate, if asked for."""
+    audit: JsonObject | None = None
+    """What would change the decision of the debate, if asked for: a `DecisionAudit`."""
 
 
 class AgentEntry(Value):

@@ -140,7 +140,7 @@ async def consensus_of(call: ToolCallContext, arguments: ConsensusInput) -> Cons
         independent_agreement=result.independent_agreement,
         independent_agreement_at_most=result.independent_agreement_at_most,
         exit=result.exit,
-        audit=audit,
+        audit=None if audit is None else audit.model_dump(mode="json", by_alias=True),
     )
 
 
