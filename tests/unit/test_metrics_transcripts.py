@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.errors import ConfigurationError
-from roundtable.metrics import Transcript, Utterance, conformity, flip_rate, read_transcript
+from roundtable.metrics import Transcript, Utterance, conformity, flip_rate, read_transcript, transcripts
 from roundtable.metrics.transcripts import TranscriptFormat
 from roundtable.scoring import ballot_from_answer
 from roundtable.scoring.ballots import Abstention, Choice, Ranking, Scores
@@ -184,6 +184,14 @@ def test_a_compressed_file_holds_the_same_debates(tmp_path: Path, name: str, for
     path = tmp_path / f"{name}.gz"
     path.write_bytes(gzip.compress((HERE / name).read_bytes()))
     assert read_transcript(path, format) == read_transcript(HERE / name, format)
+
+
+def test_a_compressed_file_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcripts, "_MOST_BYTES", 100)
+    path = tmp_path / "debates.jsonl.gz"
+    path.write_bytes(gzip.compress(json.dumps(record()).encode()))
+    with pytest.raises(ConfigurationError, match="larger than 1 GiB"):
+        read_transcript(path)
 
 
 def test_a_damaged_gzip_file_is_refused(tmp_path: Path) -> None:
