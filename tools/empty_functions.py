@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = str(ROOT / "src/roundtable")
 TESTS = ("tests/contract", "tests/conformance")
 TIME_LIMIT_S = 60
-OPTIONS = ["-q", "-p", "no:cacheprovider", "-m", "not gates and not deep and not slow"]
+OPTIONS = ["-q", "-p", "no:cacheprovider", "-m", "not gates and not deep"]
 OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # the package is imported before the tests are
 CAUGHT, SURVIVED, BROKEN = 1, 0, 2
 
