@@ -92,6 +92,26 @@ def test_a_fold_computes_its_head_from_every_event_wherever_it_was_asked_for_bef
     assert fold.head == head(LOG).hash
 
 
+@pytest.mark.parametrize("length", [1, 2, 3, len(LOG)])
+def test_a_fold_chains_events_of_any_number_and_keeps_the_head_of_all(length: int) -> None:
+    fold = Fold(RECORD)
+    for start in range(0, len(LOG), length):
+        chained = fold.chain(OLD[start : start + length])
+        assert chained == list(LOG[start : start + length])
+        for event in chained:
+            fold.apply(event)
+        assert fold.head == head(LOG[: start + length]).hash
+
+
+def test_what_was_chained_and_then_stored_differently_is_hashed_as_stored() -> None:
+    fold = Fold(RECORD)
+    first, second = fold.chain(OLD[:2])
+    stored = [later(first), second]
+    for event in stored:
+        fold.apply(event)
+    assert fold.head == head(stored).hash != head(LOG[:2]).hash
+
+
 def test_a_changed_log_is_not_signed() -> None:
     private, _ = keys()
     with pytest.raises(SessionError, match="event 3: changed") as caught:

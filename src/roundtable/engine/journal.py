@@ -13,7 +13,6 @@ import anyio
 
 from roundtable._core.text import error_text
 from roundtable.errors import LeaseLost, RoundtableError, StaleSequence, StorageError
-from roundtable.record.chain import chain_events
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,7 +180,7 @@ class Journal:
     async def _store(self, events: list[DurableEvent]) -> list[DurableEvent]:
         while True:
             last_seq = self.fold.last_seq
-            numbered = chain_events(self.fold.link, last_seq, events)
+            numbered = self.fold.chain(events)
             self._sent = numbered
             try:
                 await self.storage.append(self.session_id, last_seq, self.lease.token, numbered, tenant=self.tenant)

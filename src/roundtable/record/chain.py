@@ -17,6 +17,7 @@ import re
 from collections.abc import Sequence
 from functools import reduce
 from hashlib import sha256
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field
@@ -34,6 +35,7 @@ _HASH: Final = re.compile("[0-9a-f]{64}")
 _ALGORITHM: Final = b"roundtable-chain-1"
 _STORED_AS_RECORD: Final = {"id", "tenant", "imported", "schema_version"}
 _STORED_AS_EVENT: Final = {"session_id", "previous_hash"}
+_TO_JSON: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 class ChainHead(Value):
@@ -107,6 +109,23 @@ class LogHash:
         self._is_unchanged = True
         self._carried: str | None = None
         self._since_carried: list[DurableEvent] = []
+        self._chained: dict[int, tuple[DurableEvent, str]] = {}
+
+    def chain(self, last_seq: int, events: Sequence[DurableEvent]) -> list[DurableEvent]:
+        """Return the events to store next, with their numbers and hashes; what is hashed here is not hashed again.
+
+        Args:
+            last_seq: Number of the last stored event.
+            events: The events, in order.
+        """
+        chained = chain_events(self.link(), last_seq, events)
+        # Each event carries the hash of everything up to the one before it.
+        self._chained = {
+            id(event): (event, following.previous_hash)
+            for event, following in pairwise(chained)
+            if following.previous_hash is not None
+        }
+        return chained
 
     def add(self, event: DurableEvent) -> None:
         """Add the next event."""
@@ -121,10 +140,15 @@ class LogHash:
         current = first_hash(self._record) if self._hash is None else self._hash
         for event in self._not_hashed:
             self._is_unchanged &= event.previous_hash in (None, current)
-            current = next_hash(current, event)
+            current = self._next(current, event)
         self._hash = current
         self._not_hashed.clear()
         return current
+
+    def _next(self, previous: str, event: DurableEvent) -> str:
+        """Return the hash up to this event, which may be known since it was chained."""
+        chained, known = self._chained.pop(id(event), (None, ""))
+        return known if chained is event and event.previous_hash == previous else next_hash(previous, event)
 
     def link(self) -> str:
         """Return the hash that the next event carries: the head, or in a log that was changed what its events carry.
@@ -171,7 +195,7 @@ def _kinds(event: DurableEvent) -> str:
 def _canonical(value: Value, exclude: set[str]) -> bytes:
     try:
         plain = value.model_dump(mode="json", exclude=exclude, exclude_defaults=True)
-        return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+        return _TO_JSON.encode(plain).encode()
     except ValueError:  # lone surrogates, which storages replace
         return _canonical(type(value).model_validate(well_formed_data(value.model_dump())), exclude)
 

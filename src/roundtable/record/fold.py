@@ -24,7 +24,7 @@ from roundtable.types.chat import NO_USAGE
 from roundtable.types.teams import INITIATOR, SUMMARIZER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from roundtable.types import (
@@ -274,6 +274,10 @@ class Fold:
     def link(self) -> str:
         """What the next event carries as `previous_hash`; the same as `head`, unless the log was changed."""
         return self._log_hash.link()
+
+    def chain(self, events: Sequence[DurableEvent]) -> list[DurableEvent]:
+        """Return the events to store next, with their numbers and hashes."""
+        return self._log_hash.chain(self.last_seq, events)
 
     def apply(self, event: DurableEvent) -> None:
         """Apply the next event; events at or below the last sequence number are ignored."""

@@ -19,7 +19,6 @@ from roundtable.errors import (
     StaleSequence,
     StorageError,
 )
-from roundtable.record.chain import chain_events
 from roundtable.record.fold import Fold, Progress, advance
 from roundtable.types import (
     AgentComplete,
@@ -353,7 +352,7 @@ async def _append_under_lease(
         while True:
             fold = Fold(*await storage.read(session_id, tenant=tenant))
             try:
-                events = chain_events(fold.link, fold.last_seq, plan(fold))
+                events = fold.chain(plan(fold))
                 await storage.append(session_id, fold.last_seq, lease.token, events, tenant=tenant)
                 return
             except StaleSequence:
