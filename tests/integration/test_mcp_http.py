@@ -190,7 +190,7 @@ async def test_every_user_has_debates_of_their_own(era: str) -> None:
             assert (await call(reader, "get_consensus", **named))["status"] == "completed"
             error = await refused(reader, "start_roundtable", topic="Tea?")
             assert (error["code"], "'write'" in error["message"]) == ("FORBIDDEN", True)
-        async with httpx.AsyncClient(trust_env=False, verify=False) as web:
+        async with httpx.AsyncClient(timeout=30, trust_env=False, verify=False) as web:
             large = await web.post(
                 url, headers={"Authorization": f"Bearer {ada}"}, content=b"x" * (4 * 1024 * 1024 + 1)
             )
@@ -207,7 +207,7 @@ async def test_a_connection_belongs_to_who_opened_it() -> None:
     wants = {"Accept": "application/json, text/event-stream"}
     async with (
         serving(server_of().http_app(TokenAuthenticator(tokens))) as url,
-        httpx.AsyncClient(trust_env=False, verify=False) as web,
+        httpx.AsyncClient(timeout=30, trust_env=False, verify=False) as web,
     ):
         opened = await web.post(url, json=hello, headers=wants | {"Authorization": f"Bearer {ada}"})
         held = {"mcp-session-id": opened.headers["mcp-session-id"]}
@@ -327,7 +327,10 @@ async def test_a_server_in_a_program_listens_until_the_process_is_asked_to_end(
         told.set()
 
     with anyio.fail_after(20):
-        async with anyio.create_task_group() as group, httpx.AsyncClient(trust_env=False, verify=False) as web:
+        async with (
+            anyio.create_task_group() as group,
+            httpx.AsyncClient(timeout=30, trust_env=False, verify=False) as web,
+        ):
             group.start_soon(lambda: server_of().serve_http(LocalUser(), port=0, listening=listening))
             await told.wait()
             answer = await web.post(heard[0], content=b"garbage", timeout=20)

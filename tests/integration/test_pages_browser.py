@@ -69,7 +69,7 @@ class Site:
         """Start a conversation at the server and give its id."""
 
         async def start() -> str:
-            async with httpx.AsyncClient(trust_env=False, verify=False) as web:
+            async with httpx.AsyncClient(timeout=30, trust_env=False, verify=False) as web:
                 answer = await web.post(
                     f"{self.url}/api/conversations",
                     json={"agents": agents, "messages": [{"role": "user", "content": request}], "rounds": 2},

@@ -30,7 +30,7 @@ async def test_a_refusal_says_when_to_come_back() -> None:
     async def refused() -> None:
         raise RateLimited("conversations", 5, window_s=3600, retry_after_s=12, headers={"RateLimit": '"x";r=0;t=12'})
 
-    async with served(app) as url, httpx.AsyncClient(base_url=url, trust_env=False, verify=False) as web:
+    async with served(app) as url, httpx.AsyncClient(base_url=url, timeout=30, trust_env=False, verify=False) as web:
         answer = await web.get("/refused")
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "12")
     assert answer.headers["ratelimit"] == '"x";r=0;t=12'
@@ -164,7 +164,7 @@ async def test_answers_that_are_held_back_count_as_streams_and_are_refused_befor
 async def test_who_waits_no_longer_holds_nothing() -> None:
     app = create_app(served_table(agents=[ScriptedModel({"*": Delay(60, "Tea")})]), auth=LocalUser())
     async with served(app) as url:
-        async with httpx.AsyncClient(base_url=url, trust_env=False, verify=False) as web:
+        async with httpx.AsyncClient(base_url=url, timeout=30, trust_env=False, verify=False) as web:
             with pytest.raises(httpx.ReadTimeout):
                 await web.post("/api/debates?wait=600", json=TOPIC, timeout=httpx.Timeout(30, read=0.2))
         await eventually(lambda: not len(app.state.roundtable.streams), within_s=30)

@@ -183,7 +183,7 @@ async def test_this_machine_may_scrape_without_a_token_when_it_is_told_so(header
 async def test_debates_of_all_users_are_counted() -> None:
     table = served_table()
     app = create_app(table, auth=LocalUser())
-    async with served(app) as url, httpx.AsyncClient(base_url=url, trust_env=False, verify=False) as web:
+    async with served(app) as url, httpx.AsyncClient(base_url=url, timeout=30, trust_env=False, verify=False) as web:
         for user in ("ann", "bo"):
             tenant_session = await app.state.roundtable.tenant_sessions.of(user)
             await tenant_session.table.debate("Tea?", rounds=1)

@@ -141,7 +141,7 @@ async def test_nobody_who_is_not_known_gets_in() -> None:
     other = (await store.create("ann", audience="mcp")).secret
     strangers = {"nothing": None, "wrong": "rt_wrong", "expired": old, "revoked": revoked.secret, "of mcp": other}
     app = create_app(table)
-    async with served(app) as url, httpx.AsyncClient(base_url=url, trust_env=False, verify=False) as web:
+    async with served(app) as url, httpx.AsyncClient(base_url=url, timeout=30, trust_env=False, verify=False) as web:
         for endpoint, (needs, _) in NEEDS.items():
             answers = [told(await called(web, endpoint, token)) for token in strangers.values()]
             if needs == OPEN:
@@ -161,7 +161,7 @@ async def test_a_token_does_what_its_scopes_say_and_no_more() -> None:
     free = Limits(conversations_per_hour=None, concurrent=None, rounds_per_day=None)
     async with (
         served(create_app(table, limits=free)) as url,
-        httpx.AsyncClient(base_url=url, trust_env=False, verify=False) as web,
+        httpx.AsyncClient(base_url=url, timeout=30, trust_env=False, verify=False) as web,
     ):
         for endpoint, (needs, _) in NEEDS.items():
             for held, token in tokens.items():
@@ -175,7 +175,10 @@ async def test_a_token_does_what_its_scopes_say_and_no_more() -> None:
 async def test_who_may_not_write_learns_nothing_of_a_body() -> None:
     table = tables()
     token = await token_for(table, "ann", READ)
-    async with served(create_app(table)) as url, httpx.AsyncClient(base_url=url, trust_env=False, verify=False) as web:
+    async with (
+        served(create_app(table)) as url,
+        httpx.AsyncClient(base_url=url, timeout=30, trust_env=False, verify=False) as web,
+    ):
         for endpoint, (needs, body) in NEEDS.items():
             if needs == WRITE and body is not None:
                 method, path = split(endpoint)
@@ -187,7 +190,10 @@ async def test_who_may_not_write_learns_nothing_of_a_body() -> None:
 async def test_a_session_of_somebody_else_is_answered_like_one_that_does_not_exist() -> None:
     table = served_table(agents=scripted_agents({"ada": late(30, "Tea"), "bo": "Tea"}))
     ann, bob = await token_for(table, "ann"), await token_for(table, "bob")
-    async with served(create_app(table)) as url, httpx.AsyncClient(base_url=url, trust_env=False, verify=False) as web:
+    async with (
+        served(create_app(table)) as url,
+        httpx.AsyncClient(base_url=url, timeout=30, trust_env=False, verify=False) as web,
+    ):
         begun = await called(web, "POST /api/debates", ann)
         session_id, missing = begun.json()["sessionId"], "f" * 32
         tried = [endpoint for endpoint in NEEDS if "{sessionId}" in endpoint]
@@ -210,7 +216,10 @@ async def test_a_session_of_somebody_else_is_answered_like_one_that_does_not_exi
 async def test_words_and_keys_of_somebody_else_are_not_found() -> None:
     table = tables()
     ann, bob = await token_for(table, "ann"), await token_for(table, "bob")
-    async with served(create_app(table)) as url, httpx.AsyncClient(base_url=url, trust_env=False, verify=False) as web:
+    async with (
+        served(create_app(table)) as url,
+        httpx.AsyncClient(base_url=url, timeout=30, trust_env=False, verify=False) as web,
+    ):
         asked = {"topic": "Tea?", "rounds": 1}
         both = []
         for token in (ann, bob):
@@ -227,7 +236,7 @@ async def test_a_foreign_authenticator_decides_alone() -> None:
     token = await token_for(table, "ann")
     async with (
         served(create_app(table, auth=own)) as url,
-        httpx.AsyncClient(base_url=url, trust_env=False, verify=False) as web,
+        httpx.AsyncClient(base_url=url, timeout=30, trust_env=False, verify=False) as web,
     ):
         assert (await called(web, "GET /api/me", token)).status_code == 401
 

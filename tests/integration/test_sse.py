@@ -78,7 +78,7 @@ def test_a_live_event_has_no_id() -> None:
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_messages_are_those_of_the_server(anyio_backend: str) -> None:
     table = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://")
-    async with served(create_app(table, auth=LocalUser())) as url, httpx.AsyncClient(base_url=url) as web:
+    async with served(create_app(table, auth=LocalUser())) as url, httpx.AsyncClient(base_url=url, timeout=30) as web:
         begun = (await web.post("/api/debates", json={"topic": "Tea?", "rounds": 1})).json()
         text = (await web.get(f"{begun['links']['events']}?ids=1")).text
         owner = table.for_tenant("default")

@@ -7,7 +7,6 @@ import queue
 import threading
 import time
 from contextvars import Context, copy_context
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -229,10 +228,12 @@ class ObserverThreads:
         callbacks: list[Callable[[Event], None]] = []
         for entry in self._observers:
             if entry.source != HOST and entry.name not in self._threads:
-                observer = _LateObserver(partial(make, "observer", entry, self._settings))
-                self._threads[entry.name] = ObserverThread(entry.name, observer)
+                self._threads[entry.name] = ObserverThread(entry.name, self._late_observer(entry))
                 callbacks.append(self._threads[entry.name].notify)
         return callbacks
+
+    def _late_observer(self, entry: Entry[ObserverFactory]) -> _LateObserver:
+        return _LateObserver(lambda: make("observer", entry, self._settings))
 
     def _start_observer(self, entry: Entry[ObserverFactory]) -> Callable[[Event], None]:
         if entry.name not in self._threads:

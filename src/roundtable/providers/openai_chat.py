@@ -512,9 +512,12 @@ def _file(file: FilePart, server: ChatServer) -> JsonObject:
 def _content(message: Message, server: ChatServer) -> JsonValue:
     if not message.images and not message.files:
         return message.content
-    parts: list[JsonValue] = [_file(file, server) for file in message.files]
-    parts += [{"type": "image_url", "image_url": {"url": image.url}} for image in message.images]
-    return [*parts, {"type": "text", "text": message.content}] if message.content else parts
+    parts: list[JsonValue] = []
+    parts.extend(_file(file, server) for file in message.files)
+    parts.extend({"type": "image_url", "image_url": {"url": image.url}} for image in message.images)
+    if message.content:
+        parts.append({"type": "text", "text": message.content})
+    return parts
 
 
 def _choice(choice: str) -> JsonValue:

@@ -259,11 +259,12 @@ def _input(messages: Iterable[Message], provider: str) -> Iterator[JsonValue]:
 def _content(message: Message) -> JsonValue:
     if not message.images and not message.files:
         return message.content
-    parts: list[JsonValue] = [
-        {"type": "input_file", "filename": file.name, "file_data": file.url} for file in message.files
-    ]
-    parts += [{"type": "input_image", "detail": "auto", "image_url": image.url} for image in message.images]
-    return [*parts, {"type": "input_text", "text": message.content}] if message.content else parts
+    parts: list[JsonValue] = []
+    parts.extend({"type": "input_file", "filename": file.name, "file_data": file.url} for file in message.files)
+    parts.extend({"type": "input_image", "detail": "auto", "image_url": image.url} for image in message.images)
+    if message.content:
+        parts.append({"type": "input_text", "text": message.content})
+    return parts
 
 
 def _assistant_items(message: Message) -> Iterator[JsonValue]:

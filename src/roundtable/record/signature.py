@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from roundtable.errors import ConfigurationError
@@ -118,7 +119,7 @@ def _load_cryptography() -> None:
         ConfigurationError: It is not installed.
     """
     try:
-        import cryptography  # noqa: F401  (only whether it is there)
+        import_module("cryptography")
     except ImportError as error:
         raise ConfigurationError(
             "signatures need cryptography, which is not installed",

@@ -76,7 +76,11 @@ def _stages() -> st.SearchStrategy[Stage]:
 def _attachments() -> st.SearchStrategy[Attachment]:
     names = st.text("ab \u00e9.", min_size=1, max_size=8).filter(str.strip)
     contents = st.one_of(st.binary(max_size=9).map(lambda end: b"\x89PNG\r\n\x1a\n" + end), TEXT.map(_encoded))
-    return st.builds(lambda name, content: Attachment.from_bytes(content, name=name), names, contents)
+    return st.builds(_attachment, names, contents)
+
+
+def _attachment(name: str, content: bytes) -> Attachment:
+    return Attachment.from_bytes(content, name=name)
 
 
 def _encoded(text: str) -> bytes:

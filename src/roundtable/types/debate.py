@@ -437,9 +437,13 @@ class RoundRecord(Value):
     usage: Usage = Usage()
     """Usage of the round: all its turns, earlier attempts included, and its analysis."""
 
-    @cached_property
+    @property
     def responses(self) -> tuple[AgentResponse, ...]:
         """Positions of this round, in speaking order; if a later stage asks an agent again, only the later ones."""
+        return self._responses
+
+    @cached_property
+    def _responses(self) -> tuple[AgentResponse, ...]:
         excluded = (BASELINE_STAGE, CHAIR_STAGE)
         positions = [(stage, answer) for stage, answer in self._positions() if stage not in excluded]
         last_stage = {answer.agent_id: stage for stage, answer in positions}
