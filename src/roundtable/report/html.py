@@ -176,8 +176,6 @@ def section_parts(view: ReportView, *, without: Collection[str] = ()) -> Iterato
 
 def _titles(view: ReportView) -> Mapping[str, str]:
     """Return the sections that have something to show; a debate without an answer has a decision and minority too."""
-    if view.goal:
-        return {name: title for name, title in TEAM_SECTIONS.items() if name != "sources" or view.sources}
     has_content = {
         "movement": view.flow is not None,
         "camps": len(view.camps) > 1,
@@ -185,7 +183,10 @@ def _titles(view: ReportView) -> Mapping[str, str]:
         "minority": bool(view.minority),
         "trajectory": any(held.shown_level for held in view.rounds),
         "sources": bool(view.sources),
+        "cost": bool(view.costs),
     }
+    if view.goal:
+        return {name: title for name, title in TEAM_SECTIONS.items() if has_content.get(name, True)}
     return {name: title for name, title in SECTIONS.items() if has_content.get(name, True)}
 
 
