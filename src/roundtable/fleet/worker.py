@@ -15,6 +15,7 @@ from dbos import DBOS, PortableWorkflowError, WorkflowSerializationFormat
 
 from roundtable._core.eventloop import until_one_ends
 from roundtable._core.owner import current_owner, is_provably_dead
+from roundtable.api.debates import Debates
 from roundtable.errors import (
     AgentError,
     ConfigurationError,
@@ -237,7 +238,9 @@ class Worker:
             await account.settle(session_id, before)  # a worker that died may have left the reserve
             return
         options = options_of(request, self._table.wiring)
-        worst = None if job.budget is None else self._table.estimate(request.topic, **options)
+        worst = None
+        if job.budget is not None:
+            worst = await Debates(self._table.wiring).estimate_aside(request.topic, **options)
         hold = partial(self._when_free, job, session_id, request.topic, options)
         try:
             result = await self._within_budget(

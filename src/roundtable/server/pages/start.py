@@ -121,7 +121,7 @@ async def _start_debate(caller: Caller, fields: Mapping[str, Sequence[str]]) -> 
         raise RoundtableError(_field_problem(error, most), code="VALIDATION_ERROR") from error
     _check_form(body, most)
     options = options_of(caller, body)
-    check_affordable(caller, body.topic, options)
+    await check_affordable(caller, body.topic, options)
     begin = partial(caller.tenant_session.table.start, body.topic, step=body.step, **options)
     handle, _ = await begun(caller, until_begun(begin), rounds=body.rounds)
     return handle.session_id
