@@ -32,7 +32,7 @@ from roundtable.plugins.otel import OpenTelemetryObserver
 from roundtable.providers import ScriptedModel
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate
-from roundtable.types import Budget, ChatRequest
+from roundtable.types import Attachment, Budget, ChatRequest
 from roundtable.types.request import DebateRequest
 
 pytest.importorskip("dbos")
@@ -54,6 +54,11 @@ def address(folder: Path) -> str:
 
 def questions(number: int) -> list[str]:
     return [f"question-{index}: tea or coffee?" for index in range(number)]
+
+
+def queue_bytes(folder: Path) -> bytes:
+    """Return all that the files of the queue's database hold."""
+    return b"".join(file.read_bytes() for file in folder.glob("debates.fleet.db*"))
 
 
 def calls_of(folder: Path) -> Counter[str]:
@@ -95,6 +100,31 @@ class TestJobs:
         assert status.usage.calls == 10
         assert seen[-1] == status
         assert (tmp_path / "debates.fleet.db").stat().st_mode & 0o077 == 0
+
+    async def test_files_of_questions_are_stored_once_a_job(self, tmp_path: Path) -> None:
+        shared, own = Attachment(name="rules.md", text="Be brief."), Attachment(name="own.txt", text="Only mine.")
+        asked = [*questions(2), DebateRequest(topic="question-2: tea?", attachments=(own, shared))]
+        async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
+            await fleet.submit("drinks", asked, rounds=1, attachments=[shared])
+            assert (await fleet.submit("drinks", asked, rounds=1, attachments=[shared])).debates == 3
+            await fleet.work(until_done="drinks")
+            results = await fleet.results("drinks")
+            for result, files in zip(results, [(shared,), (shared,), (own, shared)], strict=True):
+                record = (await table.wiring.sessions.load(result.session_id)).record
+                assert [(file.name, file.text) for file in record.attachments] == [(f.name, f.text) for f in files]
+        assert b"Be brief." not in queue_bytes(tmp_path)
+
+    async def test_a_file_of_a_question_is_checked_when_it_is_submitted(self, tmp_path: Path) -> None:
+        broken = {"topic": "Tea?", "attachments": [{"name": "chart.png", "data": "no base64!"}]}
+        foreign = {"topic": "Tea?", "attachments": [{"name": "chart.png", "text": "not a picture"}]}
+        lines = tmp_path / "lines.jsonl"
+        lines.write_text(json.dumps(foreign))
+        async with Fleet(storage=address(tmp_path)) as fleet:
+            with pytest.raises(ConfigurationError, match=r"question 2: 'chart\.png' has data that is not base64"):
+                await fleet.submit("drinks", ["Tea?", broken])
+            with pytest.raises(ConfigurationError, match=r"line 1: 'chart\.png' is called image/png"):
+                read_jsonl(lines)
+            assert await fleet.jobs() == ()
 
     @pytest.mark.slow
     async def test_the_same_job_again_changes_nothing_and_another_of_its_name_is_refused(self, tmp_path: Path) -> None:

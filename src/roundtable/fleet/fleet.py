@@ -22,6 +22,7 @@ from roundtable.fleet.jobs import (
     check_kinds,
     check_name,
     digest_of,
+    request_from_queue,
     requests_of,
     stored_result,
 )
@@ -229,6 +230,7 @@ class Fleet:
                 hint="Choose another name for this job.",
                 details={"submitted": stored.submitted_at.isoformat(), "debates": stored.debates},
             )
+        await records.add_files(stored, (file for request in requests for file in request.attachments))
         ids: Sequence[str | None] = session_ids or [None] * len(requests)
         debates = [
             stored.debate(number, request, session_id)
@@ -481,7 +483,7 @@ class Fleet:
             return stored
         if row.state == "cancelled":
             return None
-        request = DebateRequest.model_validate_json(row.request)
+        request = request_from_queue(row.request, None)
         return FailedDebate(
             topic=request.topic,
             mode=request.mode,
