@@ -379,8 +379,8 @@ class Fleet:
         return tuple(states)
 
     async def _is_same(self, last: JobStatus, job: Job, queue: JobQueue, records: FleetRecords) -> bool:
-        """Check whether a job that was done has not changed: a debate that was queued again consumes something."""
-        if (last.submitted_at, last.budget) != (job.submitted_at, job.budget):
+        """Check whether a job that was done has not changed."""
+        if (last.submitted_at, last.retried_at, last.budget) != (job.submitted_at, job.retried_at, job.budget):
             return False
         return last.usage == await records.account(job).spent() and not await queue.has_open(job.prefix)
 
@@ -416,6 +416,7 @@ class Fleet:
             usage=await records.account(stored).spent(),
             budget=stored.budget,
             submitted_at=stored.submitted_at,
+            retried_at=stored.retried_at,
             per_minute=_per_minute(rows, now),
             longest_running=tuple(
                 sorted(
@@ -457,9 +458,12 @@ class Fleet:
         queue, records = await self._open()
         stored = await records.job(job)
         if job_budget is not None:
-            await records.change_job(stored.model_copy(update={"budget": job_budget}))
+            stored = stored.model_copy(update={"budget": job_budget})
+            await records.change_job(stored)
         rows = await queue.debates(stored.workflow_ids)
         await queue.queue_again([row.workflow_id for row in rows if row.state in {"failed", "cancelled"}])
+        # Afterwards: who reads the job before that knows nothing of this time, and reads it again.
+        await records.change_job(stored.model_copy(update={"retried_at": datetime.now(UTC)}))
         return await self.status(job)
 
     async def results(self, job: str) -> Results:

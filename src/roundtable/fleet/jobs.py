@@ -80,6 +80,8 @@ class Job(Value):
     """Limits for all debates of the job together."""
     submitted_at: Timestamp
     """When it was submitted."""
+    retried_at: Timestamp | None = None
+    """When debates that had failed or were cancelled were queued again last."""
     trace: str | None = None
     """The trace that its debates belong to, in the form of the W3C's header `traceparent`."""
 
@@ -151,6 +153,8 @@ class JobStatus(Value):
     """Limits for all debates of the job together."""
     submitted_at: Timestamp
     """When the job was submitted."""
+    retried_at: Timestamp | None = None
+    """When its debates that had failed or were cancelled were queued again last."""
     per_minute: float = 0.0
     """Debates that ended per minute, over the last five minutes, or since the first one began."""
     longest_running: tuple[RunningDebate, ...] = ()
