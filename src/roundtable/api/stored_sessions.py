@@ -199,8 +199,9 @@ class StoredSessions(ABC):
 
         Args:
             concurrency: Maximum sessions that are continued at the same time, 1 to 1000.
-            cancelled: Whether to continue also sessions whose run was cancelled in an orderly way: the program was
-                stopped during the debate, or left its stream.
+            cancelled: Whether to continue also sessions whose run was cancelled in an orderly way, which looks alike
+                for each cause: the program was asked to end, left a stream, or cancelled the task or reached a time
+                limit of its own. If your program cancels debates that shall not come back, stop them, or pass `False`.
             on_change: As for `resume`.
 
         Returns:
