@@ -340,7 +340,7 @@ class Fleet:
             on_progress: Called with the state of the job when it has changed, at most twice a second.
 
         Raises:
-            ConfigurationError: There is no such job.
+            ConfigurationError: No job has this name.
             StorageError: The database cannot be used.
         """
         last: JobStatus | None = None
@@ -388,7 +388,7 @@ class Fleet:
         """Return how far a job is.
 
         Raises:
-            ConfigurationError: There is no such job.
+            ConfigurationError: No job has this name.
             StorageError: The database cannot be used.
         """
         queue, records = await self._open()
@@ -435,7 +435,7 @@ class Fleet:
         A running debate ends when its worker hears of it, within about a second, and its session is stopped.
 
         Raises:
-            ConfigurationError: There is no such job.
+            ConfigurationError: No job has this name.
             StorageError: The database cannot be used.
         """
         queue, records = await self._open()
@@ -451,7 +451,7 @@ class Fleet:
             job_budget: Limits for all debates of the job from its start, instead of those it was submitted with.
 
         Raises:
-            ConfigurationError: There is no such job.
+            ConfigurationError: No job has this name.
             StorageError: The database cannot be used.
         """
         _check_budget(job_budget)
@@ -473,7 +473,7 @@ class Fleet:
         without any answer.
 
         Raises:
-            ConfigurationError: There is no such job.
+            ConfigurationError: No job has this name.
             StorageError: The database cannot be used.
         """
         queue, records = await self._open()

@@ -337,7 +337,7 @@ def check_kinds(requests: Iterable[DebateRequest], wiring: TableParts) -> None:
 
 
 async def stored_result(table: Roundtable, session_id: str) -> DebateResult | None:
-    """Return the current result of a session, or `None` if there is no such session."""
+    """Return the current result of a session, or `None` if no session has this id."""
     try:
         return await table.session(session_id)
     except SessionNotFound:

@@ -53,7 +53,7 @@ class FleetRecords:
         self._tenant = tenant
 
     async def find_job(self, name: str) -> Job | None:
-        """Return a job, or `None` if there is none of this name."""
+        """Return a job, or `None` if no job has this name."""
         value = await self._values.get(f"{self._prefix}/jobs/{name}", tenant=self._tenant)
         return None if value is None else Job.model_validate(value)
 
@@ -61,7 +61,7 @@ class FleetRecords:
         """Return a job.
 
         Raises:
-            ConfigurationError: There is none of this name.
+            ConfigurationError: No job has this name.
         """
         job = await self.find_job(name)
         if job is None:

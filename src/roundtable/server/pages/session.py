@@ -159,7 +159,7 @@ async def session_page(caller: Caller, session_id: str, *, new_link: str = "") -
         new_link: A read-only link that was just created, to show it once.
 
     Raises:
-        SessionNotFound: There is no such session.
+        SessionNotFound: No session has this id.
     """
     record, running = await _load_state(caller, session_id)
     links = (
