@@ -59,7 +59,7 @@ class AddressLimit:
         Args:
             client: Client address of the request.
         """
-        key, now, each_s = network_of(client), self._clock.now().timestamp(), 60.0 / self._most
+        key, now, each_s = network_of(client), self._clock.monotonic(), 60.0 / self._most
         full_at = max(now, self._full_at.pop(key, now)) + each_s
         wait_s = full_at - now - 60.0
         if wait_s > 1e-6:
