@@ -15,7 +15,7 @@ from roundtable.vendors import VENDORS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LOG_LEVELS", "VARIABLES", "Settings", "VariableReader", "process_environment"]
+__all__ = ["LOG_LEVELS", "VARIABLES", "Settings", "VariableReader", "forbid_network_to_children", "process_environment"]
 
 
 LOG_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
@@ -199,6 +199,11 @@ _SECRET_ENDS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 def process_environment() -> dict[str, str]:
     """Return the environment of this process, for programs that it starts."""
     return dict(os.environ)
+
+
+def forbid_network_to_children() -> None:
+    """Set `ROUNDTABLE_NETWORK` in this process, so that processes that it starts inherit it."""
+    os.environ["ROUNDTABLE_NETWORK"] = "off"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -34,6 +35,15 @@ def test_only_the_kinds_asked_for_are_written(tmp_path: Path, kinds: Sequence[st
     hooks = (tmp_path / "new/src/roundtable_tea_house/__init__.py").read_text("utf-8")
     assert hooks.count("@hookimpl") == len(kinds)
     assert {"README.md", "CHANGELOG.md", "example.py", "pyproject.toml", "tests.yml"} <= {path.name for path in paths}
+
+
+def test_a_new_plugin_is_tested_on_versions_of_python_that_the_library_is_tested_on(tmp_path: Path) -> None:
+    write_plugin("tea-house", ("mode",), tmp_path / "new")
+    steps = (tmp_path / "new/.github/workflows/tests.yml").read_text("utf-8")
+    (named,) = re.findall(r"python: (\[.*\])", steps)
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+    tested = {one.rpartition(" ")[2] for one in project["classifiers"] if re.search(r"Python :: 3\.\d+$", one)}
+    assert ast.literal_eval(named) == [min(tested), max(tested)]
 
 
 @pytest.mark.parametrize(

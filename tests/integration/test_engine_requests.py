@@ -22,7 +22,7 @@ from roundtable.engine import Extension, RunLimits
 from roundtable.errors import ConfigurationError, SessionError, StorageError
 from roundtable.exits import MaxRounds
 from roundtable.storage import MemoryStorage
-from roundtable.types import DurableEvent
+from roundtable.types import ChatRequest, ChatResponse, DurableEvent
 
 pytestmark = pytest.mark.anyio
 
@@ -127,6 +127,68 @@ async def test_a_write_that_came_through_late_is_known_as_ones_own() -> None:
     fold = await engine.run(session.id)
     assert fold.progress.status == "completed"
     assert len(model.begun) == fold.progress.total_rounds
+
+
+class _UntoldStorage(MemoryStorage):
+    """Stores the first events of a type, and fails all the same."""
+
+    def __init__(self, event_type: str) -> None:
+        super().__init__()
+        self._untold: str | None = event_type
+
+    async def append(
+        self,
+        session_id: str,
+        expected_seq: int | None,
+        token: int | None,
+        events: list[DurableEvent],  # type: ignore[override]
+        *,
+        tenant: str = "default",
+    ) -> int:
+        stored = await super().append(session_id, expected_seq, token, events, tenant=tenant)
+        if any(event.type == self._untold for event in events):
+            self._untold = None
+            raise StorageError("the line is cut")
+        return stored
+
+
+@pytest.mark.both_loops
+async def test_an_answer_that_was_stored_but_not_told_is_known_and_counted_once() -> None:
+    async def slow_to_leave(_: object) -> None:
+        with anyio.CancelScope(shield=True):
+            await anyio.sleep(0.6)  # requests to pause are looked for meanwhile
+
+    class Leaving(CountingModel):
+        async def complete(self, request: ChatRequest) -> ChatResponse:
+            try:
+                return await super().complete(request)
+            except anyio.get_cancelled_exc_class():
+                await slow_to_leave(request)
+                raise
+
+    storage = _UntoldStorage("agent_complete")
+    model = Leaving(lambda request: said("Tea") if request.metadata["agent"] == "ada" else late(30, "Tea"))
+    agents = seated(model, "ada", "bo")
+    engine = engine_of(storage, agents)
+    session = await engine.start_debate(asking(agents, rounds=1))
+    with pytest.raises(StorageError, match="the line is cut"):
+        await engine.run(session.id)
+    fold = lawful(*await storage.read(session.id))
+    assert [event.type for event in await log_of(storage, session.id)][-3:] == ["agent_complete", "exit", "error"]
+    assert fold.progress.status == "error"
+    assert (fold.usage.calls, fold.usage.unreported_calls) == (len(model.begun), 1) == (2, 1)
+
+
+async def test_an_end_that_was_stored_but_not_told_stays_the_end() -> None:
+    storage, model = _UntoldStorage("debate_complete"), CountingModel("Tea")
+    agents = seated(model, "ada")
+    engine = engine_of(storage, agents)
+    session = await engine.start_debate(asking(agents, rounds=1))
+    with pytest.raises(StorageError, match="the line is cut"):
+        await engine.run(session.id)
+    fold = lawful(*await storage.read(session.id))
+    assert fold.progress.status == "completed"
+    assert (await log_of(storage, session.id))[-1].type == "debate_complete"
 
 
 async def test_lost_quorum_is_also_the_reason_of_the_exit() -> None:

@@ -20,6 +20,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased, TraceIdRatioBased
 
 from roundtable import Roundtable
 from roundtable.errors import ConfigurationError, StorageError
@@ -32,11 +33,12 @@ from roundtable.plugins.otel import OpenTelemetryObserver
 from roundtable.providers import ScriptedModel
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate
-from roundtable.types import Budget, ChatRequest
+from roundtable.types import Attachment, Budget, ChatRequest, DebateStart
 from roundtable.types.request import DebateRequest
 
 pytest.importorskip("dbos")
 
+NOW = datetime.now(UTC)
 ANSWER = {"position": "Tea", "reasoning": "It keeps."}
 CHILD = Path(__file__).with_name("fleet_child.py")
 ENVIRONMENT = {"PYTHONPATH": str(CHILD.parents[1]), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())}
@@ -54,6 +56,11 @@ def address(folder: Path) -> str:
 
 def questions(number: int) -> list[str]:
     return [f"question-{index}: tea or coffee?" for index in range(number)]
+
+
+def queue_bytes(folder: Path) -> bytes:
+    """Return all that the files of the queue's database hold."""
+    return b"".join(file.read_bytes() for file in folder.glob("debates.fleet.db*"))
 
 
 def calls_of(folder: Path) -> Counter[str]:
@@ -95,6 +102,31 @@ class TestJobs:
         assert status.usage.calls == 10
         assert seen[-1] == status
         assert (tmp_path / "debates.fleet.db").stat().st_mode & 0o077 == 0
+
+    async def test_files_of_questions_are_stored_once_a_job(self, tmp_path: Path) -> None:
+        shared, own = Attachment(name="rules.md", text="Be brief."), Attachment(name="own.txt", text="Only mine.")
+        asked = [*questions(2), DebateRequest(topic="question-2: tea?", attachments=(own, shared))]
+        async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
+            await fleet.submit("drinks", asked, rounds=1, attachments=[shared])
+            assert (await fleet.submit("drinks", asked, rounds=1, attachments=[shared])).debates == 3
+            await fleet.work(until_done="drinks")
+            results = await fleet.results("drinks")
+            for result, files in zip(results, [(shared,), (shared,), (own, shared)], strict=True):
+                record = (await table.wiring.sessions.load(result.session_id)).record
+                assert [(file.name, file.text) for file in record.attachments] == [(f.name, f.text) for f in files]
+        assert b"Be brief." not in queue_bytes(tmp_path)
+
+    async def test_a_file_of_a_question_is_checked_when_it_is_submitted(self, tmp_path: Path) -> None:
+        broken = {"topic": "Tea?", "attachments": [{"name": "chart.png", "data": "no base64!"}]}
+        foreign = {"topic": "Tea?", "attachments": [{"name": "chart.png", "text": "not a picture"}]}
+        lines = tmp_path / "lines.jsonl"
+        lines.write_text(json.dumps(foreign))
+        async with Fleet(storage=address(tmp_path)) as fleet:
+            with pytest.raises(ConfigurationError, match=r"question 2: 'chart\.png' has data that is not base64"):
+                await fleet.submit("drinks", ["Tea?", broken])
+            with pytest.raises(ConfigurationError, match=r"line 1: 'chart\.png' is called image/png"):
+                read_jsonl(lines)
+            assert await fleet.jobs() == ()
 
     @pytest.mark.slow
     async def test_the_same_job_again_changes_nothing_and_another_of_its_name_is_refused(self, tmp_path: Path) -> None:
@@ -631,3 +663,51 @@ class TestTraces:
         assert traced.trace.startswith(f"00-{'ab' * 16}-")
         with within_trace(traced):
             assert "opentelemetry.trace" not in sys.modules
+
+    @pytest.mark.parametrize("rate", [0.0, 0.5, 1.0])
+    def test_samplers_of_workers_decide_whether_the_trace_of_a_job_is_recorded(
+        self, rate: float, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        recorded: list[bool] = []
+        jobs = [
+            Job(fleet="default", name="n", debates=1, digest="", nonce=f"{number:02x}" * 16, submitted_at=NOW)
+            for number in range(1, 255, 9)
+        ]
+        traced: list[Job] = []
+        with monkeypatch.context() as patch:
+            patch.delitem(sys.modules, "opentelemetry.trace")
+            traced = [job_traced(job) for job in jobs]
+        own_root = TraceIdRatioBased(rate)
+        for job in traced:
+            spans = InMemorySpanExporter()
+            provider = TracerProvider(sampler=ParentBased(own_root))
+            provider.add_span_processor(SimpleSpanProcessor(spans))
+            observer = OpenTelemetryObserver(provider.get_tracer("own"))
+            begun = DebateStart(session_id="s", timestamp=NOW, topic="Tea?", mode="m", agents=(), rounds=1)
+            with within_trace(job):
+                observer.notify(begun)
+            observer.close()
+            with monkeypatch.context() as patch:
+                patch.setattr(trace, "get_tracer", provider.get_tracer)
+                with within_trace(job):
+                    provider.get_tracer("worker").start_span("call").end()
+            names = [span.name for span in spans.get_finished_spans()]
+            assert names in ([], ["debate", "call"])
+            assert {span.context.trace_id for span in spans.get_finished_spans()} <= {int(job.nonce, 16)}
+            recorded.append(bool(names))
+        expected = [own_root.should_sample(None, int(job.nonce, 16), "x").decision.is_sampled() for job in jobs]
+        assert recorded == expected
+        assert set(recorded) == ({True, False} if rate == 0.5 else {bool(rate)})
+
+    def test_a_trace_that_a_program_does_not_record_is_not_recorded_by_workers(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(trace, "get_tracer", TracerProvider(sampler=ParentBased(ALWAYS_OFF)).get_tracer)
+        job = job_traced(Job(fleet="default", name="n", debates=1, digest="", nonce="ab" * 16, submitted_at=NOW))
+        spans = InMemorySpanExporter()
+        provider = TracerProvider()
+        provider.add_span_processor(SimpleSpanProcessor(spans))
+        monkeypatch.setattr(trace, "get_tracer", provider.get_tracer)
+        with within_trace(job):
+            provider.get_tracer("worker").start_span("debate").end()
+        assert spans.get_finished_spans() == ()

@@ -5,9 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
+import anyio
 import pytest
 from integration.engine_kit import CountingModel, CourtMode, eventually, table_of
+from integration.server_kit import client_of
 
+from roundtable.api import debates
 from roundtable.engine import plan_checks
 from roundtable.errors import ConfigurationError
 from roundtable.modes import CollaborativeMode, WrappedMode, with_baseline
@@ -113,6 +116,34 @@ async def test_an_estimate_does_not_wait_for_a_mode_without_end(
     async with table_of(CountingModel("Tea")) as table:
         with pytest.raises(ConfigurationError, match=r"mode 'sleepy' returned no plan within 0\.2 s"):
             table.estimate("Tea?", mode=sleepy, rounds=1)
+
+
+async def test_an_estimate_beside_the_loop_has_a_limit(sleepy: SleepyMode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(debates, "ESTIMATE_S", 0.2)
+    async with table_of(CountingModel("Tea")) as table:
+        with pytest.raises(ConfigurationError, match=r"could not be planned within 0\.2 s"):
+            await debates.Debates(table.wiring).estimate_aside("Tea?", mode=sleepy, rounds=1)
+        expected = table.estimate("Tea?", rounds=2)
+        assert await debates.Debates(table.wiring).estimate_aside("Tea?", rounds=2) == expected
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_server_answers_while_the_mode_of_a_request_sleeps(sleepy: SleepyMode) -> None:
+    table = table_of(CountingModel("Tea"))
+    table.wiring.engine.modes.register_mode(sleepy.name, sleepy)
+    answers: list[int] = []
+    async with client_of(table) as web, anyio.create_task_group() as group:
+
+        async def ask() -> None:
+            body = {"topic": "Tea or coffee?", "mode": "sleepy", "rounds": 1}
+            answers.append((await web.post("/api/debates", json=body)).status_code)
+
+        group.start_soon(ask)
+        await eventually(sleepy.asleep.is_set, ENOUGH_S)
+        assert (await web.get("/health")).status_code == 200
+        assert not answers
+        sleepy.wake.set()
+    assert answers == [202]
 
 
 class MeddlingMode(CourtMode):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,21 @@ from integration.browser_kit import HOSTILE
 from integration.pages_kit import Visitor, visiting
 from integration.server_kit import served_table
 
-from roundtable.errors import ConfigurationError
+from roundtable.agents import BaseAgent
+from roundtable.errors import AgentError, ConfigurationError, QuorumLost
+from roundtable.results.view import view_of
+from roundtable.server.addresses import AddressLimit
 from roundtable.server.pages.shares import SHARE_DAYS, Shares
+from roundtable.server.pages.sharing import SHARED_VIEWS_PER_MINUTE
 from roundtable.storage import MemoryStorage
-from roundtable.testing import ManualClock, scripted_agents
+from roundtable.testing import ManualClock, ScriptedModel, scripted_agents
+from roundtable.types import AgentConfig, Attachment, Usage
 
 if TYPE_CHECKING:
     from roundtable import Roundtable
+    from roundtable.report import ReportView
+    from roundtable.results.debate_result import DebateResult
+    from roundtable.types import ChatRequest, ChatResponse
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
 
@@ -208,3 +217,121 @@ async def test_the_list_shows_the_answer_and_the_agreement_of_each_session() -> 
             await hers.delete(session_id)
         await ann.get("/sessions")
         assert 'class="outcome" dir="auto">Tea ' not in ann.page
+
+
+SECRET = "key sk-acme-1 of the account Acme is over its limit of 40 USD"
+
+
+class Priced(ScriptedModel):
+    """A model whose calls have a price."""
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        response = await super().complete(request)
+        return response.model_copy(update={"usage": Usage(input_tokens=4321, output_tokens=8765, cost_usd=1.2345)})
+
+
+def failing_agents() -> list[BaseAgent]:
+    """Return an agent that answers at a price, and two that fail."""
+    answers = {"position": "Tea", "reasoning": "Because.", "confidence": 0.8}
+    models = {"ada": Priced([answers] * 9), "bo": ScriptedModel([AgentError(SECRET)] * 9), "cy": Priced([answers] * 9)}
+    return [
+        BaseAgent(AgentConfig(id=name, name=name.title(), provider="scripted", model="scripted"), model)
+        for name, model in models.items()
+    ]
+
+
+async def test_a_shared_page_shows_neither_the_words_of_providers_nor_the_cost() -> None:
+    table = served_table(agents=failing_agents())
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        async with table.for_tenant("ann") as hers:
+            partial = (await hers.debate("Tea or coffee?", rounds=1, synthesize=True)).session_id
+            with pytest.raises(QuorumLost):
+                await hers.debate("Milk?", rounds=1, quorum=3)
+            lost = next(entry.id for entry in await hers.sessions() if entry.topic == "Milk?")
+        for session_id in (partial, lost):
+            own = (await ann.get(f"/sessions/{session_id}")).text
+            assert "sk-acme-1" in own
+            assert "1.2345" in own or "2.469" in own
+            shared = (await ann.get(await link_of(ann, session_id))).text
+            assert "Bo: 1 of 1 turn failed" in shared
+            for words in ("sk-acme-1", "USD", "4,321", "4321", "8765", 'id="cost"', "over its limit"):
+                assert words not in shared, words
+
+
+async def test_an_address_may_open_so_many_shared_pages_a_minute() -> None:
+    clock = ManualClock()
+    table = talkers()
+    async with visiting(table=table, clock=clock, https=True) as ann:
+        limit = AddressLimit(2, clock)
+        assert [limit.take("192.0.2.1") for _ in range(3)] == [0, 0, 30]
+        assert limit.take("192.0.2.2") == 0
+        assert [limit.take(f"2001:db8::{number}") for number in range(3)] == [0, 0, 30]
+        clock.move(30)
+        assert [limit.take("192.0.2.1") for _ in range(2)] == [0, 30]
+        for _ in range(SHARED_VIEWS_PER_MINUTE):
+            answer = await ann.get("/shared/unknown", headers={"x-forwarded-for": "192.0.2.1"})
+            assert answer.status_code == 404
+        refused = await ann.get("/shared/unknown", headers={"x-forwarded-for": "192.0.2.1"})
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+        other = await ann.get("/shared/unknown", headers={"x-forwarded-for": "192.0.2.9"})
+        assert other.status_code == 404
+
+
+async def test_pages_of_sessions_are_rendered_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[str] = []
+
+    def watched(result: DebateResult) -> ReportView:
+        threads.append(threading.current_thread().name)
+        return view_of(result)
+
+    monkeypatch.setattr("roundtable.server.pages.session.view_of", watched)
+    monkeypatch.setattr("roundtable.results.public_view.view_of", watched)
+    table = talkers()
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        session_id = await held(table)
+        path = await link_of(ann, session_id)
+        await ann.get(f"/sessions/{session_id}")
+        await ann.get(path)
+    assert len(threads) == 3
+    assert threading.main_thread().name not in threads
+
+
+async def test_a_debate_is_asked_again_with_its_files_its_rule_and_its_vote() -> None:
+    table = talkers()
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        async with table.for_tenant("ann") as hers:
+            first = await hers.debate(
+                "Tea or coffee?",
+                rounds=1,
+                options=["Tea", "Coffee"],
+                attachments=[Attachment(name="rules.md", text="Be brief.")],
+                decide="borda",
+                vote="every",
+            )
+        await ann.get(f"/start?again={first.session_id}")
+        assert first.config.attachments[0].in_words in ann.page, first.config.attachments
+        assert re.search(r'name="files" value="1" checked', ann.page)
+        assert 'name="decide" maxlength="200" placeholder="plurality" value="borda"' in ann.page
+        assert '<option value="every" selected>' in ann.page
+        fields: dict[str, str | list[str]] = {"topic": "Tea or coffee?", "rounds": "1", "mode": "collaborative"}
+        fields |= {"decide": "borda", "vote": "every", "options": "Tea\nCoffee", "again": first.session_id}
+        for with_files in (True, False):
+            answer = await ann.post("/start", csrf=ann.csrf, **fields, **({"files": "1"} if with_files else {}))
+            assert answer.status_code == 303, answer.text
+            await at_rest(ann, answer.headers["location"])
+            async with table.for_tenant("ann") as hers:
+                second = await hers.session(answer.headers["location"].rpartition("/")[2])
+            assert (second.config.decide, second.config.vote) == ("borda", "every")
+            assert second.config.attachments == (first.config.attachments if with_files else ())
+        await ann.get("/start")
+        wrong = await ann.post("/start", csrf=ann.csrf, **fields | {"decide": "dice", "files": "1"})
+        assert wrong.status_code == 400
+        assert "rules.md" in wrong.text
+        async with table.for_tenant("ann") as hers:
+            await hers.delete(first.session_id)
+        gone = await ann.post("/start", csrf=ann.csrf, **fields, files="1")
+        assert gone.status_code == 404
+        assert "Start a debate" in gone.text

@@ -439,6 +439,9 @@ def test_sharing_takes_one_click_and_stopping_two(browser: Browser) -> None:
         page.locator("#news", has_text="The link is copied.").wait_for()
         link = page.evaluate("navigator.clipboard.readText()")
         assert link.startswith(f"{here.url}/shared/")
+        before = page.locator("#report article").count()
+        page.locator("#report article").nth(before).wait_for()  # a live event came
+        assert page.locator("#new-link").input_value() == link
         page.evaluate("scrollTo(0, 600)")
         page.locator("summary", has_text="Stop").click(timeout=2_000)  # it stays in sight
         page.get_by_role("button", name="Stop for good").click()

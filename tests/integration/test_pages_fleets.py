@@ -155,6 +155,60 @@ async def test_a_job_that_is_done_is_read_again_only_when_it_changes(
 
 
 @pytest.mark.anyio
+async def test_a_job_that_was_queued_again_and_made_no_call_is_read_again(tmp_path: Path) -> None:
+    async with Fleet(fleet_table(tmp_path)) as fleet:
+        await fleet.submit("night", ["Tea?"])
+        await fleet.cancel("night")
+        (first,) = await fleet.jobs()
+        await fleet.retry("night")
+        queue, _ = await fleet._open()
+        await queue.cancel([queued.workflow_id for queued in await queue.debates(["default.night.00000001"])])
+        assert (await fleet.jobs(known=[first]))[0].retried_at is not None
+        (second,) = await fleet.jobs(known=[first])
+        assert first.retried_at is None
+        assert second == await fleet.status("night")
+
+
+@pytest.mark.anyio
+async def test_metrics_do_not_wait_for_a_slow_database_and_say_how_old_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("roundtable.server.monitoring._FLEETS_S", 0.2)
+    monkeypatch.setattr("roundtable.fleet.overview._PAUSE_S", 0.0)
+    monkeypatch.setattr("roundtable.fleet.overview._SHARE", 0)
+    answers, reading = anyio.Event(), Fleet.jobs
+
+    async def late(fleet: Fleet, **known: Any) -> Any:
+        await answers.wait()
+        return await reading(fleet, **known)
+
+    async with Fleet(fleet_table(tmp_path)) as fleet:
+        await fleet.submit("nightly", ["Tea?"])
+    async with visiting("admin", table=fleet_table(tmp_path)) as root:
+        header = bearer(root.token)
+
+        async def figures() -> dict[str, float]:
+            lines = (await root.get("/metrics", headers=header)).text.splitlines()
+            return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line[:1] != "#"}
+
+        queued = 'roundtable_fleet_debates{fleet="default",job="nightly",state="queued"}'
+        with anyio.fail_after(30):
+            while queued not in (first := await figures()):
+                pass
+        assert first["roundtable_fleet_age_seconds"] < 30
+        monkeypatch.setattr(Fleet, "jobs", late)
+        with anyio.fail_after(30):
+            second, third = await figures(), await figures()
+        assert second[queued] == third[queued] == 1
+        assert third["roundtable_fleet_age_seconds"] >= 0.4
+        assert "are of an earlier time in the metrics: the database did not answer within 0.2 s" in caplog.text
+        answers.set()
+        with anyio.fail_after(30):
+            while (await figures())["roundtable_fleet_age_seconds"] >= 0.2:
+                pass
+
+
+@pytest.mark.anyio
 async def test_an_overview_reads_no_more_often_than_needed(tmp_path: Path) -> None:
     table = fleet_table(tmp_path)
     async with Fleet(table) as fleet, FleetOverview(table) as overview:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from integration.engine_kit import CountingModel, late, seated
 
 from roundtable import Budget, Roundtable, sync
 from roundtable.api import recovery
@@ -17,7 +18,7 @@ from roundtable.providers import Delay, ScriptedModel
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing import scripted_agents
 from roundtable.testing.storage_samples import owner_elsewhere, record
-from roundtable.types import ChatRequest, Control, DebateStart, utc_now
+from roundtable.types import ChatRequest, ChatResponse, Control, DebateStart, utc_now
 
 pytestmark = pytest.mark.both_loops
 
@@ -158,6 +159,39 @@ async def test_leases_of_other_hosts_are_waited_for_once(monkeypatch: pytest.Mon
     agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
     found = await Roundtable(agents, storage=storage).recover(on_change="adopt")
     assert [(one.session_id, one.outcome) for one in found] == [("dead", "completed")]
+
+
+async def test_no_more_sessions_run_at_once_after_the_wait_for_leases(monkeypatch: pytest.MonkeyPatch) -> None:
+    running: Counter[str] = Counter()
+
+    class Watched(CountingModel):
+        most = 0
+
+        async def complete(self, request: ChatRequest) -> ChatResponse:
+            session = request.metadata["session"]
+            running[session] += 1
+            self.most = max(self.most, len(+running))
+            try:
+                return await super().complete(request)
+            finally:
+                running[session] -= 1
+
+    monkeypatch.setattr(recovery, "_LEASE_S", 0.1)
+    storage, model = MemoryStorage(), Watched(late(0.3, "Tea"))
+    agents = seated(model, "ada", "bo")
+    for name in ("free", "doubtful"):
+        await storage.create(record(name, topic=f"{name}?", rounds=1))
+        lease = await storage.lease(name, owner_elsewhere(name), 0.05 if name == "doubtful" else 600)
+        start = DebateStart(
+            session_id=name, timestamp=utc_now(), topic=f"{name}?", mode="collaborative", rounds=1, agents=("ada", "bo")
+        )
+        await storage.append(name, 0, lease.token, [start])
+        if name == "free":
+            await storage.lease(name, owner_elsewhere(name), 0)
+    found = await Roundtable(agents, storage=storage).recover(on_change="adopt", concurrency=1)
+    assert {one.outcome for one in found} == {"completed"}
+    assert len(found) == 2
+    assert model.most == 1
 
 
 async def test_a_session_that_another_process_has_just_created_is_its_own() -> None:

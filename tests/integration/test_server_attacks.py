@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
-from integration.server_kit import client_of, served_table
+from integration.server_kit import client_of, served_table, token_for
 from integration.test_server_chat import ASKED, PATH, team_table
 
 from roundtable.providers import Delay
-from roundtable.server import Limits
+from roundtable.server import Limits, create_app
 from roundtable.storage import SQLiteStorage
 from roundtable.testing import scripted_agents
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
@@ -73,3 +75,36 @@ async def test_what_is_too_much_at_once_is_too_much_in_two_steps() -> None:
         _, session = await held(rounds=4, agents=["a", "b"])
         forked = await web.post(f"/api/sessions/{session}/fork?wait=30", json={"atRound": 3})
         assert forked.status_code == 200, forked.text
+
+
+@pytest.mark.parametrize(
+    ("scopes", "path", "status", "is_read"),
+    [
+        ((), "/api/debates", 401, False),
+        (("read",), "/api/debates", 403, False),
+        (("read",), "/api/sessions/abc/fork", 403, False),
+        (("read", "write"), "/api/debates", 202, True),
+    ],
+)
+async def test_a_body_with_files_is_read_only_from_who_may_send_it(
+    scopes: tuple[str, ...], path: str, status: int, is_read: bool
+) -> None:
+    table = served_table()
+    token = await token_for(table, "ann", *scopes) if scopes else "rt_unknown"
+    read: list[int] = []
+
+    async def body() -> AsyncIterator[bytes]:
+        for piece in (b'{"topic": "Tea or coffee?", ', b'"rounds": 1}'):
+            read.append(len(piece))
+            yield piece
+
+    app = create_app(table)
+    headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+    transport = httpx.ASGITransport(app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as web,
+    ):
+        answer = await web.post(path, content=body())
+    assert answer.status_code == status
+    assert bool(read) is is_read

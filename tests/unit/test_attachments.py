@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from roundtable.errors import ConfigurationError
-from roundtable.types import Attachment, AttachmentInfo, DebateConfig, SessionRecord
+from roundtable.types import Attachment, AttachmentInfo, DebateConfig, SessionRecord, attachments
 from roundtable.types.attachments import IMAGE_TOKENS, PAGE_TOKENS, read_attachments, stored_contents
 
 if TYPE_CHECKING:
@@ -254,6 +254,25 @@ def test_a_record_holds_each_content_and_notices_changes() -> None:
         SessionRecord.from_json(record.to_json().replace("Größe", "Breite"))
     with pytest.raises(ValidationError, match="is missing"):
         SessionRecord.model_validate({**record.model_dump(), "contents": {}})
+
+
+def test_a_content_is_hashed_once_however_often_its_session_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[int] = []
+
+    def counted(content: bytes) -> Any:
+        hashed.append(len(content))
+        return sha256(content)
+
+    text = stored_record(Attachment(name="once.md", text="Read me once, and only once.")).to_json()
+    monkeypatch.setattr(attachments, "sha256", counted)
+    monkeypatch.setattr(attachments, "_checked", set())
+    for _ in range(3):
+        SessionRecord.from_json(text)
+    assert len(hashed) == 1
+    with pytest.raises(ValidationError, match="is not the one that was stored"):
+        SessionRecord.from_json(text.replace("only once", "only twic"))
+    with pytest.raises(ValidationError, match="is not the one that was stored"):
+        SessionRecord.from_json(text.replace("only once", "only twic"))
 
 
 def test_what_is_shown_of_a_file_has_no_content() -> None:

@@ -21,6 +21,7 @@ from roundtable.testing import scripted_agents, without_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 AWAY = "203.0.113.7"  # an address for documentation, which nobody has
 
@@ -38,6 +39,7 @@ REACHES: dict[str, Callable[[], Any]] = {
     "reverse": lambda: socket.gethostbyaddr(AWAY),
     "sendto": lambda: udp("sendto"),
     "sendmsg": lambda: udp("sendmsg"),
+    "name of an address": lambda: socket.getnameinfo((AWAY, 9), 0),
     "program": lambda: subprocess.run([sys.executable, "-c", ""], check=True),
     "shell": lambda: os.system("true"),
     "driver": lambda: check_host("db.example.org"),
@@ -48,6 +50,35 @@ REACHES: dict[str, Callable[[], Any]] = {
 def test_what_could_leave_this_machine_is_refused(way: str) -> None:
     with without_network(), pytest.raises(NetworkForbidden, match="the network is forbidden in this process"):
         REACHES[way]()
+
+
+@pytest.mark.parametrize("variables", [{"PGHOST": AWAY}, {"PGHOSTADDR": AWAY}, {"PGSERVICE": "away"}])
+@pytest.mark.parametrize("url", ["postgresql:///app", "postgresql://localhost/app", "postgresql:///app?service=away"])
+async def test_libpq_reaches_no_host_of_its_own_variables_and_files(
+    url: str, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = pytest.importorskip("roundtable.storage.postgres_connection")
+    pool = connection.PostgresPool(connection.parse_address(url), 1, connection.Limits(1, 1, 1, 1))
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    names_own_host = "localhost" in url and "PGHOST" in variables
+    with without_network(), pytest.raises(Exception) as caught:
+        await pool.connect()
+    assert (getattr(caught.value, "code", None) == "NETWORK_FORBIDDEN") is not names_own_host
+
+
+async def test_an_agent_on_the_command_line_is_refused_with_a_hint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "claude"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with without_network(), pytest.raises(QuorumLost) as caught:
+        async with Roundtable(["claude-cli:sonnet", "claude-cli:haiku"], storage="memory://") as table:
+            await table.debate("Tea?", rounds=1)
+    assert {cause.code for cause in caught.value.causes} == {"NETWORK_FORBIDDEN"}
+    assert all("claude cannot be started" in cause.message and cause.hint for cause in caught.value.causes)
 
 
 def test_this_machine_is_reachable() -> None:
@@ -107,17 +138,33 @@ async def test_scripted_debates_need_no_network() -> None:
 
 
 @pytest.mark.slow
-def test_a_variable_forbids_the_network_to_the_process() -> None:
+@pytest.mark.parametrize("by", ["variable", "settings"])
+def test_a_setting_forbids_the_network_to_the_process_and_its_children(by: str) -> None:
     assert Settings.from_env({}).network
     assert not Settings.from_env({"ROUNDTABLE_NETWORK": "off"}).network
     program = (
         "import socket, roundtable, roundtable.sync as sync\n"
         "from roundtable.testing import scripted_agents\n"
-        "table = sync.Roundtable(scripted_agents({'ada': 'Tea', 'bo': 'Tea'}), storage='memory://')\n"
+        "from roundtable.settings import Settings\n"
+        f"options = {{}} if {by!r} == 'variable' else {{'settings': Settings(network=False)}}\n"
+        "agents = scripted_agents({'ada': 'Tea', 'bo': 'Tea'})\n"
+        "table = sync.Roundtable(agents, storage='memory://', **options)\n"
         "print(table.debate('Tea?', rounds=1).answer)\n"
         "try: socket.getaddrinfo('example.org', 443)\n"
-        "except OSError as error: print(error)\n"
+        "except OSError as error: print(error, flush=True)\n"
+        "import os\n"
+        "print(os.environ['ROUNDTABLE_NETWORK'], flush=True)\n"
+        "if not os.fork():\n"
+        "    try: socket.create_connection(('203.0.113.7', 9), timeout=0.01)\n"
+        "    except OSError as error: os.write(1, f'{error}\\n'.encode())\n"
+        "    os._exit(0)\n"
+        "os.wait()\n"
     )
-    environment = {**os.environ, "ROUNDTABLE_NETWORK": "off"}
+    environment = {**os.environ, **({"ROUNDTABLE_NETWORK": "off"} if by == "variable" else {})}
     ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    assert ran.stdout == "Tea\nthe network is forbidden in this process: no look-up of 'example.org'\n"
+    assert ran.stdout.splitlines() == [
+        "Tea",
+        "the network is forbidden in this process: no look-up of 'example.org'",
+        "off",
+        "the network is forbidden in this process: no look-up of '203.0.113.7'",
+    ]

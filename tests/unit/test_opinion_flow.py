@@ -7,8 +7,11 @@ import re
 import pytest
 from unit.opinion_kit import CITIES, debated
 
-from roundtable import Budget, DebateResult
+from roundtable import Budget, DebateResult, debate_sync
 from roundtable.analysis.movement import opinion_flow
+from roundtable.report import to_page
+from roundtable.results.view import view_of
+from roundtable.testing import scripted_agents
 
 
 def told(result: DebateResult) -> dict[str, str]:
@@ -99,6 +102,21 @@ STORY = (
     "alone: no majority; after: 3 of 4 agents for Lisbon; 2 of 4 agents moved; Cy gave way to a majority without a new "
     "source"
 )
+
+
+def test_who_moved_leads_to_the_turn_whose_camp_is_shown() -> None:
+    script = {"ada": ["Tea", "Tea", "Coffee"], "bo": ["Coffee"] * 3, "cy": ["Coffee", "Tea", "Tea"]}
+    result = debate_sync(
+        "Tea or coffee?", agents=scripted_agents(script), rounds=2, baseline=True, vote=True, storage="memory://"
+    )
+    page = to_page(view_of(result))
+    targets = re.findall(r'href="#(r\d+s[^"]*)"', page)
+    articles = dict(re.findall(r'<article id="(r\d+s[^"]*)">(.*?)</article>', page, re.DOTALL))
+    assert len(targets) == 6
+    assert "r1s0t1" in targets
+    assert len(articles) > 9  # votes, and answers that were given alone
+    for target in targets:
+        assert 'class="camp ' in articles[target], target
 
 
 def test_the_head_says_whether_to_rely_on_the_answer_and_how_it_came_about() -> None:

@@ -306,7 +306,7 @@ def test_without_an_answer_the_page_says_why_and_lists_the_positions() -> None:
 
 def test_an_empty_debate_has_a_page_too() -> None:
     sections = shown(to_page(NOTHING))
-    assert list(sections) == ["answer", "decision", "rounds", "cost", "session"]
+    assert list(sections) == ["answer", "decision", "rounds", "session"]
     assert sections["rounds"].endswith("No round was begun.")
     assert "Nobody held another view" not in sections["decision"]
     unanimous = replace(NOTHING, answer="Tea")

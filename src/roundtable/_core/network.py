@@ -37,7 +37,17 @@ class _Ban:
 _ban: Final = _Ban()
 _LOOKUPS: Final = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
 _SENDS: Final = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
-_STARTS: Final = frozenset({"subprocess.Popen", "os.posix_spawn", "os.exec", "os.system"})
+_STARTS: Final = frozenset(
+    {
+        "subprocess.Popen",
+        "os.posix_spawn",
+        "os.spawn",
+        "os.exec",
+        "os.system",
+        "os.startfile",
+        "_winapi.CreateProcess",
+    }
+)
 
 
 def forbid_network() -> None:
@@ -51,6 +61,8 @@ def without_network() -> Generator[None]:
 
     Connections to other machines, look-ups of host names and starts of other programs raise `NetworkForbidden`, an
     `OSError`, in every thread and in every library that uses Python's sockets. Connections on this machine are allowed.
+    Processes that are forked inherit the ban. Those that `multiprocessing` spawns do not, and the interpreter does not
+    report their start.
 
     Example:
         >>> import socket
@@ -85,6 +97,10 @@ def _check(event: str, arguments: tuple[object, ...]) -> None:
     if event in _LOOKUPS:
         if not _is_here(arguments[0]):
             raise _forbidden(f"no look-up of {arguments[0]!r}")
+    elif event == "socket.getnameinfo":
+        address = arguments[0]
+        if not isinstance(address, tuple) or not address or not _is_here(address[0]):
+            raise _forbidden(f"no look-up of {address!r}")
     elif event in _SENDS:
         address = arguments[1]
         # Other families of addresses, such as those of Unix sockets, stay on this machine.

@@ -45,7 +45,7 @@ from roundtable.plugins.errors import make
 from roundtable.plugins.observer_thread import ObserverThreads
 from roundtable.providers.builtin import DeferredProvider
 from roundtable.scoring import Rule
-from roundtable.settings import Settings
+from roundtable.settings import Settings, forbid_network_to_children
 from roundtable.storage import open_sqlite
 from roundtable.storage.locations import default_database
 from roundtable.types import AgentConfig, NativeSearch, ProviderConfig
@@ -96,6 +96,7 @@ class TableParts:
         self.settings: Settings = options.settings or Settings.from_env()
         if not self.settings.network:
             forbid_network()
+            forbid_network_to_children()
         self.plugins: LoadedPlugins = load_plugins(options.plugins, self.settings)
         self.catalog: Catalog = register_profiles(options.profiles, self.plugins.catalog)
         for name, config in options.providers.items():

@@ -5,8 +5,11 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Final, Unpack
 
+import anyio
+
+from roundtable._core.eventloop import on_thread
 from roundtable._core.single_flight import SingleFlight
 from roundtable.analysis import ResponseSettings
 from roundtable.api.changes import (
@@ -150,6 +153,10 @@ _MOST_SESSIONS = 1000
 _LONGEST_ID = 200
 
 
+ESTIMATE_S: Final = 10.0
+"""Seconds that the simulation of a debate may take beside an event loop."""
+
+
 class Debates:
     """Creates, runs and continues the debates of one table."""
 
@@ -222,6 +229,30 @@ class Debates:
         Raises:
             ConfigurationError: An argument is not valid, or the plan has more than `most_calls` calls.
         """
+        return self._simulation(topic, most_calls, **options)()
+
+    async def estimate_aside(
+        self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]
+    ) -> Estimate:
+        """Return the worst case of a debate as `estimate` does, without blocking the event loop.
+
+        Its rounds are simulated on their own thread, which cannot be stopped: after `ESTIMATE_S` seconds it runs on,
+        but does not keep the program from ending.
+
+        Raises:
+            ConfigurationError: An argument is not valid, the plan has more than `most_calls` calls, or it takes too
+                long.
+        """
+        simulation = self._simulation(topic, most_calls, **options)
+        with anyio.move_on_after(ESTIMATE_S):
+            return await on_thread(simulation, name="roundtable estimate")
+        msg = f"the rounds of this debate could not be planned within {ESTIMATE_S:g} s"
+        raise ConfigurationError(msg, hint="Ask for fewer rounds or agents, or for another mode.")
+
+    def _simulation(
+        self, topic: str, most_calls: int | None, **options: Unpack[DebateOptions]
+    ) -> Callable[[], Estimate]:
+        """Resolve a debate, and return what simulates it; only that takes time."""
         resolved, wiring = self._resolve(topic, **options), self._wiring
         mode = resolved.mode or wiring.engine.modes.get_mode(resolved.config.mode)
         configs = [seat.config for seat in resolved.seats]
@@ -229,7 +260,8 @@ class Debates:
         if resolved.config.synthesize:
             agents = {seat.config.id: seat.agent for seat in resolved.seats if seat.agent is not None}
             extras.append(synthesis_extra(wiring.writer(configs, agents, resolved.ask.budget), resolved.config))
-        return estimated(
+        return partial(
+            estimated,
             resolved.config,
             resolved.seats,
             mode,

@@ -72,7 +72,7 @@ class SessionFiles(ABC):
                 and `"json"` is the session itself, which `import_` reads. Plugins add further formats.
 
         Raises:
-            SessionNotFound: There is no such session.
+            SessionNotFound: No session has this id.
             ConfigurationError: The format is unknown, or is binary.
             PluginError: The exporter of a plugin failed.
         """
@@ -105,7 +105,7 @@ class SessionFiles(ABC):
                 `"json"`. `roundtable verify` checks the signature. Needs the extra `sign`.
 
         Raises:
-            SessionNotFound: There is no such session.
+            SessionNotFound: No session has this id.
             ConfigurationError: The format is unknown, or cannot be signed; or the key is not such a key.
             SessionError: The session is to be signed, but was changed after it was stored (code `SESSION_CHANGED`).
             PluginError: The exporter of a plugin failed.
@@ -135,7 +135,7 @@ class SessionFiles(ABC):
                 events cut off at the end are noticed, and so is a log that was rewritten as a whole.
 
         Raises:
-            SessionNotFound: There is no such session.
+            SessionNotFound: No session has this id.
             ConfigurationError: `head` is not a head.
             StorageError: The storage found damage itself.
 
@@ -224,7 +224,7 @@ async def exported_parts(
         sign: Signs the session in the format `json`.
 
     Raises:
-        SessionNotFound: There is no such session.
+        SessionNotFound: No session has this id.
         ConfigurationError: The format is unknown.
     """
     exporter = find_exporter(wiring.catalog, format)

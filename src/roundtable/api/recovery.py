@@ -50,8 +50,12 @@ async def recover(
 ) -> tuple[RecoveredSession, ...]:
     """Continue the sessions that were left; see `Roundtable.recover`."""
     left = await _find_left(wiring, cancelled=cancelled)
-    continue_one = partial(_continue, debates, wiring, on_change=on_change)
+    places = anyio.Semaphore(concurrency)
     recovered: list[RecoveredSession] = []
+
+    async def continue_one(summary: SessionSummary) -> RecoveredSession:
+        async with places:
+            return await _continue(debates, wiring, summary, on_change=on_change)
 
     async def continue_free(summaries: Sequence[SessionSummary]) -> None:
         recovered.extend(await run_jobs([partial(continue_one, summary) for summary in summaries], at_once=concurrency))

@@ -390,7 +390,7 @@ class Watch:
         """Look the session up.
 
         Raises:
-            SessionNotFound: There is no such session.
+            SessionNotFound: No session has this id.
             StorageError: It could not be read.
         """
         if not self._started:

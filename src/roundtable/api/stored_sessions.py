@@ -107,7 +107,7 @@ class StoredSessions(ABC):
 
         Raises:
             ConfigurationError: The table was not entered with `async with`, or as for `extend` and `resume`.
-            SessionNotFound: There is no such session.
+            SessionNotFound: No session has this id.
             SessionConflict: The session is completed and no round is added.
 
         Example:
@@ -166,7 +166,7 @@ class StoredSessions(ABC):
 
         Raises:
             ConfigurationError: Something changed and `on_change` is `"error"`; `details["changes"]` lists it.
-            SessionNotFound: There is no such session.
+            SessionNotFound: No session has this id.
             SessionConflict: The session is completed, or waits for information; `details["missing"]` lists it.
             BudgetExceeded: The budget is used up; the session stays as it was.
             SessionBusy: Another owner runs the session. If that owner is dead, `resume` first waits for its lease.
@@ -199,8 +199,9 @@ class StoredSessions(ABC):
 
         Args:
             concurrency: Maximum sessions that are continued at the same time, 1 to 1000.
-            cancelled: Whether to continue also sessions whose run was cancelled in an orderly way: the program was
-                stopped during the debate, or left its stream.
+            cancelled: Whether to continue also sessions whose run was cancelled in an orderly way, which looks alike
+                for each cause: the program was asked to end, left a stream, or cancelled the task or reached a time
+                limit of its own. If your program cancels debates that shall not come back, stop them, or pass `False`.
             on_change: As for `resume`.
 
         Returns:
@@ -255,7 +256,7 @@ class StoredSessions(ABC):
                 `focus_question` and so on; all others stay the same.
 
         Raises:
-            SessionNotFound: There is no such session.
+            SessionNotFound: No session has this id.
             SessionConflict: The round was not completed.
             ConfigurationError: No round would be left to run, or as for `debate` and `resume`.
         """
@@ -286,7 +287,7 @@ class StoredSessions(ABC):
 
         Raises:
             ConfigurationError: The table was not entered with `async with`, or as for `fork`.
-            SessionNotFound: There is no such session.
+            SessionNotFound: No session has this id.
             SessionConflict: The round was not completed.
 
         Example:
@@ -341,7 +342,7 @@ class StoredSessions(ABC):
                 mode's maximum.
             SessionConflict: The agents require information that is not given; `details["missing"]` lists it.
             BudgetExceeded: The budget is used up; the session stays as it was, with no round added.
-            SessionNotFound: There is no such session.
+            SessionNotFound: No session has this id.
             SessionBusy: Another owner runs the session.
         """
         await self._load()
@@ -369,7 +370,7 @@ class StoredSessions(ABC):
             by: Id of the agent whose model to use instead; a stored synthesis by another agent is replaced.
 
         Raises:
-            SessionNotFound: There is no such session.
+            SessionNotFound: No session has this id.
             SessionConflict: No agent has answered in it yet.
             SessionBusy: Another owner runs the session.
             ConfigurationError: No model can write it, or there is no agent `by`.
@@ -403,7 +404,7 @@ class StoredSessions(ABC):
                 (`"cancel"`) and made again on `resume`.
 
         Raises:
-            SessionNotFound: There is no such session.
+            SessionNotFound: No session has this id.
             SessionConflict: The session is not running.
             ConfigurationError: `running` is neither.
         """
@@ -418,7 +419,7 @@ class StoredSessions(ABC):
             running: Whether running calls are cancelled (`"cancel"`), or finish first (`"settle"`).
 
         Raises:
-            SessionNotFound: There is no such session.
+            SessionNotFound: No session has this id.
             SessionConflict: The session is already completed, or failed.
             ConfigurationError: `running` is neither.
         """
@@ -429,7 +430,7 @@ class StoredSessions(ABC):
         """Return the current result of a stored session; no model is called.
 
         Raises:
-            SessionNotFound: There is no such session.
+            SessionNotFound: No session has this id.
         """
         await self._load()
         return await self._debates.load(session_id)
@@ -508,7 +509,7 @@ class StoredSessions(ABC):
             force: Whether to remove it even while it runs; that run ends with an error at its next write.
 
         Raises:
-            SessionNotFound: There is no such session.
+            SessionNotFound: No session has this id.
             SessionBusy: The session is running, and `force` is false.
         """
         await self._load()

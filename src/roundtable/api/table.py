@@ -448,7 +448,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
     def watch(self, session_id: str, *, after: int = 0) -> Watch:
         """Follow a session that runs here or in another process, from the event after number `after`.
 
-        `async with table.watch(...) as events:` raises `SessionNotFound` at once if there is no such session, before a
+        `async with table.watch(...) as events:` raises `SessionNotFound` at once if no session has this id, before a
         server has answered anything.
         """
         from roundtable.api.runs import Watch

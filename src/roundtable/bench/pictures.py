@@ -183,7 +183,7 @@ class StudyPictures:
 
         Raises:
             ConfigurationError: matplotlib is not installed, or no answer has a confidence.
-            KeyError: There is no such arm.
+            KeyError: No arm has this name.
         """
         names = arms or _shown(self._report)
         curves = [curve for curve in map(self._report.calibration, names) if curve.bins]

@@ -251,7 +251,7 @@ class StudyReport(Value):
         """Return the results of an arm.
 
         Raises:
-            KeyError: There is no such arm.
+            KeyError: No arm has this name.
         """
         report = next((report for report in self.arms if report.arm == name), None)
         if report is None:
@@ -294,7 +294,7 @@ class StudyReport(Value):
         """Return the reliability curve of an arm, in ten bins of equal width.
 
         Raises:
-            KeyError: There is no such arm.
+            KeyError: No arm has this name.
         """
         self.arm(arm)
         return _calibration(arm, [answer for answer in self.answers if answer.arm == arm])

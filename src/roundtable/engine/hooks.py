@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from roundtable.stages import TurnCancelled, error_info
 from roundtable.types import (
@@ -17,7 +17,7 @@ from roundtable.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from roundtable.engine.journal import Journal
     from roundtable.engine.plan_checks import StepLimiter
@@ -25,9 +25,18 @@ if TYPE_CHECKING:
     from roundtable.types import AnyTurn, DurableEvent, FailedTurn, ToolCall, ToolCallRecord, Turn, TurnSpec
     from roundtable.types.teams import ErrorAction
 
-__all__ = ["StoringHooks", "TurnRecorder"]
+__all__ = ["StoringHooks", "TurnKey", "TurnRecorder"]
 
 logger: logging.Logger = logging.getLogger("roundtable.engine")
+
+
+class TurnKey(NamedTuple):
+    """Identifies a turn of a session."""
+
+    round: int
+    stage: str
+    slot: int
+    attempt: int
 
 
 class StoringHooks:
@@ -46,12 +55,15 @@ class StoringHooks:
         self._pace = pace
         self.may_call = may_call
         self.round: int = journal.fold.progress.current_round
-        self._open_turns: dict[int, TurnRecorder] = {}
+        self._open_turns: dict[tuple[int, int], TurnRecorder] = {}
 
     @property
-    def open_calls(self) -> int:
-        """Number of calls sent for turns without an outcome."""
-        return sum(recorder.calls for recorder in self._open_turns.values())
+    def open_calls(self) -> Mapping[TurnKey, int]:
+        """Number of calls sent for each turn without an outcome, or whose outcome could not be stored."""
+        return {
+            TurnKey(self.round, self.stage, slot, attempt): recorder.calls
+            for (slot, attempt), recorder in self._open_turns.items()
+        }
 
     async def started(self, spec: TurnSpec, attempt: int) -> TurnRecorder:
         """Start a turn: wait for its place in the queue, and publish its start.
@@ -62,7 +74,7 @@ class StoringHooks:
         await self._pace.step()
         recorder = self.recorder(spec)
         await recorder.check()
-        self._open_turns[spec.slot] = recorder
+        self._open_turns[spec.slot, attempt] = recorder
         if self.journal.hears():
             self.publish_start(spec)
         return recorder
@@ -95,7 +107,7 @@ class StoringHooks:
     async def settled(self, turn: AnyTurn) -> None:
         """Store and publish the outcome of a turn."""
         await self._store(turn)
-        self._open_turns.pop(turn.slot, None)
+        self._open_turns.pop((turn.slot, turn.attempt), None)
 
     async def _store(self, turn: AnyTurn) -> None:
         journal = self.journal

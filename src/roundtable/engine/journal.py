@@ -171,8 +171,8 @@ class Journal:
             failure, finished = error, True
         finally:
             # Only its own deadline can interrupt a shielded write.
-            if not finished:
-                self._unconfirmed = self._sent
+            if failure is not None or not finished:
+                self._unconfirmed += self._sent
             _settle(batch, failure if finished else self._timeout_error())
         for event in stored:
             self._publish(event)
@@ -191,9 +191,7 @@ class Journal:
             except RoundtableError:
                 raise
             except Exception as error:
-                # A storage may be third-party code; callers do not know its errors.
-                msg = f"the storage failed with {type(error).__name__}: {error_text(error)}"
-                raise StorageError(msg, cause=error) from error
+                raise _storage_error(error) from error
             for event in numbered:
                 self.fold.apply(event)
             return numbered
@@ -227,15 +225,31 @@ class Journal:
         if not is_read:
             raise self._timeout_error()
 
+    async def confirm(self) -> None:
+        """Apply and publish events of failed writes that were stored all the same.
+
+        Raises:
+            StorageError: The log could not be read.
+            LeaseLost: Another owner took over the session.
+        """
+        if not self._unconfirmed:
+            return
+        self.expect_control()
+        try:
+            await self.check_control()
+        except RoundtableError:
+            raise
+        except Exception as error:
+            raise _storage_error(error) from error
+
     def _timeout_error(self) -> StorageError:
         return StorageError(f"the storage did not answer within {self.save_timeout_s:g} s")
 
     async def _catch_up(self) -> bool:
         """Apply events that other owners stored; return whether there were any."""
         _, events = await self.storage.read(self.session_id, self.fold.last_seq, tenant=self.tenant)
-        # Events of a write that timed out may have been stored all the same.
-        unconfirmed = {event.seq: event for event in self._unconfirmed}
-        unexpected = [event for event in events if event.type != "control" and unconfirmed.get(event.seq) != event]
+        # Events of a write that failed or timed out may have been stored all the same.
+        unexpected = [event for event in events if event.type != "control" and event not in self._unconfirmed]
         if unexpected:
             msg = f"session {self.session_id!r} was written by another owner ({unexpected[0].type})"
             raise LeaseLost(msg)
@@ -251,6 +265,11 @@ class Journal:
             SessionBusy: Another owner has the lease.
         """
         self.lease = await self.storage.lease(self.session_id, self.lease.owner, ttl_s, tenant=self.tenant)
+
+
+def _storage_error(error: Exception) -> StorageError:
+    """Return an error of a storage; it may be third-party code, whose errors callers do not know."""
+    return StorageError(f"the storage failed with {type(error).__name__}: {error_text(error)}", cause=error)
 
 
 def _settle(batch: list[_Entry], error: Exception | None) -> None:

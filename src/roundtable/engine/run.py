@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+    from roundtable.engine.hooks import TurnKey
     from roundtable.engine.journal import Journal
     from roundtable.engine.plan_checks import RunLimits, StepLimiter
     from roundtable.engine.policy import Frame, RoundEnd, SessionPolicy
@@ -114,8 +115,8 @@ class RunState:
 
     rounds_closed: int = 0
     """Rounds that this run has closed."""
-    open_calls: int = 0
-    """Calls that were sent for turns without an outcome."""
+    open_calls: dict[TurnKey, int] = field(default_factory=dict)
+    """Calls that were sent for turns without an outcome, by turn."""
     has_ended: bool = False
     """Whether the end of the run is stored, or is being stored."""
     is_stage_open: bool = False
@@ -374,7 +375,7 @@ class DebateRun:
                     shaper=as_shaper(self.mode),
                 )
         finally:
-            state.open_calls += hooks.open_calls
+            state.open_calls |= hooks.open_calls
         current = self.fold.current
         turns = current.turns if current else {}
         stage_turns = [turns[stage.name, spec.slot] for spec in stage.turns if (stage.name, spec.slot) in turns]
@@ -433,8 +434,9 @@ class DebateRun:
 
     async def _append_last(self, *events: DurableEvent) -> None:
         self.journal.save_timeout_s = _LEAVE_TIMEOUT_S
-        if self.state.open_calls:
-            usage = Usage(calls=self.state.open_calls, unreported_calls=self.state.open_calls)
+        open_calls = self._count_open_calls()
+        if open_calls:
+            usage = Usage(calls=open_calls, unreported_calls=open_calls)
             events = tuple(
                 event.model_copy(update={"usage": usage}) if isinstance(event, DebateExit) else event
                 for event in events
@@ -445,11 +447,29 @@ class DebateRun:
             # The caller gets the error that ended the run; this second one goes to the log.
             logger.warning("the end of the run could not be stored: %s", error.message, extra=self._log_fields)
 
+    def _count_open_calls(self) -> int:
+        """Count the calls of turns whose outcome is not stored."""
+        turns = {held.number: held.turns for held in self.fold.rounds} if self.state.open_calls else {}
+        count = 0
+        for key, calls in self.state.open_calls.items():
+            turn = turns.get(key.round, {}).get((key.stage, key.slot))
+            if turn is None or turn.attempt < key.attempt:
+                count += calls
+        return count
+
     async def _store_failure(self, error: RoundtableError) -> None:
         """Store the error of a run that failed, where that is still possible."""
         self.state.has_ended = True
+        self.journal.save_timeout_s = _LEAVE_TIMEOUT_S
+        try:
+            with anyio.CancelScope(shield=True):
+                await self.journal.confirm()
+        except RoundtableError as read_error:
+            logger.warning("the end of the run could not be stored: %s", read_error.message, extra=self._log_fields)
+            return
         # A debate that is over has its exit reason already; a resume stores its end.
-        if isinstance(error, LeaseLost) or self.fold.concluding:
+        has_end = self.fold.concluding or self.fold.progress.status in {"paused", "completed"}
+        if isinstance(error, LeaseLost) or has_end:
             return
         await self._append_last(*broken_events(self.fold, self.journal.clock.now(), error))
 

@@ -22,6 +22,7 @@ from roundtable.fleet.jobs import (
     check_kinds,
     check_name,
     digest_of,
+    request_from_queue,
     requests_of,
     stored_result,
 )
@@ -229,6 +230,7 @@ class Fleet:
                 hint="Choose another name for this job.",
                 details={"submitted": stored.submitted_at.isoformat(), "debates": stored.debates},
             )
+        await records.add_files(stored, (file for request in requests for file in request.attachments))
         ids: Sequence[str | None] = session_ids or [None] * len(requests)
         debates = [
             stored.debate(number, request, session_id)
@@ -338,7 +340,7 @@ class Fleet:
             on_progress: Called with the state of the job when it has changed, at most twice a second.
 
         Raises:
-            ConfigurationError: There is no such job.
+            ConfigurationError: No job has this name.
             StorageError: The database cannot be used.
         """
         last: JobStatus | None = None
@@ -377,8 +379,8 @@ class Fleet:
         return tuple(states)
 
     async def _is_same(self, last: JobStatus, job: Job, queue: JobQueue, records: FleetRecords) -> bool:
-        """Check whether a job that was done has not changed: a debate that was queued again consumes something."""
-        if (last.submitted_at, last.budget) != (job.submitted_at, job.budget):
+        """Check whether a job that was done has not changed."""
+        if (last.submitted_at, last.retried_at, last.budget) != (job.submitted_at, job.retried_at, job.budget):
             return False
         return last.usage == await records.account(job).spent() and not await queue.has_open(job.prefix)
 
@@ -386,7 +388,7 @@ class Fleet:
         """Return how far a job is.
 
         Raises:
-            ConfigurationError: There is no such job.
+            ConfigurationError: No job has this name.
             StorageError: The database cannot be used.
         """
         queue, records = await self._open()
@@ -414,6 +416,7 @@ class Fleet:
             usage=await records.account(stored).spent(),
             budget=stored.budget,
             submitted_at=stored.submitted_at,
+            retried_at=stored.retried_at,
             per_minute=_per_minute(rows, now),
             longest_running=tuple(
                 sorted(
@@ -432,7 +435,7 @@ class Fleet:
         A running debate ends when its worker hears of it, within about a second, and its session is stopped.
 
         Raises:
-            ConfigurationError: There is no such job.
+            ConfigurationError: No job has this name.
             StorageError: The database cannot be used.
         """
         queue, records = await self._open()
@@ -448,16 +451,19 @@ class Fleet:
             job_budget: Limits for all debates of the job from its start, instead of those it was submitted with.
 
         Raises:
-            ConfigurationError: There is no such job.
+            ConfigurationError: No job has this name.
             StorageError: The database cannot be used.
         """
         _check_budget(job_budget)
         queue, records = await self._open()
         stored = await records.job(job)
         if job_budget is not None:
-            await records.change_job(stored.model_copy(update={"budget": job_budget}))
+            stored = stored.model_copy(update={"budget": job_budget})
+            await records.change_job(stored)
         rows = await queue.debates(stored.workflow_ids)
         await queue.queue_again([row.workflow_id for row in rows if row.state in {"failed", "cancelled"}])
+        # Afterwards: who reads the job before that knows nothing of this time, and reads it again.
+        await records.change_job(stored.model_copy(update={"retried_at": datetime.now(UTC)}))
         return await self.status(job)
 
     async def results(self, job: str) -> Results:
@@ -467,7 +473,7 @@ class Fleet:
         without any answer.
 
         Raises:
-            ConfigurationError: There is no such job.
+            ConfigurationError: No job has this name.
             StorageError: The database cannot be used.
         """
         queue, records = await self._open()
@@ -481,7 +487,7 @@ class Fleet:
             return stored
         if row.state == "cancelled":
             return None
-        request = DebateRequest.model_validate_json(row.request)
+        request = request_from_queue(row.request, None)
         return FailedDebate(
             topic=request.topic,
             mode=request.mode,

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, cast
 from pydantic import Field, ValidationError
 
 from roundtable.api.checks import check_rounds
-from roundtable.errors import ConfigurationError, SessionNotFound
+from roundtable.errors import ConfigurationError, SessionNotFound, StorageError
 from roundtable.exits import exit_from_spec
 from roundtable.types import Budget, Timestamp, Usage, Value
-from roundtable.types.attachments import read_attachments
+from roundtable.types.attachments import Attachment, AttachmentInfo, read_attachments
 from roundtable.types.base import first_error
 from roundtable.types.request import DebateRequest
 
@@ -36,9 +36,12 @@ __all__ = [
     "check_kinds",
     "check_name",
     "digest_of",
+    "file_hashes",
     "job_of",
     "options_of",
+    "queued_request",
     "read_jsonl",
+    "request_from_queue",
     "requests_of",
     "stored_result",
 ]
@@ -57,7 +60,7 @@ class JobDebate(NamedTuple):
     session_id: str
     """Id of its session."""
     request: str
-    """What to debate, and how: a `DebateRequest` as JSON."""
+    """What to debate, and how: a `DebateRequest` as JSON, with the hashes of its files; see `queued_request`."""
 
 
 class Job(Value):
@@ -77,6 +80,8 @@ class Job(Value):
     """Limits for all debates of the job together."""
     submitted_at: Timestamp
     """When it was submitted."""
+    retried_at: Timestamp | None = None
+    """When debates that had failed or were cancelled were queued again last."""
     trace: str | None = None
     """The trace that its debates belong to, in the form of the W3C's header `traceparent`."""
 
@@ -90,7 +95,7 @@ class Job(Value):
         """
         if session_id is None:
             session_id = hashlib.sha256(f"{self.nonce}/{number}".encode()).hexdigest()[:32]
-        return JobDebate(self.workflow_id(number), session_id, request.model_dump_json(exclude_unset=True))
+        return JobDebate(self.workflow_id(number), session_id, queued_request(request))
 
     def workflow_id(self, number: int) -> str:
         """Return the id of a debate in the queue, by its number within the job, from 1."""
@@ -148,6 +153,8 @@ class JobStatus(Value):
     """Limits for all debates of the job together."""
     submitted_at: Timestamp
     """When the job was submitted."""
+    retried_at: Timestamp | None = None
+    """When its debates that had failed or were cancelled were queued again last."""
     per_minute: float = 0.0
     """Debates that ended per minute, over the last five minutes, or since the first one began."""
     longest_running: tuple[RunningDebate, ...] = ()
@@ -187,11 +194,48 @@ def check_name(name: object) -> str:
     return name
 
 
+def queued_request(request: DebateRequest) -> str:
+    """Return a request as JSON for the queue: with the hashes of its files, whose contents are stored once a job."""
+    if not request.attachments:
+        return request.model_dump_json(exclude_unset=True)
+    fields = request.model_dump(mode="json", exclude_unset=True, exclude={"attachments"})
+    files = [file.info.model_dump(mode="json") for file in request.attachments]
+    return json.dumps({**fields, "attachments": files}, ensure_ascii=False, separators=(",", ":"))
+
+
+def file_hashes(queued: str) -> tuple[str, ...]:
+    """Return the hashes of the files of a request from the queue."""
+    return tuple(file["sha256"] for file in json.loads(queued).get("attachments", ()))
+
+
+def request_from_queue(queued: str, contents: Mapping[str, str] | None) -> DebateRequest:
+    """Return a request from the queue.
+
+    Args:
+        queued: The request as `queued_request` returns it.
+        contents: The contents of its files, by hash; `None` leaves the files out.
+
+    Raises:
+        StorageError: The content of a file is missing.
+    """
+    fields = json.loads(queued)
+    infos = [AttachmentInfo.model_validate(file) for file in fields.pop("attachments", ())]
+    request = DebateRequest.model_validate_json(json.dumps(fields) if infos else queued)
+    if contents is None or not infos:
+        return request
+    missing = [info.name for info in infos if info.sha256 not in contents]
+    if missing:
+        raise StorageError(f"the content of {missing[0]!r} is missing", hint="Submit the job again.", retryable=False)
+    return request.model_copy(
+        update={"attachments": tuple(Attachment.stored(info, contents[info.sha256]) for info in infos)}
+    )
+
+
 def digest_of(requests: Iterable[DebateRequest]) -> str:
     """Return the SHA-256 of requests, in their order."""
     digest = hashlib.sha256()
     for request in requests:
-        digest.update(request.model_dump_json(exclude_unset=True).encode())
+        digest.update(queued_request(request).encode())
         digest.update(b"\n")
     return digest.hexdigest()
 
@@ -214,7 +258,7 @@ def requests_of(questions: Iterable[object], options: Mapping[str, object]) -> l
     for number, question in enumerate(questions, 1):
         try:
             requests.append(_request_of(question, options))
-        except ValueError as error:
+        except (ValueError, ConfigurationError) as error:
             errors.append(f"question {number}: {_reason(error)}")
     if errors:
         raise _unusable("", errors, "Correct the questions or options named, and submit again.")
@@ -249,7 +293,11 @@ def _request_of(question: object, options: Mapping[str, object]) -> DebateReques
     else:
         msg = f"a question is a text or an object, not {type(question).__name__}"
         raise ValueError(msg)  # noqa: TRY004  (callers collect what is wrong with each question)
-    return DebateRequest.model_validate({**options, **given})
+    request = DebateRequest.model_validate({**options, **given})
+    if not given.get("attachments"):
+        return request
+    # Its own files; those of all questions are checked once.
+    return request.model_copy(update={"attachments": read_attachments(request.attachments)})
 
 
 def options_of(request: DebateRequest, wiring: TableParts) -> DebateOptions:
@@ -289,7 +337,7 @@ def check_kinds(requests: Iterable[DebateRequest], wiring: TableParts) -> None:
 
 
 async def stored_result(table: Roundtable, session_id: str) -> DebateResult | None:
-    """Return the current result of a session, or `None` if there is no such session."""
+    """Return the current result of a session, or `None` if no session has this id."""
     try:
         return await table.session(session_id)
     except SessionNotFound:
@@ -316,7 +364,7 @@ def read_jsonl(path: str | PathLike[str]) -> list[DebateRequest]:
         if text.strip():
             try:
                 requests.append(_request_of(json.loads(text), {}))
-            except (ValueError, RecursionError) as error:
+            except (ValueError, RecursionError, ConfigurationError) as error:
                 errors.append(f"line {number}: {_reason(error)}")
     if errors:
         raise _unusable(
@@ -328,6 +376,8 @@ def read_jsonl(path: str | PathLike[str]) -> list[DebateRequest]:
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, ConfigurationError):
+        return error.message
     if isinstance(error, ValidationError):
         return ": ".join(filter(None, first_error(error)))
     return str(error) or type(error).__name__

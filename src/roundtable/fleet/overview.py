@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final, Self
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import anyio
 from anyio import CancelScope
 
+from roundtable._core.text import error_text
+from roundtable.errors import RoundtableError
 from roundtable.fleet.fleet import Fleet
 from roundtable.fleet.jobs import JobStatus
 from roundtable.fleet.records import PREFIX, fleet_and_job
@@ -16,9 +19,11 @@ from roundtable.types import Value
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from anyio.abc import TaskGroup
+
     from roundtable.api import Roundtable
 
-__all__ = ["FleetOverview", "FleetState"]
+__all__ = ["FleetOverview", "FleetState", "LatestFleets"]
 
 _SHARE: Final = 20
 """Reading takes at most this part of the time."""
@@ -36,6 +41,17 @@ class FleetState(Value):
     """Its jobs, oldest first."""
 
 
+class LatestFleets(NamedTuple):
+    """All fleets as they were read last."""
+
+    states: tuple[FleetState, ...]
+    """The fleets; empty if they were never read."""
+    age_s: float
+    """Seconds since they were read; 0 if they were never read."""
+    problem: str
+    """Why they could not be read just now; empty if they could."""
+
+
 class FleetOverview:
     """Reads the state of all fleets of a tenant, seldom enough that large jobs do not keep the database busy.
 
@@ -51,15 +67,24 @@ class FleetOverview:
         self._states: tuple[FleetState, ...] = ()
         self._fresh_until = 0.0
         self._reading = anyio.Lock()
+        self._read_at = time.monotonic()
+        self._stack = AsyncExitStack()
+        self._group: TaskGroup | None = None
+        self._refreshed: anyio.Event | None = None
+        self._problem = ""
 
     async def __aenter__(self) -> Self:
         """Return the overview."""
+        self._group = await self._stack.enter_async_context(anyio.create_task_group())
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the connections to the queues."""
+        if self._group is not None:
+            self._group.cancel_scope.cancel()
+        await self._stack.aclose()
         with CancelScope(shield=True):
             for fleet in self._fleets.values():
                 await fleet.aclose()
@@ -77,9 +102,39 @@ class FleetOverview:
             if begun >= self._fresh_until:
                 known = {state.name: state.jobs for state in self._states}
                 self._states = tuple([await self._state(name, known.get(name, ())) for name in await self._names()])
-                ended = time.monotonic()
+                self._read_at = ended = time.monotonic()
                 self._fresh_until = ended + max(_PAUSE_S, _SHARE * (ended - begun))
             return self._states
+
+    async def latest(self, wait_s: float) -> LatestFleets:
+        """Return all fleets that have a job, or what was read last if the database does not answer in time.
+
+        Reading goes on in the background, for the next call.
+
+        Args:
+            wait_s: Seconds to wait for the database.
+        """
+        if self._group is None:
+            raise RuntimeError("fleets can be read in the background only inside `async with`")
+        if self._refreshed is None:
+            self._refreshed = anyio.Event()
+            self._group.start_soon(self._refresh, self._refreshed)
+        is_read = self._refreshed
+        with anyio.move_on_after(wait_s):
+            await is_read.wait()
+        problem = self._problem if is_read.is_set() else f"the database did not answer within {wait_s:g} s"
+        age_s = time.monotonic() - self._read_at if self._states else 0.0
+        return LatestFleets(self._states, age_s, problem)
+
+    async def _refresh(self, done: anyio.Event) -> None:
+        self._problem = ""
+        try:
+            await self.read()
+        except Exception as error:  # noqa: BLE001  (named in the figures, which go on without it)
+            self._problem = error.message if isinstance(error, RoundtableError) else error_text(error)
+        finally:
+            self._refreshed = None
+            done.set()
 
     async def _names(self) -> list[str]:
         wiring = self._table.wiring

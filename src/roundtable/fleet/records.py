@@ -8,14 +8,20 @@ from roundtable.errors import ConfigurationError
 from roundtable.fleet.accounts import JobAccount
 from roundtable.fleet.jobs import Job
 from roundtable.types import Owner
+from roundtable.types.attachments import stored_contents
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from roundtable.protocols import KeyValue
+    from roundtable.types import Attachment
 
 __all__ = ["PREFIX", "FleetRecords", "fleet_and_job"]
 
 PREFIX: Final = "fleet/"
 """Begin of the keys of all fleets."""
+_FILES: Final = "fleet-files/"
+"""Begin of the keys of files of questions."""
 
 
 def fleet_and_job(key: str) -> tuple[str, str] | None:
@@ -47,7 +53,7 @@ class FleetRecords:
         self._tenant = tenant
 
     async def find_job(self, name: str) -> Job | None:
-        """Return a job, or `None` if there is none of this name."""
+        """Return a job, or `None` if no job has this name."""
         value = await self._values.get(f"{self._prefix}/jobs/{name}", tenant=self._tenant)
         return None if value is None else Job.model_validate(value)
 
@@ -55,7 +61,7 @@ class FleetRecords:
         """Return a job.
 
         Raises:
-            ConfigurationError: There is none of this name.
+            ConfigurationError: No job has this name.
         """
         job = await self.find_job(name)
         if job is None:
@@ -80,6 +86,26 @@ class FleetRecords:
     async def change_job(self, job: Job) -> None:
         """Replace a stored job."""
         await self._values.put(f"{self._prefix}/jobs/{job.name}", job.model_dump(mode="json"), tenant=self._tenant)
+
+    async def add_files(self, job: Job, files: Iterable[Attachment]) -> None:
+        """Store the contents of files of a job's questions, each once."""
+        stored: set[str] = set()
+        for file in files:
+            digest = file.info.sha256
+            if digest not in stored:
+                stored.add(digest)
+                await self._values.put(
+                    self._file_key(job, digest), stored_contents([file])[digest], tenant=self._tenant
+                )
+
+    async def contents(self, job: Job, digests: Iterable[str]) -> dict[str, str]:
+        """Return the contents of files of a job's questions, by hash; those that are missing are left out."""
+        found = {digest: await self._values.get(self._file_key(job, digest), tenant=self._tenant) for digest in digests}
+        return {digest: content for digest, content in found.items() if isinstance(content, str)}
+
+    def _file_key(self, job: Job, digest: str) -> str:
+        # Not below `PREFIX`, whose values are read together.
+        return f"{_FILES}{self._prefix.removeprefix(PREFIX)}/{job.name}/{digest}"
 
     def account(self, job: Job) -> JobAccount:
         """Return the account of a job."""

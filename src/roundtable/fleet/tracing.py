@@ -17,7 +17,7 @@ def job_traced(job: Job) -> Job:
     """Return a job with the trace that its debates belong to, in the form of the W3C's header `traceparent`.
 
     If this program traces, that is the trace of the current span, with a span for the job. Otherwise it is a new trace
-    whose id follows from the job, since workers may trace all the same.
+    whose id follows from the job, since workers may trace all the same; their samplers decide whether it is recorded.
     """
     traceparent = None
     if _is_loaded():
@@ -30,7 +30,8 @@ def job_traced(job: Job) -> Job:
         }
         traceparent = mark("fleet job", attributes)
     if traceparent is None:
-        traceparent = f"00-{job.nonce}-{sha256(job.nonce.encode()).hexdigest()[:16]}-01"
+        # The flags mean nothing: the samplers of workers decide whether it is recorded.
+        traceparent = f"00-{job.nonce}-{sha256(job.nonce.encode()).hexdigest()[:16]}-00"
     return job.model_copy(update={"trace": traceparent})
 
 
@@ -40,7 +41,7 @@ def within_trace(job: Job) -> AbstractContextManager[None]:
         return nullcontext()
     from roundtable.plugins.otel import within
 
-    return within(job.trace)
+    return within(job.trace, is_decided=job.trace.split("-")[1] != job.nonce)
 
 
 def _is_loaded() -> bool:

@@ -15,6 +15,7 @@ from dbos import DBOS, PortableWorkflowError, WorkflowSerializationFormat
 
 from roundtable._core.eventloop import until_one_ends
 from roundtable._core.owner import current_owner, is_provably_dead
+from roundtable.api.debates import Debates
 from roundtable.errors import (
     AgentError,
     ConfigurationError,
@@ -24,7 +25,7 @@ from roundtable.errors import (
     SessionNotFound,
     StorageError,
 )
-from roundtable.fleet.jobs import job_of, options_of
+from roundtable.fleet.jobs import file_hashes, job_of, options_of, request_from_queue
 from roundtable.fleet.queue import FORMAT, HOLD, quiet_logs
 from roundtable.fleet.tracing import within_trace
 from roundtable.stages import error_info
@@ -117,6 +118,8 @@ class Worker:
         self._concurrency = concurrency
         self._runs: dict[str, _Run] = {}
         self._jobs: dict[str, tuple[Job, JobAccount]] = {}
+        self._contents: dict[str, str] = {}
+        """Contents of the files that were read last; most debates of a job have the same."""
         self._suspects = anyio.Lock()
         self._stopping = False
         self._idle = anyio.Event()
@@ -201,7 +204,7 @@ class Worker:
         begun = time.monotonic()
         try:
             with run.scope:
-                await self._try(workflow_id, session_id, DebateRequest.model_validate_json(request))
+                await self._try(workflow_id, session_id, await self._request(workflow_id, request))
                 self._durations.append(time.monotonic() - begun)
                 return
             if run.is_cancelled:
@@ -214,6 +217,14 @@ class Worker:
             if self._runs.get(workflow_id) is run:  # it may have been cancelled, queued again and begun again here
                 del self._runs[workflow_id]
             self._idle.set()
+
+    async def _request(self, workflow_id: str, queued: str) -> DebateRequest:
+        """Return a request from the queue, with its files."""
+        wanted = file_hashes(queued)
+        if not set(wanted) <= self._contents.keys():
+            job, _ = await self._job(job_of(workflow_id))
+            self._contents = await self._records.contents(job, wanted)
+        return request_from_queue(queued, self._contents)
 
     async def _try(self, workflow_id: str, session_id: str, request: DebateRequest) -> None:
         """Hold a debate; try again what may succeed later."""
@@ -237,7 +248,9 @@ class Worker:
             await account.settle(session_id, before)  # a worker that died may have left the reserve
             return
         options = options_of(request, self._table.wiring)
-        worst = None if job.budget is None else self._table.estimate(request.topic, **options)
+        worst = None
+        if job.budget is not None:
+            worst = await Debates(self._table.wiring).estimate_aside(request.topic, **options)
         hold = partial(self._when_free, job, session_id, request.topic, options)
         try:
             result = await self._within_budget(

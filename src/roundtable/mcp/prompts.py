@@ -95,7 +95,7 @@ def prompt_text(name: str, arguments: Mapping[str, str]) -> tuple[Prompt, str]:
     """Return a prompt and its text.
 
     Raises:
-        NotFoundInSession: There is no such prompt.
+        NotFoundInSession: No prompt has this name.
         InvalidArguments: An argument is missing, unknown or too long.
     """
     prompt = next((prompt for prompt in PROMPTS if prompt.name == name), None)

@@ -215,7 +215,7 @@ class ObserverThreads:
         """Return the callback of the observer with this name, and start it if needed.
 
         Raises:
-            ConfigurationError: There is no such observer, or it needs something that is missing.
+            ConfigurationError: No observer has this name, or it needs something that is missing.
             PluginError: It could not be created.
         """
         return self._start_observer(self._observers.entry(name))

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
     from datetime import datetime
 
-    from opentelemetry.trace import Span, Tracer
+    from opentelemetry.context import Context
+    from opentelemetry.trace import Span, SpanContext, Tracer
 
     from roundtable.settings import Settings
     from roundtable.types import AgentComplete, AgentError, Event, ToolCallRecord, Turn, Usage
@@ -49,12 +50,18 @@ def mark(name: str, attributes: Mapping[str, str | int]) -> str | None:
     return f"00-{found.trace_id:032x}-{found.span_id:016x}-{found.trace_flags:02x}" if found.is_valid else None
 
 
+_UNDECIDED: Final = "roundtable.undecided"
+"""Key in the context of OpenTelemetry: whether nobody has decided yet if the trace of the parent is recorded."""
+
+
 @contextmanager
-def within(traceparent: str) -> Generator[None]:
+def within(traceparent: str, *, is_decided: bool = True) -> Generator[None]:
     """Make spans that begin within the block children of another one, of any process.
 
     Args:
         traceparent: That span, in the form of the W3C's header.
+        is_decided: Whether its flags say if the trace is recorded. If not, the sampler of the program decides by the id
+            of the trace, so that processes with the same sampler decide alike.
     """
     from opentelemetry import context, trace
 
@@ -62,11 +69,27 @@ def within(traceparent: str) -> Generator[None]:
     parent = trace.SpanContext(
         int(trace_id, 16), int(span_id, 16), is_remote=True, trace_flags=trace.TraceFlags(int(flags, 16))
     )
-    token = context.attach(trace.set_span_in_context(trace.NonRecordingSpan(parent)))
+    if not is_decided:
+        parent = _sampled(parent, trace.get_tracer("roundtable", __version__))
+    within_span = trace.set_span_in_context(trace.NonRecordingSpan(parent))
+    token = context.attach(context.set_value(_UNDECIDED, not is_decided, within_span))
     try:
         yield
     finally:
         context.detach(token)
+
+
+def _sampled(parent: SpanContext, tracer: Tracer) -> SpanContext:
+    """Return a parent with the flags that the sampler of a tracer gives a trace with its id."""
+    from opentelemetry import trace
+    from opentelemetry.context import Context
+
+    sampler = getattr(tracer, "sampler", None)  # the tracers of programs without the SDK have none
+    if sampler is None:
+        return parent
+    is_sampled = sampler.should_sample(Context(), parent.trace_id, "debate").decision.is_sampled()
+    flags = trace.TraceFlags(trace.TraceFlags.SAMPLED if is_sampled else trace.TraceFlags.DEFAULT)
+    return trace.SpanContext(parent.trace_id, parent.span_id, is_remote=True, trace_flags=flags)
 
 
 class OpenTelemetryObserver:
@@ -88,11 +111,12 @@ class OpenTelemetryObserver:
 
     def __init__(self, tracer: Tracer | None = None, *, content: bool = False) -> None:
         try:
-            from opentelemetry import trace
+            from opentelemetry import context, trace
         except ImportError as error:
             msg = "traces need OpenTelemetry"
             raise ConfigurationError(msg, cause=error, hint="pip install 'roundtable-sdk[otel]'") from error
         self._trace = trace
+        self._context = context
         self._tracer: Tracer = trace.get_tracer("roundtable", __version__) if tracer is None else tracer
         self._content = content
         self._debates: dict[str, Span] = {}
@@ -168,8 +192,15 @@ class OpenTelemetryObserver:
         return span
 
     def _start_span(self, name: str, parent: Span | None, start: datetime, attributes: _Attributes) -> Span:
-        context = None if parent is None else self._trace.set_span_in_context(parent)
+        context = self._undecided_parent() if parent is None else self._trace.set_span_in_context(parent)
         return self._tracer.start_span(name, context=context, start_time=_nanoseconds(start), attributes=attributes)
+
+    def _undecided_parent(self) -> Context | None:
+        """Return the context of a parent whose trace is recorded if the sampler of this tracer says so."""
+        if not self._context.get_value(_UNDECIDED):
+            return None
+        parent = _sampled(self._trace.get_current_span().get_span_context(), self._tracer)
+        return self._trace.set_span_in_context(self._trace.NonRecordingSpan(parent))
 
     def _turn_parent(self, event: Event) -> Span:
         return self._rounds.get(event.session_id) or self._debate(event)

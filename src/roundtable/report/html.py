@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from roundtable._version import __version__
 from roundtable.report.charts import bar, interval, mean_confidence, stack, trajectory
 from roundtable.report.html_builder import Html, inline, join, link, prose, tag
-from roundtable.report.html_turns import camp_mark, round_parts, speaker_parts, turn_anchor
+from roundtable.report.html_turns import camp_anchors, camp_mark, round_parts, speaker_parts
 from roundtable.report.sanitize import plain, unmarked
 from roundtable.report.style import POLICY, STYLE
 from roundtable.report.view import answer_line, choice_prefix, heading, percent, short_name, trust_lines
@@ -176,8 +176,6 @@ def section_parts(view: ReportView, *, without: Collection[str] = ()) -> Iterato
 
 def _titles(view: ReportView) -> Mapping[str, str]:
     """Return the sections that have something to show; a debate without an answer has a decision and minority too."""
-    if view.goal:
-        return {name: title for name, title in TEAM_SECTIONS.items() if name != "sources" or view.sources}
     has_content = {
         "movement": view.flow is not None,
         "camps": len(view.camps) > 1,
@@ -185,7 +183,10 @@ def _titles(view: ReportView) -> Mapping[str, str]:
         "minority": bool(view.minority),
         "trajectory": any(held.shown_level for held in view.rounds),
         "sources": bool(view.sources),
+        "cost": bool(view.costs or view.cost),
     }
+    if view.goal:
+        return {name: title for name, title in TEAM_SECTIONS.items() if has_content.get(name, True)}
     return {name: title for name, title in SECTIONS.items() if has_content.get(name, True)}
 
 
@@ -327,6 +328,7 @@ def _movement(view: ReportView) -> Iterator[Html]:
     if flow is None:
         return
     hues = {label: number for number, (label, _) in enumerate(flow.camps)}
+    anchors = {held.number: camp_anchors(held) for held in view.rounds}
     word = "Round " if len(flow.rounds) <= _MAX_NAMED_ROUNDS else ""
     headers = (tag("th", f"{word}{number}", scope="col") for number in flow.rounds)
     rows = (
@@ -334,7 +336,7 @@ def _movement(view: ReportView) -> Iterator[Html]:
             "tr",
             tag("th", name, scope="row", dir="auto"),
             *(
-                tag("td", *_flow_cell(cell, hues, number, seat))
+                tag("td", *_flow_cell(cell, hues, anchors.get(number, {}).get(seat)))
                 for number, cell in zip(flow.rounds, cells, strict=True)
             ),
         )
@@ -385,7 +387,7 @@ def _agreement_cell(held: RoundView) -> Html:
     return tag("td", drawn, tag("span", words, class_="soft small"))
 
 
-def _flow_cell(cell: FlowCell, hues: Mapping[str, int], number: int, seat: int) -> Iterator[Html]:
+def _flow_cell(cell: FlowCell, hues: Mapping[str, int], anchor: str | None) -> Iterator[Html]:
     if not cell.camp:
         yield tag("span", "no answer", class_="soft small")
         return
@@ -393,7 +395,7 @@ def _flow_cell(cell: FlowCell, hues: Mapping[str, int], number: int, seat: int) 
         yield tag("span", _MARKS[cell.moved], class_="moved" if cell.moved == "moved" else "soft", aria_hidden="true")
         yield tag("span", f"{cell.moved} ", class_="unseen")
     share = percent(cell.confidence) or "answer"
-    yield join((camp_mark(cell.camp, hues[cell.camp]), tag("a", share, href=f"#{turn_anchor(number, seat)}")), " ")
+    yield join((camp_mark(cell.camp, hues[cell.camp]), tag("a", share, href=f"#{anchor}") if anchor else share), " ")
 
 
 def _camps(view: ReportView) -> Iterator[Html]:

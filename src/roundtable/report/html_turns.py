@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final, assert_never
 
 from roundtable.report.charts import HUES
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from roundtable.report.changes import ChangeView, Piece
     from roundtable.report.view import ReportView, RoundView, SpeakerView
 
-__all__ = ["camp_mark", "round_parts", "speaker_parts", "turn_anchor"]
+__all__ = ["camp_anchors", "camp_mark", "round_parts", "speaker_parts"]
 
 _CHIP_CHARS: Final = 80
 """Longest answer in few words beside a name, in characters."""
@@ -25,15 +26,18 @@ _POSITION_CHARS: Final = 320
 """Longest position that stays visible as a whole, in characters."""
 
 
-def turn_anchor(number: int, seat: int, again: int = 0) -> str:
-    """Return the id of a turn on a page.
+def _anchored(held: RoundView) -> Iterator[tuple[SpeakerView, str]]:
+    """Yield the turns of a round, each with its id on the page."""
+    turns_of_seat: Counter[int] = Counter()
+    for speaker in held.speakers:
+        again = turns_of_seat[speaker.seat]
+        turns_of_seat[speaker.seat] += 1
+        yield speaker, f"r{held.number}s{speaker.seat}" + (f"t{again}" if again else "")
 
-    Args:
-        number: The round.
-        seat: Seat of the agent.
-        again: How many turns the agent had in this round before.
-    """
-    return f"r{number}s{seat}t{again}" if again else f"r{number}s{seat}"
+
+def camp_anchors(held: RoundView) -> dict[int, str]:
+    """Return the id of the turn that shows the camp of each agent in a round, by seat."""
+    return {speaker.seat: anchor for speaker, anchor in _anchored(held) if speaker.camp}
 
 
 def camp_mark(label: str, hue: int) -> Html:
@@ -59,12 +63,8 @@ def round_parts(held: RoundView, view: ReportView, *, opened: bool) -> Iterator[
     if held.summary:
         yield tag("p", inline(held.summary), class_="soft", dir="auto").text
     hues = {camp.label: number for number, camp in enumerate(view.camps)}
-    turns_of_seat: dict[int, int] = {}
-    for speaker in held.speakers:
+    for speaker, anchor in _anchored(held):
         won = view.answer is not None and speaker.choice == view.answer
-        again = turns_of_seat.get(speaker.seat, 0)
-        turns_of_seat[speaker.seat] = again + 1
-        anchor = turn_anchor(held.number, speaker.seat, again)
         yield join(speaker_parts(speaker, won=won, anchor=anchor, hue=hues.get(speaker.camp, 0))).text
     yield "</div></details>\n"
 

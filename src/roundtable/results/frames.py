@@ -136,7 +136,7 @@ def rows_of(kind: FrameKind, result: DebateFields) -> Iterator[JsonObject]:
     """Yield the rows of a debate.
 
     Raises:
-        ConfigurationError: There is no such kind; or events were asked for, which only the storage has.
+        ConfigurationError: No frame is of this kind, or events were asked for, which only the storage has.
     """
     match kind:
         case "turns":
@@ -177,7 +177,7 @@ def frame_of_rows(kind: FrameKind, rows: Iterable[JsonObject], backend: FrameBac
     """Return rows as a frame with the columns of their kind, typed also if there is no row.
 
     Raises:
-        ConfigurationError: There is no such kind or backend, or the library of the backend is not installed.
+        ConfigurationError: No frame is of this kind, the backend is unknown, or its library is not installed.
     """
     if kind not in FRAME_COLUMNS:
         raise _unknown(kind)

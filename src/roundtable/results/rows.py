@@ -7,6 +7,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol, assert_never
 
+from roundtable.analysis.findings import DebateFacts
 from roundtable.types import ApprovalAnswer, BallotAnswer, PlanAnswer, RankingAnswer, ScoresAnswer, TextAnswer
 
 if TYPE_CHECKING:
@@ -17,14 +18,12 @@ if TYPE_CHECKING:
         AgentConfig,
         AnyConsensus,
         AnyTurn,
-        DebateConfig,
         Decision,
         ErrorInfo,
         JsonObject,
         JsonValue,
         Roster,
         RoundRecord,
-        Usage,
     )
 
 __all__ = ["DEBATE_COLUMNS", "TURN_COLUMNS", "DebateFields", "compact_json", "debate_row", "turn_row"]
@@ -46,20 +45,8 @@ DEBATE_COLUMNS: Final = (
 """Columns of a table of debates, in order."""
 
 
-class DebateFields(Protocol):
+class DebateFields(DebateFacts, Protocol):
     """What rows of a debate are made from: the fields of `DebateResult`, which imports this module."""
-
-    @property
-    def session_id(self) -> str:
-        """Session id."""
-
-    @property
-    def topic(self) -> str:
-        """The question."""
-
-    @property
-    def mode(self) -> str:
-        """Debate mode."""
 
     @property
     def status(self) -> str:
@@ -82,10 +69,6 @@ class DebateFields(Protocol):
         """Agreement of the last complete round."""
 
     @property
-    def independent_agreement(self) -> float | None:
-        """Agreement before the debate."""
-
-    @property
     def independent_agreement_at_most(self) -> float | None:
         """The same if answers that nobody compared say the same."""
 
@@ -98,24 +81,12 @@ class DebateFields(Protocol):
         """Result of the independent answers alone."""
 
     @property
-    def rounds(self) -> tuple[RoundRecord, ...]:
-        """All rounds."""
-
-    @property
     def roster(self) -> Roster:
         """Who was asked, and who answered."""
 
     @property
-    def usage(self) -> Usage:
-        """Usage of all calls."""
-
-    @property
     def error(self) -> ErrorInfo | None:
         """Error that ended the debate."""
-
-    @property
-    def config(self) -> DebateConfig:
-        """Configuration of the debate."""
 
     @property
     def agents(self) -> tuple[AgentConfig, ...]:

@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from math import inf
 from typing import TYPE_CHECKING, Unpack
 
+from anyio import CapacityLimiter
+
 from roundtable._core.clock import SystemClock
 from roundtable._version import __version__
 from roundtable.api.teams import check_profiles
@@ -18,6 +20,7 @@ from roundtable.auth.identity import values_of
 from roundtable.auth.listening import LocalOnly
 from roundtable.errors import ConfigurationError
 from roundtable.fleet import FleetOverview
+from roundtable.server.addresses import AddressLimit
 from roundtable.server.connections import ListenerTracker
 from roundtable.server.health import Readiness
 from roundtable.server.limits import Limits, UserLimits
@@ -59,6 +62,8 @@ def lifetime(
     limits = UserLimits(values, configured, clock=clock, refused=figures.refused)
 
     from roundtable.server.pages.outcomes import Outcomes
+    from roundtable.server.pages.sharing import SHARED_VIEWS_PER_MINUTE
+    from roundtable.server.rendering import RENDER_THREADS
 
     attendance = ListenerTracker(values, options.get("pause_after_s", table.wiring.settings.pause_after_s), clock)
 
@@ -88,6 +93,8 @@ def lifetime(
                     readiness=Readiness(values),
                     options=options,
                     outcomes=Outcomes(),
+                    renders=CapacityLimiter(RENDER_THREADS),
+                    shared_views=AddressLimit(SHARED_VIEWS_PER_MINUTE, clock),
                 )
                 yield
         finally:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from roundtable.auth.guard import IDENTITY
 from roundtable.errors import RoundtableError
 from roundtable.server.errors import answer
 
 if TYPE_CHECKING:
+    from roundtable.auth import Identity
     from roundtable.auth.guard import ASGIApp, Message, Receive, Send
 
 __all__ = ["MOST_BYTES", "MOST_BYTES_WITH_FILES", "READ_S", "BodyLimit"]
@@ -34,6 +36,8 @@ class _ClientDisconnected(Exception):
 class BodyLimit:
     """ASGI middleware that reads the body of each request first, and refuses bodies that are too large or too slow.
 
+    It runs inside `AccessGuard`: the token is checked before anything is read, and for bodies with files its scope too.
+
     Args:
         app: The server.
         read_s: Seconds within which a body has to arrive.
@@ -53,7 +57,11 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         try:
-            most = MOST_BYTES_WITH_FILES if _takes_files(scope) else MOST_BYTES
+            most = MOST_BYTES
+            identity: Identity | None = scope.get(IDENTITY)
+            if identity is not None and _takes_files(scope):
+                identity.require("write")  # before the files are read, not after
+                most = MOST_BYTES_WITH_FILES
             body = await self._read_body(sizes, receive, most)
         except RoundtableError as error:
             await answer(error)(scope, receive, send)

@@ -280,16 +280,18 @@ class Exposition(Collector):
         self._tally = tally
         self._gauges = gauges
         self._fleets: Sequence[FleetState] = ()
+        self._fleets_age_s = 0.0
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
-    def text(self, fleets: Sequence[FleetState] = ()) -> bytes:
+    def text(self, fleets: Sequence[FleetState] = (), *, age_s: float = 0.0) -> bytes:
         """Return the current metrics as text.
 
         Args:
             fleets: Fleets on the storage of this server.
+            age_s: Seconds since these were read.
         """
-        self._fleets = fleets
+        self._fleets, self._fleets_age_s = fleets, age_s
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
@@ -316,6 +318,8 @@ class Exposition(Collector):
         description = "Seconds from a request to the beginning of its answer."
         yield _times("request_seconds", description, requests, "method", "route", "status")
         if self._fleets:
+            description = "Seconds since the figures of fleets were read; they are older while the database is slow."
+            yield _gauge("fleet_age_seconds", description, [((), self._fleets_age_s)])
             yield from _fleet_metrics(self._fleets)
 
     def _agents(self) -> Iterator[Metric]:

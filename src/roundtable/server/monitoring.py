@@ -9,7 +9,6 @@ from starlette.responses import Response
 
 from roundtable.auth.guard import IDENTITY
 from roundtable.auth.listening import is_local_request
-from roundtable.errors import RoundtableError
 from roundtable.server.metrics import CONTENT_TYPE
 from roundtable.server.metrics_observer import Period
 from roundtable.server.reports import MetricsReport
@@ -25,6 +24,8 @@ __all__ = ["RequestTimes", "is_scrape_from_here", "note_route", "router"]
 
 router: APIRouter = APIRouter(tags=["monitoring"])
 
+_FLEETS_S: Final = 2.0
+"""Seconds that a scrape waits for the database of fleets."""
 _ROUTE: Final = "roundtable.route"
 _METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _PROBES: Final = frozenset({"/health", "/ready", "/metrics"})
@@ -40,12 +41,12 @@ async def metrics(request: Request) -> Response:
     if identity is not None:  # without a token, where the server allows that to this machine
         identity.require("admin")
     state = state_of(request)
-    try:
-        fleets = await state.fleets.read()
-    except RoundtableError as error:  # the figures of this process are there all the same
-        logger.warning("the jobs of fleets are missing in the metrics: %s", error.message)
-        fleets = ()
-    return Response(state.exposition.text(fleets), media_type=CONTENT_TYPE)
+    fleets = await state.fleets.latest(_FLEETS_S)
+    if fleets.problem:  # the figures of this process are there all the same
+        what = "are of an earlier time" if fleets.states else "are missing"
+        logger.warning("the jobs of fleets %s in the metrics: %s", what, fleets.problem)
+    text = state.exposition.text(fleets.states, age_s=fleets.age_s)
+    return Response(text, media_type=CONTENT_TYPE)
 
 
 @router.get("/api/admin/metrics", operation_id="getFigures")

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from roundtable.auth.guard import Message
     from roundtable.errors import RoundtableError
 
-__all__ = ["SECURITY_HEADERS", "failure_page", "page", "refusal", "see", "wants_page"]
+__all__ = ["RENDER_THREADS", "SECURITY_HEADERS", "failure_page", "page", "refusal", "see", "wants_page"]
+
+RENDER_THREADS: Final = 2
+"""Pages of sessions that are rendered at once. More threads would take the time of the event loop, not save any."""
 
 SECURITY_HEADERS: Final = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from roundtable.api.debates import Debates
 from roundtable.api.teams import calls_of_team
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.scoring.words import counted
@@ -38,13 +39,15 @@ def check_most_rounds(caller: Caller, rounds: int) -> None:
         )
 
 
-def check_affordable(caller: Caller, topic: str, options: DebateOptions) -> None:
+async def check_affordable(caller: Caller, topic: str, options: DebateOptions) -> None:
     """Check that a debate is possible and does not take too many calls.
 
     Raises:
-        ConfigurationError: An option names something unknown or is not valid, or the debate is too large.
+        ConfigurationError: An option names something unknown or is not valid, or the debate is too large, or takes too
+            long to plan.
     """
-    caller.tenant_session.table.estimate(topic, most_calls=_max_calls(caller), **options)
+    debates = Debates(caller.tenant_session.table.wiring)
+    await debates.estimate_aside(topic, most_calls=_max_calls(caller), **options)
 
 
 def check_team(caller: Caller, config: DebateConfig) -> None:

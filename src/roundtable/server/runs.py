@@ -163,7 +163,7 @@ async def further_rounds(
         The session, and its rounds.
 
     Raises:
-        SessionNotFound: There is no such session.
+        SessionNotFound: No session has this id.
         StorageError: The session could not be read.
     """
     wiring = caller.tenant_session.table.wiring

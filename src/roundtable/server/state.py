@@ -11,11 +11,14 @@ from fastapi import Depends, Request
 from roundtable.auth.guard import IDENTITY, GuardOptions
 
 if TYPE_CHECKING:
+    from anyio import CapacityLimiter
+
     from roundtable.api import Roundtable
     from roundtable.api.tenants import TenantSession, TenantSessions
     from roundtable.auth import Identity, Scope
     from roundtable.fleet import FleetOverview
     from roundtable.protocols import SleepingClock
+    from roundtable.server.addresses import AddressLimit
     from roundtable.server.health import Readiness
     from roundtable.server.limits import Limits, UserLimits
     from roundtable.server.metrics import Exposition
@@ -83,6 +86,10 @@ class ServerState:
     """Options of the server."""
     outcomes: Outcomes
     """How listed sessions ended."""
+    renders: CapacityLimiter
+    """Worker threads that render pages of sessions."""
+    shared_views: AddressLimit
+    """How often each address may open links to sessions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -483,7 +483,7 @@ async def event_stream(
         headers: Further headers.
 
     Raises:
-        SessionNotFound: There is no such session, or it belongs to another user.
+        SessionNotFound: No session of this user has this id.
         RateLimited: The user has too many open streams.
         RoundtableError: The server has too many open streams; the code is `SERVER_BUSY`.
         StorageError: The session could not be read.

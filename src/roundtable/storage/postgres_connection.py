@@ -17,7 +17,7 @@ from urllib.parse import unquote
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.pq import TransactionStatus
+from psycopg.pq import Conninfo, TransactionStatus
 
 from roundtable._core.network import NetworkForbidden, check_host
 from roundtable.errors import ConfigurationError, StorageError
@@ -55,6 +55,18 @@ class Address:
         """The address without secrets."""
         self.schema = schema
         """The PostgreSQL schema that holds the tables."""
+
+    def hosts(self) -> tuple[str, ...]:
+        """Return all hosts that libpq may connect to, also by its environment variables; a service is one of them."""
+        given = conninfo_to_dict(self.conninfo)
+        defaults = {
+            option.keyword.decode(): (option.val or b"").decode("utf-8", "replace")
+            for option in Conninfo.get_defaults()
+        }
+        named = {name: str(given.get(name) or defaults.get(name) or "") for name in ("host", "hostaddr", "service")}
+        services = (f"service={named['service']}",) if named["service"] else ()
+        # The file of a service may name any host, and an address for a host that is given here.
+        return (*named["host"].split(","), *named["hostaddr"].split(","), *services)
 
 
 _DEFAULT_SCHEMA: Final = "roundtable"
@@ -210,10 +222,8 @@ class PostgresPool:
 
     def _check_network(self) -> None:
         """Refuse to leave this machine if the network is forbidden: the driver does not use Python's sockets."""
-        given = conninfo_to_dict(self.address.conninfo)
-        hosts = f"{given.get('host') or ''},{given.get('hostaddr') or ''}".split(",")
         try:
-            for host in hosts:
+            for host in self.address.hosts():
                 check_host("" if host.startswith("/") else host)
         except NetworkForbidden as error:
             hint = "Use a database on this machine, or unset ROUNDTABLE_NETWORK."

@@ -70,7 +70,7 @@ class WholeSessionMethods(Storage):
         """Delete a session and all its data.
 
         Raises:
-            SessionError: There is no such session.
+            SessionError: No session has this id.
         """
         await self.delete(id, tenant=tenant)
 
@@ -80,7 +80,7 @@ class WholeSessionMethods(Storage):
         See `roundtable.engine.SessionManager.add_response` for how such an answer is used.
 
         Raises:
-            SessionError: There is no such session.
+            SessionError: No session has this id.
             SessionBusy: The session is running.
         """
         await append_response(self, session_id, response, tenant=tenant, clock=self._clock)
@@ -89,6 +89,6 @@ class WholeSessionMethods(Storage):
         """Return all answers of a session, in order.
 
         Raises:
-            SessionError: There is no such session.
+            SessionError: No session has this id.
         """
         return fold_session(*await self.read(session_id, tenant=tenant)).responses

@@ -9,8 +9,10 @@ import os
 import pickle
 import subprocess
 import sys
+from contextlib import ExitStack, redirect_stdout
 from typing import TYPE_CHECKING, Final, cast
 
+from roundtable._core.text import error_text
 from roundtable.types import DebateContext
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["main", "plans_by_hash_seed"]
 
 _LIMIT_S: Final = 120.0
+_NOT_CREATED: Final = "the mode cannot be created in another process"
+_DEFINE_IT: Final = "define its class at the top of a module"
 _CODE: Final = "from roundtable.testing.plan_process import main; main()"
 
 
@@ -33,15 +37,21 @@ def plans_by_hash_seed(
         AssertionError: The mode cannot be sent to another process, or a process failed.
     """
     module = type(mode).__module__
+    if module == "__main__":
+        raise AssertionError(f"{_NOT_CREATED}: it is defined in the program itself; {_DEFINE_IT}")
     file = getattr(sys.modules.get(module), "__file__", None)
     try:
         pickled = pickle.dumps(mode)
     except Exception as error:
-        msg = "the mode cannot be created in another process; define its class at the top of a module"
-        raise AssertionError(msg) from error
+        raise AssertionError(f"{_NOT_CREATED}: {error_text(error)}; {_DEFINE_IT}") from error
     sent = pickle.dumps((module, file, pickled, [view.to_json() for view in views]))
-    processes = [_start(seed) for seed in hash_seeds]
-    return [_result(process, sent) for process in processes]
+    with ExitStack() as started:
+        processes = [started.enter_context(_start(seed)) for seed in hash_seeds]
+        try:
+            return [_result(process, sent) for process in processes]
+        finally:
+            for process in processes:
+                process.kill()  # those that nobody waited for; it does nothing to one that has ended
 
 
 def _start(hash_seed: int) -> subprocess.Popen[bytes]:
@@ -61,16 +71,14 @@ def _start(hash_seed: int) -> subprocess.Popen[bytes]:
 
 
 def _result(process: subprocess.Popen[bytes], sent: bytes) -> list[str]:
-    with process:
-        try:
-            output, errors = process.communicate(sent, timeout=_LIMIT_S)
-        except subprocess.TimeoutExpired as error:
-            process.kill()
-            msg = f"the mode did not plan within {_LIMIT_S:g} s in another process"
-            raise AssertionError(msg) from error
+    try:
+        output, errors = process.communicate(sent, timeout=_LIMIT_S)
+    except subprocess.TimeoutExpired as error:
+        msg = f"the mode did not plan within {_LIMIT_S:g} s in another process"
+        raise AssertionError(msg) from error
     if process.returncode != 0:
-        msg = f"the mode failed in another process:\n{errors.decode(errors='replace')}"
-        raise AssertionError(msg)
+        said = errors.decode(errors="replace")
+        raise AssertionError(f"the mode failed in another process, which ended with {process.returncode}:\n{said}")
     plans: list[str] = json.loads(output)
     return plans
 
@@ -81,9 +89,10 @@ def main() -> None:
         "tuple[str, str | None, bytes, list[str]]",
         pickle.loads(sys.stdin.buffer.read()),  # noqa: S301  (our parent)
     )
-    _import(module, file)
-    mode = cast("DebateModeStrategy", pickle.loads(pickled))  # noqa: S301  (as above)
-    plans = [mode.next_stage(DebateContext.from_json(view)).to_json() for view in views]
+    with redirect_stdout(sys.stderr):  # what the mode prints is not part of the plans
+        _import(module, file)
+        mode = cast("DebateModeStrategy", pickle.loads(pickled))  # noqa: S301  (as above)
+        plans = [mode.next_stage(DebateContext.from_json(view)).to_json() for view in views]
     sys.stdout.write(json.dumps(plans))
 
 
@@ -91,7 +100,9 @@ def _import(module: str, file: str | None) -> None:
     """Import a module by its name, or from its file, as test runners do."""
     try:
         importlib.import_module(module)
-    except ImportError:
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # the module is there, but not what it imports
         spec = importlib.util.spec_from_file_location(module, file) if file else None
         if spec is None or spec.loader is None:
             raise

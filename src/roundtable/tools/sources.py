@@ -131,7 +131,7 @@ class SessionDataProvider(Protocol):
     """Find statements of a debate."""
 
     async def get_session(self, session_id: str) -> SessionData | None:
-        """Return the topic and the statements of a session; `None` if there is no such session."""
+        """Return the topic and the statements of a session; `None` if no session has this id."""
 
     async def find_related_evidence(self, claim: str) -> Sequence[Evidence]:
         """Return the statements that are relevant to a claim."""

@@ -70,6 +70,12 @@ _OBJECTS: Final = re.compile(rb"/ObjStm\b")
 _STREAM: Final = re.compile(rb".{0,300}?stream\r?\n", re.DOTALL)
 
 
+_MOST_CHECKED: Final = 4_096
+_checked: Final[set[tuple[str, int]]] = set()
+"""Contents that have their hash: SHA-256 and the hash of Python, which differs from process to process. A session is
+read again and again, and the SHA-256 of large files takes a tenth of a second."""
+
+
 def _printable(name: str) -> str:
     if not name.isprintable() or not name.strip():
         raise ValueError("a file name must have visible characters and no line breaks or control characters")
@@ -153,11 +159,19 @@ class Attachment(Value):
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the content has the hash that `info` says."""
+        """Whether the content has the hash that `info` says; computed once for each content while a process runs."""
+        mark = self.info.sha256, hash(self.text if self.data is None else self.data)
+        if mark in _checked:
+            return True
         try:
-            return sha256(self.content).hexdigest() == self.info.sha256
+            is_unchanged = sha256(self.content).hexdigest() == self.info.sha256
         except ValueError:
             return False
+        if is_unchanged:
+            if len(_checked) >= _MOST_CHECKED:
+                _checked.clear()
+            _checked.add(mark)
+        return is_unchanged
 
     def checked(self) -> Self:
         """Return this attachment with the media type of its content.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 import anyio
 from anyio.abc import Process
 
+from roundtable._core.network import NetworkForbidden
 from roundtable._core.text import error_text
 from roundtable.errors import AgentError, APITimeoutError, ConfigurationError
 from roundtable.providers.command.parsers import clean
@@ -241,6 +242,13 @@ async def run_command(
 async def _start(words: Sequence[str], environment: Mapping[str, str], cwd: str | None) -> Process:
     try:
         return await anyio.open_process(started(words), env=dict(environment), cwd=cwd, start_new_session=True)
+    except NetworkForbidden as error:
+        raise ConfigurationError(
+            f"{Path(words[0]).name} cannot be started: {error}",
+            code="NETWORK_FORBIDDEN",
+            cause=error,
+            hint="Leave the `without_network` block, or unset ROUNDTABLE_NETWORK: programs may use the network.",
+        ) from error
     except (OSError, ValueError) as error:
         raise _not_started(words, str(error)) from error
 

@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse
 
 from roundtable.auth import Unauthorized
 from roundtable.scoring.words import counted
+from roundtable.server.addresses import client_of
 from roundtable.server.pages.csrf import form_of
 from roundtable.server.rendering import page, see
 from roundtable.server.request_limits import check_further, seconds_of
@@ -103,7 +104,7 @@ async def login(request: Request) -> Response:
     """Log in with a token; the page does not say why a token is refused."""
     state = state_of(request)
     form = await form_of(request)
-    client = _client(request, proxied=state.options.get("https", False))
+    client = client_of(request, proxied=state.options.get("https", False))
     target = form.get("next", "")
     wait_s = math.ceil(await state.browser_login.tries.take(client))
     if wait_s:
@@ -132,12 +133,6 @@ async def _log_in(request: Request, token: str, target: str) -> RedirectResponse
     redirect = see(_local_path(target))
     browser_login.cookie.put(redirect, number, request.url.scheme)
     return redirect
-
-
-def _client(request: Request, *, proxied: bool) -> str:
-    """Return the client address of a request; behind a proxy, the last address in `X-Forwarded-For`."""
-    forwarded = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
-    return forwarded if proxied and forwarded else request.client.host if request.client else ""
 
 
 @router.post("/logout")

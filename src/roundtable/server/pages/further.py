@@ -54,7 +54,9 @@ async def fork(session_id: str, request: Request, caller: Writer) -> Response:
     check_most_rounds(caller, rounds)
     if config.team is None:
         agents = seated_again(table, fold.record.agents)
-        check_affordable(caller, config.topic, {"mode": config.mode, "rounds": rounds, "agents": agents, **changes})
+        await check_affordable(
+            caller, config.topic, {"mode": config.mode, "rounds": rounds, "agents": agents, **changes}
+        )
     begin = partial(table.start_fork, session_id, at_round=shared, **changes)
     handle, _ = await begun(caller, until_begun(begin), rounds=rounds, shared=shared)
     return see(f"/sessions/{handle.session_id}")

@@ -7,7 +7,6 @@ import secrets
 from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
-from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final, Self
 
 from pydantic import Field, ValidationError
@@ -16,6 +15,7 @@ from starlette.requests import cookie_parser
 from roundtable.auth import Identity, Unauthorized
 from roundtable.auth.guard import bearer
 from roundtable.auth.identity import values_of
+from roundtable.server.addresses import network_of
 from roundtable.server.requests import ROOT_PATH
 from roundtable.types import Timestamp
 from roundtable.types.base import Value
@@ -92,13 +92,7 @@ def _parse_attempts(value: JsonValue) -> tuple[int, float]:
 
 
 def _attempt_key(client: str) -> str:
-    try:
-        address = ip_address(client)
-    except ValueError:
-        return f"tries/{client[:64]}"
-    # A client with one IPv6 address controls the whole /64 network.
-    network = ip_network((address, 64), strict=False) if isinstance(address, IPv6Address) else address
-    return f"tries/{network}"
+    return f"tries/{network_of(client)}"
 
 
 LOGIN_S: Final = 12 * 3600

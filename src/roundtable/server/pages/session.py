@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
+from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 from pydantic_core import to_json
 
@@ -18,10 +20,11 @@ from roundtable.server.state import Reader
 from roundtable.server.streams import event_stream, resume_point
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
 
     from roundtable.server.state import Caller
-    from roundtable.types import Event, JsonObject, JsonValue
+    from roundtable.types import DebateRecord, Event, JsonObject, JsonValue
 
 __all__ = ["router", "session_page", "tell"]
 
@@ -156,10 +159,24 @@ async def session_page(caller: Caller, session_id: str, *, new_link: str = "") -
         new_link: A read-only link that was just created, to show it once.
 
     Raises:
-        SessionNotFound: There is no such session.
+        SessionNotFound: No session has this id.
     """
-    result, last_seq, running = await _load_state(caller, session_id)
-    view, may_act = view_of(result), caller.identity.may("write")
+    record, running = await _load_state(caller, session_id)
+    links = (
+        ()
+        if not caller.identity.may("write")
+        else await shares_of(caller.state).active(caller.identity.tenant, session_id)
+    )
+    # A long debate takes time to render.
+    render = partial(_render, caller, record, running=running, links=links, new_link=new_link)
+    return await to_thread.run_sync(render, limiter=caller.state.renders)
+
+
+def _render(
+    caller: Caller, record: DebateRecord, *, running: bool, links: Sequence[datetime], new_link: str
+) -> Response:
+    result, may_act = DebateResult.from_record(record), caller.identity.may("write")
+    view = view_of(result)
     return page(
         "session",
         user=caller.identity,
@@ -167,7 +184,7 @@ async def session_page(caller: Caller, session_id: str, *, new_link: str = "") -
         view=view,
         state=_state(result, running=running),
         running=running,
-        last_seq=last_seq,
+        last_seq=record.last_seq,
         seats=_seats(result),
         calls=tuple(_calls(result)),
         actions=_actions(result, running=running) if may_act else (),
@@ -176,7 +193,7 @@ async def session_page(caller: Caller, session_id: str, *, new_link: str = "") -
         may_go_on=may_act and not running and result.config.team is None,
         modes=tuple(entry.name for entry in caller.tenant_session.table.wiring.catalog.modes),
         complete=sum(held.complete for held in result.rounds),
-        links=await shares_of(caller.state).active(caller.identity.tenant, session_id) if may_act else (),
+        links=links,
         new_link=new_link,
         spent=_spent(result),
         sections=Html("".join(section_parts(view, without=_sections_to_hide(result, running=running)))),
@@ -198,8 +215,8 @@ async def events(session_id: str, request: Request, caller: Reader, after: int =
     return await event_stream(caller, session_id, after=last or after, format_event=tell, ids=True)
 
 
-async def _load_state(caller: Caller, session_id: str) -> tuple[DebateResult, int, bool]:
-    """Return a session, the number of its last event, and whether it runs, here or in another process."""
+async def _load_state(caller: Caller, session_id: str) -> tuple[DebateRecord, bool]:
+    """Return a session, and whether it runs, here or in another process."""
     tenant_session, sessions = caller.tenant_session, caller.tenant_session.table.wiring.sessions
     attempts = 0
     while True:
@@ -212,7 +229,7 @@ async def _load_state(caller: Caller, session_id: str) -> tuple[DebateResult, in
         await caller.state.clock.sleep(_RETRY_S)
     is_open = record.status in {"created", "active"}
     running = is_open and (runs_here or bool(await sessions.is_run(session_id)))
-    return DebateResult.from_record(record), record.last_seq, running
+    return record, running
 
 
 def _sections_to_hide(result: DebateResult, *, running: bool) -> frozenset[str]:

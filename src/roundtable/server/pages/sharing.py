@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
+from anyio import to_thread
 from fastapi import APIRouter, Path, Request, Response
 from starlette.responses import HTMLResponse
 
 from roundtable.errors import RoundtableError, SessionNotFound
 from roundtable.report import to_page
 from roundtable.report.style import POLICY
-from roundtable.results.view import view_of
+from roundtable.results.public_view import public_view
+from roundtable.server.addresses import client_of
 from roundtable.server.pages.session import session_page
 from roundtable.server.pages.shares import shares_of
 from roundtable.server.rendering import SECURITY_HEADERS, see
 from roundtable.server.requests import from_root
 from roundtable.server.state import Writer, state_of
 
-__all__ = ["SHARED_PATH", "router"]
+__all__ = ["SHARED_PATH", "SHARED_VIEWS_PER_MINUTE", "router"]
 
 SHARED_PATH: Final = "/shared/"
 """Path prefix of the links."""
+
+SHARED_VIEWS_PER_MINUTE: Final = 60
+"""Pages that one address may open by links in a minute."""
 
 _HEADERS: Final = {
     **SECURITY_HEADERS,
@@ -61,6 +66,10 @@ async def unshare(session_id: str, caller: Writer) -> Response:
 async def shared(token: Annotated[str, Path(max_length=200)], request: Request) -> Response:
     """Show a session to everybody who has its link: one page without scripts, as `to_html` writes it."""
     state = state_of(request)
+    wait_s = state.shared_views.take(client_of(request, proxied=state.options.get("https", False)))
+    if wait_s:
+        msg = "too many pages for your address"
+        raise RoundtableError(msg, code="RATE_LIMIT_EXCEEDED", hint="Try again in a minute.", retry_after_s=wait_s)
     found = await shares_of(state).find(token)
     if found is None:
         raise _no_link()
@@ -69,7 +78,8 @@ async def shared(token: Annotated[str, Path(max_length=200)], request: Request) 
         result = await tenant_session.table.session(found.session_id)
     except SessionNotFound as error:  # it was deleted
         raise _no_link() from error
-    return HTMLResponse(to_page(view_of(result)), headers=_HEADERS)
+    text = await to_thread.run_sync(lambda: to_page(public_view(result)), limiter=state.renders)
+    return HTMLResponse(text, headers=_HEADERS)
 
 
 def _no_link() -> RoundtableError:

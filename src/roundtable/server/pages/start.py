@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import ValidationError
 
 from roundtable.api.offered import offered_agents, offered_modes
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.errors import ConfigurationError, RoundtableError, SessionNotFound
 from roundtable.scoring import casefold
 from roundtable.scoring.words import counted
 from roundtable.server.errors import status_of
@@ -25,12 +25,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from roundtable.server.state import Caller
+    from roundtable.types import Attachment
 
 __all__ = ["router"]
 
 router: APIRouter = APIRouter(include_in_schema=False)
 
-_EMPTY: Final = {"topic": "", "mode": "collaborative", "rounds": "2", "options": "", "synthesize": "", "step": ""}
+_EMPTY: Final = dict.fromkeys(("topic", "options", "decide", "vote", "again", "files", "synthesize", "step"), "") | {
+    "mode": "collaborative",
+    "rounds": "2",
+}
+_VOTES: Final[Mapping[str, bool | str]] = {"": False, "last": True, "every": "every"}
+"""Values of the field for a vote."""
 
 
 class _Choice(NamedTuple):
@@ -47,23 +53,40 @@ async def start_form(caller: Writer, again: str = "") -> Response:
 
     Args:
         caller: Who looks at it.
-        again: Id of a debate whose question and options fill the form.
+        again: Id of a debate whose question, files and options fill the form.
     """
-    return _form(caller, await _fields_of_debate(caller, again) if again else {}, "", 200)
+    return await _form(caller, await _fields_of_debate(caller, again) if again else {}, "", 200)
 
 
 async def _fields_of_debate(caller: Caller, session_id: str) -> dict[str, list[str]]:
     """Return a debate as fields of the form; agents that are not offered here are left out."""
-    result = await caller.tenant_session.table.session(session_id)
-    config = result.config
-    fields = {"topic": [result.topic], "mode": [result.mode], "rounds": [f"{config.rounds}"]}
+    record = (await caller.tenant_session.table.wiring.sessions.load(session_id)).record
+    config = record.config
+    fields = {"topic": [config.topic], "mode": [config.mode], "rounds": [f"{config.rounds}"]}
     if config.options is not None:
         fields["options"] = ["\n".join(config.options)]
+    if config.vote or config.decide != "plurality":  # what a debate has if nobody chooses
+        fields["decide"] = [config.decide]
+    fields["vote"] = [name for name, vote in _VOTES.items() if vote == config.vote]
+    if config.synthesize:
+        fields["synthesize"] = ["1"]
+    if config.attachments:
+        fields |= {"again": [session_id], "files": ["1"]}
     offered = {choice.value for choice in _choices(caller)}
-    agents = [agent.id for agent in result.agents if agent.id in offered]
+    agents = [agent.id for agent in record.agents if agent.id in offered]
     if agents:
         fields["agents"] = agents
     return fields
+
+
+async def _files_again(caller: Caller, fields: Mapping[str, Sequence[str]]) -> tuple[Attachment, ...]:
+    """Return the files of the debate that is asked again.
+
+    Raises:
+        SessionNotFound: It was deleted.
+    """
+    again = fields.get("again", [""])[0]
+    return (await caller.tenant_session.table.wiring.sessions.load(again)).record.attachments if again else ()
 
 
 def _choices(caller: Caller) -> tuple[_Choice, ...]:
@@ -83,19 +106,22 @@ async def start(request: Request, caller: Writer) -> Response:
         status = status_of(error)
         if status >= 500:
             raise
-        return _form(caller, fields, _error_text(error), status)
+        return await _form(caller, fields, _error_text(error), status)
     return see(f"/sessions/{session_id}")
 
 
 async def _start_debate(caller: Caller, fields: Mapping[str, Sequence[str]]) -> str:
     most = caller.tenant_session.table.wiring.settings.max_rounds
+    given = _body(fields, everybody=[agent.value for agent in _default_agents(caller)])
+    if fields.get("files"):
+        given["attachments"] = await _files_again(caller, fields)
     try:
-        body = DebateBody.model_validate(_body(fields, everybody=[agent.value for agent in _default_agents(caller)]))
+        body = DebateBody.model_validate(given)
     except ValidationError as error:
         raise RoundtableError(_field_problem(error, most), code="VALIDATION_ERROR") from error
     _check_form(body, most)
     options = options_of(caller, body)
-    check_affordable(caller, body.topic, options)
+    await check_affordable(caller, body.topic, options)
     begin = partial(caller.tenant_session.table.start, body.topic, step=body.step, **options)
     handle, _ = await begun(caller, until_begun(begin), rounds=body.rounds)
     return handle.session_id
@@ -107,6 +133,9 @@ _LABELS: Final = {
     "rounds": "Rounds",
     "agents": "Who debates",
     "options": "Options to choose from",
+    "decide": "Decision rule",
+    "vote": "Vote",
+    "attachments": "Files",
 }
 """The fields by their labels on the form."""
 
@@ -158,6 +187,12 @@ def _body(fields: Mapping[str, Sequence[str]], *, everybody: Sequence[str]) -> d
     body: dict[str, object] = {
         name: fields[name][0].strip() for name in ("topic", "mode", "rounds") if fields.get(name, [""])[0]
     }
+    rule = fields.get("decide", [""])[0].strip()
+    if rule:
+        body["decide"] = rule
+    vote = fields.get("vote", [""])[0]
+    if vote:
+        body["vote"] = _VOTES.get(vote, vote)
     body |= {name: True for name in ("synthesize", "step") if fields.get(name)}
     options = [line.strip() for line in fields.get("options", [""])[0].splitlines() if line.strip()]
     if options:
@@ -168,8 +203,12 @@ def _body(fields: Mapping[str, Sequence[str]], *, everybody: Sequence[str]) -> d
     return body
 
 
-def _form(caller: Caller, fields: Mapping[str, Sequence[str]], problem: str, status: int) -> Response:
+async def _form(caller: Caller, fields: Mapping[str, Sequence[str]], problem: str, status: int) -> Response:
     table = caller.tenant_session.table
+    try:
+        files = await _files_again(caller, fields)
+    except SessionNotFound as error:  # deleted while the form was open
+        files, problem = (), problem or _error_text(error)
     try:
         seated = _default_agents(caller)
     except ConfigurationError as error:  # no agent is available yet; the form says so
@@ -185,6 +224,7 @@ def _form(caller: Caller, fields: Mapping[str, Sequence[str]], problem: str, sta
         choices=(*seated, *models),
         chosen=fields.get("agents") or [agent.value for agent in seated],
         filled={**_EMPTY, **values},
+        files=tuple(file.info.in_words for file in files),
         problem=problem,
     )
 

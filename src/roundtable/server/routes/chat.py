@@ -314,7 +314,7 @@ async def _resume_if_interrupted(caller: Caller, session_id: str) -> None:
     """Resume a conversation that was interrupted and is not running, such as after a crash of the server.
 
     Raises:
-        SessionNotFound: There is no such conversation, or it belongs to another user.
+        SessionNotFound: No conversation of this user has this id.
         RateLimited: It is not running, and the caller has too many running conversations.
     """
     table = caller.tenant_session.table

@@ -174,7 +174,9 @@ async def fork_session(
     check_most_rounds(caller, rounds)
     if config.team is None:
         agents = seated_again(caller.tenant_session.table, fold.record.agents)
-        check_affordable(caller, config.topic, {"mode": config.mode, "rounds": rounds, "agents": agents, **changes})
+        await check_affordable(
+            caller, config.topic, {"mode": config.mode, "rounds": rounds, "agents": agents, **changes}
+        )
 
     async def begin() -> DebateHandle:
         return await caller.tenant_session.table.start_fork(

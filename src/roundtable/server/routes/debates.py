@@ -68,7 +68,7 @@ async def start_debate(
     check_most_rounds(caller, body.rounds)
     await check_limits(caller, wanted, body.rounds)
     options = options_of(caller, body)
-    check_affordable(caller, body.topic, options)
+    await check_affordable(caller, body.topic, options)
 
     async def begin() -> DebateHandle:
         return await caller.tenant_session.table.start(body.topic, step=body.step, **options)

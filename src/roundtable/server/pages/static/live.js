@@ -143,6 +143,12 @@ const replacePart = (old, fresh) => {
   if (hadFocus) (fresh.querySelector("button, a[href], summary") ?? document.getElementById("main")).focus();
 };
 
+/** Keep a new link, which the server shows only once, until its links are revoked or expire. */
+const keepNewLink = (fresh) => {
+  const line = document.getElementById("new-link-line");
+  if (line && !fresh.getElementById("new-link-line")) fresh.getElementById("links")?.prepend(fresh.importNode(line, true));
+};
+
 const applyPage = (text) => {
   const fresh = new DOMParser().parseFromString(text, "text/html");
   const live = fresh.getElementById("live");
@@ -153,6 +159,7 @@ const applyPage = (text) => {
     if (same) same.open = true;
   }
   localize(fresh);
+  keepNewLink(fresh);
   const part = (id) => replacePart(document.getElementById(id), fresh.getElementById(id));
   document.title = fresh.title;
   part("head");

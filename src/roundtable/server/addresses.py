@@ -1,0 +1,71 @@
+"""Addresses of clients, and how often one may ask for what needs no login."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from ipaddress import IPv6Address, ip_address, ip_network
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from fastapi import Request
+
+    from roundtable.protocols import Clock
+
+__all__ = ["AddressLimit", "client_of", "network_of"]
+
+_MOST_NETWORKS: Final = 10_000
+
+
+def client_of(request: Request, *, proxied: bool) -> str:
+    """Return the client address of a request; behind a proxy, the last address in `X-Forwarded-For`."""
+    forwarded = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+    return forwarded if proxied and forwarded else request.client.host if request.client else ""
+
+
+def network_of(client: str) -> str:
+    """Return what one client controls: its IPv4 address, or the /64 network of its IPv6 address.
+
+    Example:
+        >>> network_of("192.0.2.7"), network_of("2001:db8::7")
+        ('192.0.2.7', '2001:db8::/64')
+    """
+    try:
+        address = ip_address(client)
+    except ValueError:
+        return client[:64]
+    return str(ip_network((address, 64), strict=False) if isinstance(address, IPv6Address) else address)
+
+
+class AddressLimit:
+    """Counts the requests of each address in one process.
+
+    An address may send `most` requests at once, and then one each `60 / most` seconds.
+
+    Args:
+        most: Requests in a minute.
+        clock: Clock that measures the time.
+    """
+
+    def __init__(self, most: int, clock: Clock) -> None:
+        self._most = most
+        self._clock = clock
+        self._full_at: OrderedDict[str, float] = OrderedDict()
+
+    def take(self, client: str) -> float:
+        """Count a request of a client and return the seconds to wait; 0 allows it.
+
+        A request that comes too early is not counted.
+
+        Args:
+            client: Client address of the request.
+        """
+        key, now, each_s = network_of(client), self._clock.monotonic(), 60.0 / self._most
+        full_at = max(now, self._full_at.pop(key, now)) + each_s
+        wait_s = full_at - now - 60.0
+        if wait_s > 1e-6:
+            self._full_at[key] = full_at - each_s
+            return wait_s
+        self._full_at[key] = full_at
+        while len(self._full_at) > _MOST_NETWORKS:
+            self._full_at.popitem(last=False)
+        return 0.0
