@@ -9,6 +9,7 @@ from roundtable.types import (
     AgentResponseSummary,
     AnyConsensus,
     Citation,
+    Claim,
     ContextRequest,
     DecisionLayer,
     ErrorInfo,
@@ -269,6 +270,8 @@ class AnswerView(Value):
     """Side taken on a yes-or-no question."""
     choice: str | None = None
     """Option chosen, if the debate has options."""
+    claims: tuple[Claim, ...] = ()
+    """Its reasons as claims, with the labels of the earlier claims that they support or attack."""
     citations: tuple[Citation, ...] = ()
     """Sources used."""
     images: tuple[ImageResult, ...] = ()

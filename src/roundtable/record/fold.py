@@ -446,6 +446,7 @@ class Fold:
             transcript=turns,
             seed=config.seed,
             team=config.team,
+            claims=config.claims,
             ends=ends,
         )
 
