@@ -11,6 +11,8 @@ from integration.mcp_kit import connected, server_of
 from integration.server_kit import client_of, served_table
 
 from roundtable import DebateResult
+from roundtable.analysis.arguments import ArgumentGraph
+from roundtable.client import RoundtableClient
 from roundtable.prompts import claim_id
 from roundtable.record import read_archive
 from roundtable.storage import MemoryStorage
@@ -182,8 +184,16 @@ async def test_claims_are_read_over_http_and_mcp() -> None:
         assert given.status_code == 200, given.text
         session = given.json()["sessionId"]
         rounds = (await web.get(f"/api/sessions/{session}/export?format=json")).text
-    assert label(1, 1, 1) in rounds
+        assert label(1, 1, 1) in rounds
+        graph = ArgumentGraph.from_json((await web.get(f"/api/sessions/{session}/arguments")).text)
+        assert graph == (await table.session(session)).argument_graph()
+        assert (await web.get("/api/sessions/none/arguments")).status_code == 404
+        async with RoundtableClient(str(web.base_url)) as remote:
+            assert await remote.arguments(session) == graph
     async with connected(server_of(storage=storage)) as client:
+        told = (await client.call_tool("get_consensus", {"sessionId": session, "arguments": True})).structured_content
+        assert ArgumentGraph.model_validate(told["arguments"]) == graph
+        assert "arguments" not in (await client.call_tool("get_consensus", {"sessionId": session})).structured_content
         arguments = {"sessionId": session, "roundNumber": 2}
         details = (await client.call_tool("get_round_details", arguments)).structured_content
     claims = [answer["claims"] for answer in details["responses"]]

@@ -174,6 +174,8 @@ class ConsensusOutput(DebateState):
     """Why the debate ended or stopped."""
     audit: JsonObject | None = None
     """What would change the decision of the debate, if asked for: a `DecisionAudit`."""
+    arguments: JsonObject | None = None
+    """The claims of the debate and what they refer to, if asked for: an `ArgumentGraph`."""
 
 
 class AgentEntry(Value):

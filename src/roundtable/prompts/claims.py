@@ -66,7 +66,7 @@ def claim_id(topic: str, seed: int, turn: TurnKey, number: int) -> str:
 
     Example:
         >>> claim_id("Tea or coffee?", 0, TurnKey(1, "positions", 0), 2)
-        'R1-FPZC-2'
+        'R1-TZHL-2'
     """
     drawn = sha256(f"{seed}\0{topic}\0{turn.round}\0{turn.stage}\0{turn.slot}".encode("utf-8", "replace")).digest()
     place = int.from_bytes(drawn[:8], "big")
