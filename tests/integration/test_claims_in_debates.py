@@ -14,7 +14,7 @@ from roundtable import DebateResult
 from roundtable.analysis.arguments import ArgumentGraph
 from roundtable.client import RoundtableClient
 from roundtable.prompts import claim_id
-from roundtable.record import read_archive
+from roundtable.record import Fold, read_archive
 from roundtable.storage import MemoryStorage
 from roundtable.testing import scripted_agents
 from roundtable.types import ChatRequest, ModelProfile, TurnKey
@@ -124,7 +124,9 @@ async def test_an_exported_and_a_forked_debate_keep_their_labels() -> None:
         exported = await table.export(result.session_id, "json")
         forked = await table.fork(result.session_id, at_round=1)
         assert (await table.verify(result.session_id)).verdict == "intact"
-    _, events = read_archive(exported)
+    record, events = read_archive(exported)
+    folded = [DebateResult.from_record(Fold(record, events).to_record()).argument_graph() for _ in range(2)]
+    assert folded == [result.argument_graph()] * 2
     assert label(1, 0, 2) in json.dumps([event.model_dump(mode="json") for event in events])
     assert forked.config.claims
     assert forked.rounds[0].responses[0].claims == result.rounds[0].responses[0].claims

@@ -25,6 +25,7 @@ from roundtable.prompts import (
     shown_claims,
 )
 from roundtable.prompts.claims import is_claim_id
+from roundtable.providers.schemas import ANTHROPIC, GOOGLE, OPENAI_STRICT, strict_schema, transformed
 from roundtable.types import AgentResponse, Claim, ClaimEvidence, TurnKey, Visible
 from roundtable.types.plan import BASELINE_STAGE
 
@@ -68,6 +69,16 @@ def test_labels_are_spoken_of_only_where_the_prompt_shows_some() -> None:
     many = [f"R1-KTBM-{number}" for number in range(101)]
     item = properties(answer_schema(planned(later), FULL, claims=many))["claims"]["items"]
     assert item["properties"]["attacks"]["items"] == {"type": "string"}
+
+
+def test_the_schema_of_claims_can_be_enforced_by_every_dialect() -> None:
+    schema = answer_schema(planned(view(claims=True)), FULL, claims=["R1-KTBM-1"])
+    assert schema is not None
+    assert strict_schema(schema.definition)[1]
+    for dialect in (ANTHROPIC, GOOGLE, OPENAI_STRICT):
+        found = transformed(schema.definition, dialect)
+        assert found is not None
+        assert "claims" in found["properties"]  # type: ignore[operator]
 
 
 def test_a_tiny_model_is_asked_for_plain_sentences_and_shown_an_example_of_them() -> None:
