@@ -24,6 +24,8 @@ def reply(seen: Seen) -> WireReply:
     path = seen.path
     if path == "/moved":
         return http_reply(b"", status=302, headers={"location": "/tea"})
+    if path == "/echo":
+        return http_reply(b"", status=302, headers={"location": "/search?q=dry+tea+keeps+forever"})
     if path == "/inside":
         return http_reply(b"", status=302, headers={"location": "http://169.254.169.254/latest/"})
     if path == "/long":
@@ -42,7 +44,7 @@ def server() -> Iterator[LoopbackServer]:
 
 
 async def debated(*sources: dict[str, Any]) -> DebateResult:
-    claims = [{"text": f"Claim {number}.", "evidence": [source]} for number, source in enumerate(sources, 1)]
+    claims = [{"text": f"Claim {at}.", "evidence": [*sources[at : at + 2]]} for at in range(0, len(sources), 2)]
     agents = scripted_agents({"ada": said("Tea", claims=claims), "bo": "Tea"})
     async with served_table(agents=agents) as table:
         return await table.debate("Tea or coffee?", rounds=1, claims=True)
@@ -59,13 +61,14 @@ async def test_a_quote_that_the_page_has_is_found_and_any_other_is_cited_but_not
         ("/tea", "green tea keeps for a year"),
         ("/tea", "Tea cures all ills"),
         ("/tea", "green tea keeps forever"),
+        ("/echo", "dry tea keeps forever"),
         ("/moved", "keeps for a year"),
     )
-    assert [check.status for check in report.checks] == ["found", "not found", "not found", "found"]
-    assert report.checks[3].final_url == f"{server.origin}/tea"
+    assert [check.status for check in report.checks] == ["found", "not found", "not found", "no quote", "found"]
+    assert report.checks[4].final_url == f"{server.origin}/tea"
     assert [seen.path for seen in server.seen].count("/tea") == 2  # once by its address, once after the redirect
     text = report.to_text()
-    assert "2 found, 2 cited but not found" in text
+    assert "2 found, 2 cited but not found, 1 without words to look for" in " ".join(text.split())
     assert "\N{CHECK MARK} the page has these words" in text
 
 
@@ -94,13 +97,21 @@ async def test_too_few_words_and_an_address_that_holds_them_are_no_proof(server:
         ("/tea", "green tea"),
         ("/tea", " ... "),
         ("/search?q=dry+tea+keeps%20forever", "dry tea keeps forever"),
+        ("/search/dry%20tea%20keeps%20forever", "Dry tea keeps forever."),
+        ("/tea", "green tea ... for a year"),
+        ("/tea", "a b c d"),
+        ("/tea", "\u8336\u4fdd\u5b58"),
     )
-    assert [check.status for check in report.checks] == ["no quote"] * 4
+    assert [check.status for check in report.checks] == ["no quote"] * 8
     assert [check.reason for check in report.checks] == [
         "no words are quoted",
         "fewer than 3 words are quoted",
         "no words are quoted",
         "the address itself holds the quoted words",
+        "the address itself holds the quoted words",
+        "fewer than 3 words are quoted between ellipses",
+        "fewer than 3 words are quoted",
+        "fewer than 3 words are quoted",
     ]
     assert server.seen == []
 

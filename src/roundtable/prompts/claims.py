@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
@@ -151,14 +152,14 @@ def label_claims(
         context: The view of the turn.
         shown: The earlier claims that its prompt shows.
     """
-    ids = [claim.id for claim in shown]
-    twice = {label for label in ids if ids.count(label) > 1} if len(set(ids)) < len(ids) else set[str]()
+    times = Counter(claim.id for claim in shown)
+    twice = {label for label, number in times.items() if number > 1}
     turn = context.turn_key or TurnKey(context.current_round, context.stage, 0)
     claims: list[Claim] = []
     warnings: list[str] = []
     for number, claim in enumerate(parsed, 1):
-        supports, unknown = _known(claim.supports, set(ids), twice)
-        attacks, unknown_too = _known(claim.attacks, set(ids), twice)
+        supports, unknown = _known(claim.supports, times, twice)
+        attacks, unknown_too = _known(claim.attacks, times, twice)
         warnings += unknown + unknown_too
         both = set(supports) & set(attacks)
         warnings += [f"claim {number} both supports and attacks {label}; neither counts" for label in sorted(both)]

@@ -372,7 +372,7 @@ class DebateResult(Value):
 
         Only pages of the public web are opened. No model is asked, and nothing is stored: call it only when you want to
         know. A source is `found` if the text of its page contains the quoted words, up to capitals, spaces, and the
-        forms of quotation marks and dashes; `...` in a quote stands for any words.
+        forms of quotation marks and dashes; `...` in a quote stands for any words. Fewer than three words are no proof.
 
         Args:
             allow: Hosts with their port, such as `127.0.0.1:8080`, that need not be public.

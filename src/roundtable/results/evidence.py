@@ -38,7 +38,7 @@ MOST_PAGES: Final = 50
 FEWEST_WORDS: Final = 3
 """Fewest words of a quote: one or two words are found on any page."""
 _FEWEST_SIGNS: Final = 8
-"""Fewest letters of a quote in a script without spaces, such as Chinese."""
+"""Fewest letters and digits of a quote, also in scripts without spaces, such as Chinese."""
 _CONCURRENCY: Final = 4
 _ECHO: Final = "the address itself holds the quoted words"
 _ELLIPSIS: Final = re.compile(r"\s*(?:\[\s*)?(?:\.{3,}|\u2026)(?:\s*\])?\s*")
@@ -157,6 +157,7 @@ async def check_evidence(
     Raises:
         ConfigurationError: The extra `fetch` is not installed, or an argument is not valid.
     """
+    from roundtable.tools.definition import run_in_thread
     from roundtable.tools.fetch import check_allowed, check_extra
 
     check_extra("check_evidence")
@@ -192,11 +193,11 @@ async def check_evidence(
     finally:
         with anyio.CancelScope(shield=True):
             await web.aclose()
-    checks = [
-        _check(claim.id, claim.agent_id, source.url, source.quote, pages)
-        for claim in graph.claims
-        for source in claim.evidence
-    ]
+    sources = [(claim.id, claim.agent_id, source) for claim in graph.claims for source in claim.evidence]
+    # On a thread: each page may be long, and its text and the quotes are written by others.
+    checks = await run_in_thread(
+        lambda: [_check(label, agent_id, source.url, source.quote, pages) for label, agent_id, source in sources]
+    )
     return EvidenceReport(session_id=debate.session_id, topic=debate.topic, checks=tuple(checks), checked_at=utc_now())
 
 
@@ -222,7 +223,7 @@ def _check(claim: str, agent_id: str, url: str, quote: str | None, pages: Mappin
             status = "not fetched"
         elif _echoes(page.url, quote or ""):
             reason = _ECHO
-        elif has_words(page.words, quote or ""):
+        elif _contains(page.words, quote or ""):
             status = "found"
         elif page.is_cut:
             status, reason = "not fetched", "the page is too long: the words are not in the part that was read"
@@ -243,19 +244,24 @@ def _check(claim: str, agent_id: str, url: str, quote: str | None, pages: Mappin
 
 def _why_unusable(url: str, quote: str | None) -> str:
     """Return why a quote cannot be looked for; empty if it can."""
-    words = _normal(quote or "")
-    letters = sum(char.isalnum() for char in words)
-    if not letters:
+    pieces = _pieces(quote or "")
+    if not pieces:
         return "no words are quoted"
-    is_spaced = not any(char >= _WITHOUT_SPACES for char in words)
-    if len(words.split()) < FEWEST_WORDS if is_spaced else letters < _FEWEST_SIGNS:
-        return f"fewer than {FEWEST_WORDS} words are quoted" if is_spaced else "too few signs are quoted"
+    if not all(map(_is_telling, pieces)):
+        return f"fewer than {FEWEST_WORDS} words are quoted" + (" between ellipses" if len(pieces) > 1 else "")
     return _ECHO if _echoes(url, quote or "") else ""
 
 
+def _is_telling(piece: str) -> bool:
+    """Check whether words are so many that they do not stand on any page."""
+    has_spaces = all(char < _WITHOUT_SPACES for char in piece)
+    letters = sum(char.isalnum() for char in piece)
+    return letters >= _FEWEST_SIGNS and (len(piece.split()) >= FEWEST_WORDS or not has_spaces)
+
+
 def _echoes(url: str, quote: str) -> bool:
-    """Check whether the query of an address holds the quoted words: then any page that repeats its query has them."""
-    return has_words(unquote_plus(url.partition("?")[2]), quote)
+    """Check whether an address holds the quoted words: then any page that repeats its address has them."""
+    return has_words(unquote_plus(url), quote)
 
 
 def has_words(text: str, quote: str) -> bool:
@@ -273,14 +279,25 @@ def has_words(text: str, quote: str) -> bool:
         >>> has_words(page, "green tea's leaves keep ... if they are dry"), has_words(page, "Green tea keeps")
         (True, False)
     """
-    page, at = _normal(text), 0
-    pieces = [piece for part in _ELLIPSIS.split(quote) if (piece := _normal(part).strip(" \"'.,;:"))]
+    return _contains(_normal(text), quote)
+
+
+def _contains(page: str, quote: str) -> bool:
+    """Do the same as `has_words`, for a text in which spellings are equal already."""
+    at = 0
+    pieces = _pieces(quote)
     for piece in pieces:
         at = _find(page, piece, at)
         if at < 0:
             return False
         at += len(piece)
     return bool(pieces)
+
+
+def _pieces(quote: str) -> list[str]:
+    """Return what stands between the ellipses of a quote, if it has letters, without signs at its edges."""
+    parts = (_normal(part).strip(" \"'.,;:") for part in _ELLIPSIS.split(quote))
+    return [part for part in parts if any(map(str.isalnum, part))]
 
 
 def _find(page: str, piece: str, at: int) -> int:
