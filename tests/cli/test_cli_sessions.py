@@ -357,7 +357,7 @@ def test_the_claims_of_a_session_are_shown_and_written_as_graphml(
     session, _ = claimed
     shown = command("arguments", session[:6], "--db", "d.db", "--graphml", "g.graphml")
     assert shown.code == 0, shown.both
-    assert "Answer: 2 claims" in shown.out
+    assert "Claims: 2 claims" in shown.out
     graph = ArgumentGraph.from_json(command("arguments", "last", "--db", "d.db", "--json").out)
     assert [one.text for one in graph.claims] == ["Tea keeps."] * 2
     assert (place / "g.graphml").read_text() == graph.to_graphml()

@@ -80,10 +80,9 @@ def test_markdown_and_text_list_the_claims(result: DebateResult) -> None:
     assert "- R1-BBBB-1, **Ada:** Tea keeps." in debate.to_markdown()
     assert "    - attacks R1-CCCC-1" in debate.to_markdown()
     assert "Claims: 4 claims, 1 time supported" in debate.to_text()
-    facts: Any = {"topic": "Tea?", "session_id": "s"}
-    text = to_text(claims_report(debate.argument_graph(), {"ada": "Ada", "bo": "Bo"}, **facts))
+    text = to_text(claims_report(debate, debate.argument_graph()))
     assert "R1-BBBB-2, Ada: Text of R1-BBBB-2.; dropped in round 2 without a reason" in text
-    assert "none: no answer has claims" in to_text(claims_report(result.argument_graph(), {}, **facts))
+    assert "Answer: Tea\nClaims: none;" in to_text(claims_report(result, result.argument_graph()))
 
 
 def test_a_debate_without_claims_has_no_section_of_them(result: DebateResult) -> None:

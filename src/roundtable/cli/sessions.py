@@ -195,9 +195,7 @@ async def show_arguments(context: CommandContext, given: str, graphml: str | Non
     if context.screen.as_json:
         context.screen.document(graph.to_json())
         return ExitCode.OK
-    names = {agent.id: agent.name for agent in result.agents}
-    view = claims_report(graph, names, topic=result.topic, session_id=result.session_id)
-    context.screen.show(Line(text) for text in to_text(view).splitlines())
+    context.screen.show(Line(text) for text in to_text(claims_report(result, graph)).splitlines())
     return ExitCode.OK
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from roundtable.report import ArgumentsView, ClaimView, EvidenceView, ReportView
 from roundtable.report.view import short_name
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from roundtable.analysis.arguments import ArgumentClaim, ArgumentGraph, EvidenceUse
     from roundtable.results.evidence import EvidenceCheck, EvidenceReport
+    from roundtable.types import AgentConfig
 
-__all__ = ["arguments_view", "claims_in_words", "claims_report"]
+__all__ = ["ClaimedDebate", "arguments_view", "claims_in_words", "claims_report"]
 
 _MOST_CLAIMS: Final = 500
 """Claims that a report lists; a debate of ten agents and ten rounds has no more."""
@@ -42,21 +43,45 @@ def arguments_view(
     )
 
 
-def claims_report(graph: ArgumentGraph, names: Mapping[str, str], *, topic: str, session_id: str) -> ReportView:
+class ClaimedDebate(Protocol):
+    """What a report of claims reads of a debate; a `DebateResult` has it."""
+
+    @property
+    def session_id(self) -> str:
+        """Session id."""
+
+    @property
+    def topic(self) -> str:
+        """The question."""
+
+    @property
+    def answer(self) -> str | None:
+        """The answer."""
+
+    @property
+    def answer_reason(self) -> str | None:
+        """Why there is none."""
+
+    @property
+    def agents(self) -> tuple[AgentConfig, ...]:
+        """Configurations of the agents."""
+
+
+def claims_report(debate: ClaimedDebate, graph: ArgumentGraph) -> ReportView:
     """Return a report of the claims alone.
 
     Args:
-        graph: The claims.
-        names: Names of the agents by id, by seat.
-        topic: The question.
-        session_id: Session id.
+        debate: The debate.
+        graph: Its claims.
     """
-    view = arguments_view(graph, names)
+    view = arguments_view(graph, {agent.id: agent.name for agent in debate.agents})
+    none = (("Claims", "none; hold the debate with claims=True, or --claims"),)
+    facts = none if view is None else (*view.lines, *map(_claim_line, view.claims))
     return ReportView(
-        title=f"Claims: {topic}",
-        facts=(*(() if view is None else (*view.lines[1:], *map(_claim_line, view.claims))), ("Session", session_id)),
-        answer=None if view is None else view.summary,
-        answer_reason="no answer has claims; hold the debate with claims=True, or --claims",
+        title=f"Claims: {debate.topic}",
+        facts=(*facts, ("Session", debate.session_id)),
+        answer=debate.answer,
+        answer_reason=debate.answer_reason,
         missing=(),
         rounds=(),
     )

@@ -397,7 +397,7 @@ class DebateResult(Value):
         from roundtable.results.evidence import CheckedDebate, check_evidence
 
         return await check_evidence(
-            CheckedDebate(self.session_id, self.topic),
+            CheckedDebate(self.session_id, self.topic, self.answer),
             self.argument_graph(),
             allow=allow,
             domains=domains,

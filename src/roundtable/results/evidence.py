@@ -83,6 +83,8 @@ class EvidenceReport(Value):
     """Session id."""
     topic: str
     """The question."""
+    answer: str | None = None
+    """The answer of the debate."""
     checks: tuple[EvidenceCheck, ...] = ()
     """One entry for each source of each claim, in the order of the claims."""
     checked_at: Timestamp
@@ -121,6 +123,8 @@ class CheckedDebate(NamedTuple):
     """Session id."""
     topic: str
     """The question."""
+    answer: str | None
+    """The answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +202,7 @@ async def check_evidence(
     checks = await run_in_thread(
         lambda: [_check(label, agent_id, source.url, source.quote, pages) for label, agent_id, source in sources]
     )
-    return EvidenceReport(session_id=debate.session_id, topic=debate.topic, checks=tuple(checks), checked_at=utc_now())
+    return EvidenceReport(**debate._asdict(), checks=tuple(checks), checked_at=utc_now())
 
 
 async def _read(web: PublicWeb, url: str, timeout_s: float) -> _PageWords:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, assert_never
 
 from roundtable.report import ReportView
 from roundtable.report.view import short_name
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_in_words", "evidence_view"]
 
-_QUOTE_CHARS = 160
+_QUOTE_CHARS: Final = 160
 
 
 def evidence_view(checked: EvidenceReport) -> ReportView:
@@ -23,8 +23,8 @@ def evidence_view(checked: EvidenceReport) -> ReportView:
     return ReportView(
         title=f"Evidence: {checked.topic}",
         facts=tuple(_facts(checked)),
-        answer=_in_short(checked),
-        answer_reason=None,
+        answer=checked.answer,
+        answer_reason="see the debate",
         missing=(),
         rounds=(),
     )
@@ -41,11 +41,13 @@ def check_in_words(check: EvidenceCheck) -> str:
             return f"not fetched ({check.reason})"
         case "no quote":
             return f"not looked for ({check.reason})"
+        case _:
+            assert_never(check.status)
 
 
 def _in_short(checked: EvidenceReport) -> str:
     if not checked.checks:
-        return "no claim has a source"
+        return "none: no claim has a source"
     counts = (
         (checked.count("found"), "found"),
         (checked.count("not found"), "cited but not found"),
@@ -53,10 +55,11 @@ def _in_short(checked: EvidenceReport) -> str:
         (checked.count("no quote"), "without words to look for"),
     )
     parts = ", ".join(f"{number} {words}" for number, words in counts if number)
-    return f"of {counted(len(checked.checks), 'source')}, {parts}"
+    return f"{counted(len(checked.checks), 'source')}: {parts}"
 
 
 def _facts(checked: EvidenceReport) -> Iterator[tuple[str, str]]:
+    yield "Sources", _in_short(checked)
     for check in checked.checks:
         quote = f" \u201c{short_name(check.quote, _QUOTE_CHARS)}\u201d" if check.quote else ""
         yield f"{check.claim}, {check.agent_id}", f"{check_in_words(check)}: {check.url}{quote}"
