@@ -91,6 +91,7 @@ def test_a_debate_without_claims_has_no_section_of_them(result: DebateResult) ->
     assert "Claims:" not in result.to_text()
 
 
+@pytest.mark.slow
 def test_hostile_claims_stay_text_and_ten_thousand_references_are_shown_in_time(result: DebateResult) -> None:
     text = "</li></ul><script>alert(1)</script>\x1b[2J"
     first = [claim(f"L{number}<i>", f"{text}{number}") for number in range(1_200)]
