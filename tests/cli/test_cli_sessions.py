@@ -8,15 +8,19 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from cli.kit import Done, always
+from cli.kit import Done, always, said, script
 from integration.engine_kit import some_every_day
 from unit.report_kit import without_hashes
 from unit.test_record_chain import keys
 
 from roundtable import DebateResult
+from roundtable.analysis.arguments import ArgumentGraph
 from roundtable.results import DecisionAudit
+from roundtable.results.evidence import EvidenceReport
+from roundtable.testing.servers import LoopbackServer, http_reply
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from cli.kit import Command
@@ -331,3 +335,47 @@ def test_a_file_is_signed_and_checked_with_keys(command: Command, place: Path, h
         ("export", "last", "--db", "d.db", "--sign", "key.pem"),
     ):
         assert command(*refused).code == 2, refused
+
+
+@pytest.fixture
+def claimed(command: Command, place: Path) -> Iterator[tuple[str, LoopbackServer]]:
+    page = http_reply(b"<p>Dry tea keeps for a year.", headers={"content-type": "text/html"})
+    with LoopbackServer(lambda _: page) as server:
+        sources = [
+            {"url": f"{server.origin}/tea", "quote": quote} for quote in ("tea keeps for a year", "it cures all ills")
+        ]
+        claims = [{"text": "Tea keeps.", "evidence": sources}]
+        agents = ",".join(script(place, name, {"*": said("Tea", claims=claims)}) for name in ("ada", "bo"))
+        done = command("Tea?", "--agents", agents, "--rounds", "1", "--claims", "--db", "d.db", "--json").json
+        assert isinstance(done, dict)
+        yield str(done["sessionId"]), server
+
+
+def test_the_claims_of_a_session_are_shown_and_written_as_graphml(
+    command: Command, place: Path, claimed: tuple[str, LoopbackServer]
+) -> None:
+    session, _ = claimed
+    shown = command("arguments", session[:6], "--db", "d.db", "--graphml", "g.graphml")
+    assert shown.code == 0, shown.both
+    assert "Claims: 2 claims" in shown.out
+    graph = ArgumentGraph.from_json(command("arguments", "last", "--db", "d.db", "--json").out)
+    assert [one.text for one in graph.claims] == ["Tea keeps."] * 2
+    assert (place / "g.graphml").read_text() == graph.to_graphml()
+    assert command("arguments", session, "--db", "d.db", "--graphml", "none/g.graphml").code != 0
+
+
+def test_the_evidence_of_a_session_is_checked_on_request(
+    command: Command, place: Path, claimed: tuple[str, LoopbackServer]
+) -> None:
+    session, server = claimed
+    host = server.origin.partition("://")[2]
+    assert server.seen == []
+    refused = command("evidence", session, "--db", "d.db")
+    assert refused.code == 0, refused.both
+    assert "not fetched" in refused.out
+    assert server.seen == []
+    shown = command("evidence", session, "--db", "d.db", "--allow", host, "--html", "e.html")
+    assert "2 found, 2 cited but not found" in shown.out
+    assert (place / "e.html").read_text().count("\N{CHECK MARK}") == 2
+    report = EvidenceReport.from_json(command("evidence", session, "--db", "d.db", "--allow", host, "--json").out)
+    assert [check.status for check in report.checks] == ["found", "not found"] * 2

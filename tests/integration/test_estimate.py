@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -91,6 +92,45 @@ def test_no_debate_takes_more_than_its_estimate(lengths, rounds, seats, max_toke
     assert rounds * seats <= worst.turns <= (rounds + vote) * seats
     assert sum(one.calls for one in worst.by_agent) == worst.calls
     assert sum(one.total_tokens for one in worst.by_agent) == worst.total_tokens
+
+
+class Claimer(Talker):
+    """Answers as long as it may, with claims that are short or long, and refer to all that its prompt shows."""
+
+    def __init__(self, sizes):
+        super().__init__([4] * 100)
+        self.sizes = list(sizes)
+
+    async def complete(self, request):
+        response = await super().complete(request)
+        size = self.sizes.pop() if self.sizes else 1
+        labels = re.findall(r"Claim (R[^:]+):", request.messages[-1].content)
+        claim = {"text": "x" * size, "supports": labels[:20], "evidence": ["http://a.b"]}
+        claims = (
+            [f"{number}" for number in range(4)]
+            if size == 1
+            else [claim | {"text": f"{n}{'x' * size}"} for n in "abcde"]
+        )
+        most = int(request.max_tokens * 3.5) - 80
+        text = json.dumps({"position": "Tea", "confidence": 0.5, "claims": claims}, separators=(",", ":"))
+        reasoning = "y" * max(0, most - len(text))
+        return response.model_copy(update={"text": text[:-1] + f',"reasoning":"{reasoning}"}}'})
+
+
+@pytest.mark.slow
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.sampled_from([1, 20, 250]), max_size=9), st.integers(1, 3), st.sampled_from([300, 900]))
+def test_no_debate_with_claims_takes_more_than_its_estimate(sizes, rounds, max_tokens):
+    agents = wordy(Claimer(sizes), "ada", "bo", "cy", max_tokens=max_tokens)
+    table = BlockingRoundtable(agents, storage="memory://", prices=PRICES)
+    more = {"rounds": rounds, "claims": True}
+    worst = table.estimate("Tea or coffee?", **more)
+    result = table.debate("Tea or coffee?", **more)
+    table.close()
+    assert result.roster.complete
+    assert all(answer.claims for held in result.rounds for answer in held.responses)
+    assert result.usage.input_tokens <= worst.input_tokens
+    assert result.usage.cost_usd <= worst.cost_usd
 
 
 @pytest.mark.parametrize("mode", ["collaborative", "socratic", "adversarial", "delphi"])

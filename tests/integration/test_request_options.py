@@ -46,6 +46,7 @@ GIVEN: dict[str, tuple[Any, Any]] = {
     "search": (False, False),
     "baseline": (True, True),
     "synthesize": (True, True),
+    "claims": (True, True),
     "skip_rounds_when": (0.9, 0.9),
     "budget": (Budget(max_calls=90), {"maxCalls": 90}),
     "deadline_s": (60.0, 60.0),

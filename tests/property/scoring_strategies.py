@@ -41,16 +41,21 @@ def holds(effort: int, check: Callable[..., None], *cases: st.SearchStrategy[obj
     settings(max_examples=effort, deadline=None, derandomize=True, database=None)(given(*cases)(check))()
 
 
-def law(**cases: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Callable[[int], None]]:
-    """Turn a check into a test: 20 random cases every day, 500 in CI, 20,000 in the deep run."""
+def law(price: int = 1, /, **cases: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Callable[[int], None]]:
+    """Turn a check into a test: 20 random cases every day, 500 in CI, 20,000 in the deep run, divided by the price.
+
+    Args:
+        price: How many times as much a case costs as one count of ballots, such as 5 for a debate recounted in all ways.
+        cases: What is drawn.
+    """
 
     def decorate(check: Callable[..., None]) -> Callable[[int], None]:
         @pytest.mark.parametrize(
             "draws",
             [
-                pytest.param(20, id="everyday"),
-                pytest.param(500, id="ci", marks=pytest.mark.slow),
-                pytest.param(20_000, id="deep", marks=pytest.mark.deep),
+                pytest.param(20 // price, id="everyday"),
+                pytest.param(500 // price, id="ci", marks=pytest.mark.slow),
+                pytest.param(20_000 // price, id="deep", marks=pytest.mark.deep),
             ],
         )
         def test(draws: int) -> None:

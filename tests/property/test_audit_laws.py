@@ -37,7 +37,7 @@ def most(votes: Sequence[str | None]) -> str | None:
     return ranked[0][0] if ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1]) else None
 
 
-@law(votes=choices)
+@law(5, votes=choices)
 def test_leaving_an_agent_out_is_a_debate_without_its_ballot(votes: list[str | None]) -> None:
     audit = by_choice(votes).audit()
     rest = [votes[:seat] + votes[seat + 1 :] for seat in range(len(votes))]
@@ -51,7 +51,7 @@ def test_leaving_an_agent_out_is_a_debate_without_its_ballot(votes: list[str | N
             assert (row.winner, row.why) == (decision.winner, decision.why)
 
 
-@law(votes=choices)
+@law(5, votes=choices)
 def test_a_switched_vote_is_a_debate_with_that_vote(votes: list[str | None]) -> None:
     audit = by_choice(votes).audit()
     expected: dict[tuple[str, str], str | None] = {}
@@ -100,7 +100,7 @@ def winning_texts(texts: Sequence[str], kept: Sequence[int]) -> list[frozenset[s
     return won
 
 
-@law(texts=words)
+@law(5, texts=words)
 def test_of_open_answers_only_what_holds_in_every_reading_is_known(texts: list[str]) -> None:
     audit = by_words(texts).audit()
     seats = range(len(texts))
@@ -116,7 +116,7 @@ def test_of_open_answers_only_what_holds_in_every_reading_is_known(texts: list[s
             assert all(row.winner in texts_won for texts_won in won), (texts, row)
 
 
-@law(vote=st.sampled_from(OPTIONS), size=st.integers(3, 6), is_open=st.booleans())
+@law(5, vote=st.sampled_from(OPTIONS), size=st.integers(3, 6), is_open=st.booleans())
 def test_a_unanimous_debate_has_no_pivotal_agent(vote: str, size: int, is_open: bool) -> None:
     audit = (by_words([vote] * size) if is_open else by_choice([vote] * size)).audit()
     assert (audit.winner, audit.pivotal) == (vote, ())
@@ -133,7 +133,7 @@ def seatless(audit: DecisionAudit) -> tuple[object, ...]:
     return audit.winner, audit.is_known, audit.fragile, frozenset(audit.pivotal), sets, weighted
 
 
-@law(said=st.one_of(words, choices), order=st.permutations(AGENTS))
+@law(5, said=st.one_of(words, choices), order=st.permutations(AGENTS))
 def test_the_order_of_the_seats_changes_nothing(said: list[str | None], order: list[str]) -> None:
     held = {name: text or "ABSTAIN" for name, text in zip(AGENTS, said, strict=False)}
     is_open = any(text in WORDS for text in said if text != "Tea")

@@ -91,7 +91,7 @@ def health(rounds: list[tuple[Said, Verdicts]], seats: list[str]) -> DebateHealt
     return found.model_copy(update={"sycophancy": tuple(sorted(found.sycophancy, key=lambda one: one.agent_id))})
 
 
-@law(rounds=debates(), order=st.randoms(use_true_random=False))
+@law(5, rounds=debates(), order=st.randoms(use_true_random=False))
 def test_seats_change_nothing_in_the_health_of_a_debate(
     rounds: list[tuple[Said, Verdicts]],
     order: st.Random,  # type: ignore[name-defined]

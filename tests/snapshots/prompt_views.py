@@ -104,7 +104,20 @@ KNOWN = (
     ContextResult(request_id="r2", success=False, error="no such file"),
     ContextResult(request_id="r3", success=False),
 )
+CLAIMED = (
+    said(
+        "Ada",
+        "Start with a monolith.",
+        claims=(
+            {"id": "R1-KTBM-1", "text": "One service is easier to run.", "evidence": [{"url": "https://a.example"}]},
+        ),
+    ),
+    said("Bo", "Yes.", slot=1, claims=({"id": "R1-PQRS-1", "text": "Teams grow.", "attacks": ["R1-KTBM-1"]},)),
+)
 VIEWS: dict[str, tuple[AgentConfig, ModelProfile, DebateContext]] = {
+    "full-claims": (ADA, FULL, planned(view(claims=True))),
+    "full-claims-later": (ADA, FULL, planned(view(*CLAIMED, claims=True))),
+    "compact-claims": (ADA, COMPACT, planned(view(*CLAIMED, claims=True))),
     "full-opening": (ADA, FULL, planned(view())),
     "full-later": (SKEPTIC, FULL, planned(view(*ROUND_ONE))),
     "full-focus-context-options": (

@@ -6,13 +6,14 @@ import json
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final, Self, assert_never
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from roundtable._core.text import error_text
+from roundtable.agents.answer import answer_tool_calls, to_answer
 from roundtable.agents.health import checked
 from roundtable.agents.native_search import SeatSearch, refuses_request, refuses_search
 from roundtable.agents.synthesis import ask_for_synthesis
-from roundtable.agents.tool_loop import MOST_TOOL_ROUNDS, allowed_tools, searched_pages
+from roundtable.agents.tool_loop import MOST_TOOL_ROUNDS, allowed_tools
 from roundtable.errors import (
     AgentError,
     APINetworkError,
@@ -30,28 +31,25 @@ from roundtable.prompts import (
     Quotation,
     answer_example,
     answer_schema,
+    asks_claims,
     comparable,
     compose_system,
     compose_user,
     fresh_nonce,
+    label_claims,
     label_quotations,
     resolve_comparisons,
+    shown_claims,
 )
 from roundtable.stages import TurnCancelled, is_fault
 from roundtable.types import (
     AgentInfo,
     AgentResponse,
-    ApprovalAnswer,
-    BallotAnswer,
     ChatRequest,
     ChatResponse,
     Message,
     NativeSearch,
     OutputSchema,
-    PlanAnswer,
-    RankingAnswer,
-    ScoresAnswer,
-    TextAnswer,
     ToolCallRecord,
     TurnResult,
 )
@@ -67,9 +65,9 @@ if TYPE_CHECKING:
     from roundtable.types import (
         AgentConfig,
         AgentHealth,
-        Answer,
         AnswerKind,
         Citation,
+        Claim,
         Comparison,
         DebateContext,
         JsonObject,
@@ -80,7 +78,7 @@ if TYPE_CHECKING:
         Usage,
     )
 
-__all__ = ["BaseAgent", "CitingAgent", "Conversation", "answer_tool_calls", "to_answer"]
+__all__ = ["BaseAgent", "CitingAgent", "Conversation"]
 
 
 _MAX_RESULT_CHARS = 20_000
@@ -274,74 +272,8 @@ async def _notify_retry(listener: TurnListener, notice: RetryNotice) -> None:
     await listener.retrying(notice.attempt, notice.delay_s, notice.error)
 
 
-def to_answer(
-    parsed: Parsed,
-    kind: AnswerKind,
-    config: AgentConfig,
-    talk: Conversation,
-    response: ChatResponse,
-    *,
-    compared: tuple[Comparison, ...] = (),
-) -> Answer:
-    """Build the answer of one kind, with the evidence gathered on the way.
-
-    Args:
-        parsed: What the model wrote.
-        kind: Kind of answer that the turn asks for.
-        config: The agent.
-        talk: The calls of the turn.
-        response: The last response of the model.
-        compared: What the agent says about earlier answers.
-    """
-    match kind:
-        case "position":
-            return AgentResponse(
-                agent_id=config.id,
-                agent_name=config.name,
-                position=parsed.position,
-                reasoning=parsed.reasoning,
-                confidence=parsed.confidence,
-                stance=parsed.stance,
-                choice=parsed.choice,
-                bottom_line=parsed.bottom_line,
-                compared=compared,
-                # If an answer cites none of the pages found, all of them count as citations.
-                citations=_unique_by_url(
-                    [*(talk.citations or searched_pages(talk.server_calls)), *talk.tools.citations],
-                ),
-                tool_calls=(*talk.server_calls, *talk.tools.records),
-                images=response.images,
-                related_questions=response.related_questions,
-            )
-        case "ballot":
-            return BallotAnswer(choice=parsed.choice, reasoning=parsed.reasoning, same=parsed.same)
-        case "ranking":
-            return RankingAnswer(ranking=parsed.ranking, reasoning=parsed.reasoning, same=parsed.same)
-        case "approval":
-            return ApprovalAnswer(approved=parsed.approved, reasoning=parsed.reasoning, same=parsed.same)
-        case "scores":
-            return ScoresAnswer(scores=dict(parsed.scores), reasoning=parsed.reasoning, same=parsed.same)
-        case "plan":
-            return PlanAnswer(goal=parsed.goal, strategy=parsed.strategy, success_criteria=parsed.success_criteria)
-        case "text":
-            return TextAnswer(text=parsed.text)
-        case _:
-            assert_never(kind)
-
-
-def answer_tool_calls(kind: AnswerKind, talk: Conversation) -> tuple[ToolCallRecord, ...]:
-    """Return the tool calls for an answer whose type does not list them itself."""
-    return () if kind == "position" else (*talk.server_calls, *talk.tools.records)
-
-
-def _unique_by_url(citations: Sequence[Citation]) -> tuple[Citation, ...]:
-    by_url: dict[str, Citation] = {}
-    for citation in citations:
-        by_url.setdefault(citation.url, citation)
-    return tuple(by_url.values())
-
-
 _COMPACT_MAX_TOKENS = 160
+_COMPACT_CLAIMS_TOKENS = 80
 # Measured on the embedded model: at 0.7 every second answer leaves the topic.
 _COMPACT_TEMPERATURE = 0.4
 _SHOWN_CHARS = 200
@@ -535,9 +467,9 @@ class BaseAgent:
         parsed, response = await self._parse_or_repair(response, context, request, conversation)
         cut_off = ("the answer was cut off at max_tokens",) if response.finish_reason == "length" else ()
         kind = self._answer_kind(context)
-        compared, uncounted = self._comparisons(parsed, context, request)
+        compared, claims, uncounted = self._references(parsed, context, request)
         return TurnResult(
-            answer=to_answer(parsed, kind, self.config, conversation, response, compared=compared),
+            answer=to_answer(parsed, kind, self.config, conversation, response, compared=compared, claims=claims),
             usage=conversation.usage,
             usage_by_call=tuple(conversation.usage_by_call),
             provider=response.provider or self.provider,
@@ -559,14 +491,17 @@ class BaseAgent:
             tool_calls=answer_tool_calls(kind, conversation),
         )
 
-    def _comparisons(
+    def _references(
         self, parsed: Parsed, context: DebateContext, request: ChatRequest
-    ) -> tuple[tuple[Comparison, ...], tuple[str, ...]]:
-        """Return what the answer says about earlier answers, and warnings about what cannot be counted."""
-        if not parsed.compared:
-            return (), ()
+    ) -> tuple[tuple[Comparison, ...], tuple[Claim, ...], tuple[str, ...]]:
+        """Return what the answer says about earlier answers and claims, and warnings about what cannot be counted."""
+        if not parsed.compared and not parsed.claims:
+            return (), (), ()
         prompt = "\n".join(message.content for message in request.messages)
-        return resolve_comparisons(parsed.compared, self._quotations(context), prompt)
+        quotations = self._quotations(context)
+        compared, uncounted = resolve_comparisons(parsed.compared, quotations, prompt)
+        claims, unknown = label_claims(parsed.claims, context, shown_claims(quotations, prompt))
+        return compared, claims, uncounted + unknown
 
     def _search_notes(self, context: DebateContext) -> tuple[str, ...]:
         """Return the warnings about the search, once per session."""
@@ -592,7 +527,9 @@ class BaseAgent:
 
     def _output_schema(self, context: DebateContext, messages: Sequence[Message]) -> OutputSchema | None:
         prompt = "\n".join(message.content for message in messages)
-        return answer_schema(context, self.chat_model.profile, comparable(self._quotations(context), prompt))
+        quotations = self._quotations(context)
+        labels = dict.fromkeys(claim.id for claim in shown_claims(quotations, prompt))
+        return answer_schema(context, self.chat_model.profile, comparable(quotations, prompt), labels)
 
     def _temperature(self) -> float | None:
         temperature = self.config.temperature
@@ -603,7 +540,7 @@ class BaseAgent:
     def _max_tokens(self, context: DebateContext) -> int:
         max_tokens = (context.turn.max_tokens if context.turn else None) or self.config.max_tokens
         if self.chat_model.profile.prompt_style == "compact":
-            return min(max_tokens, _COMPACT_MAX_TOKENS)
+            return min(max_tokens, _COMPACT_MAX_TOKENS + (_COMPACT_CLAIMS_TOKENS if asks_claims(context) else 0))
         return max_tokens
 
     @staticmethod
@@ -715,7 +652,8 @@ class BaseAgent:
         scale = self.chat_model.profile.confidence_scale
         is_vote = context.turn is not None and bool(context.turn.motions)
         kind = self._answer_kind(context)
-        return parse_answer(raw_text, kind, confidence_scale=scale, options=options, motions=is_vote)
+        claims = asks_claims(context)
+        return parse_answer(raw_text, kind, confidence_scale=scale, options=options, motions=is_vote, claims=claims)
 
     def parse(self, text: str, context: DebateContext) -> Parsed | ParseFailure:
         """Read a model's text. Override point; a `ParseFailure` leads to one repair try."""

@@ -14,6 +14,7 @@ from roundtable.gateway.budget import SEARCH_TOKENS, prompt_tokens, search_token
 from roundtable.gateway.prices import PROVIDERS_WITHOUT_TOKENS, to_usd
 from roundtable.modes import check_config
 from roundtable.modes.rounds import RoundPlanner
+from roundtable.prompts import claim_id
 from roundtable.record import Fold
 from roundtable.stages import restrict_view
 from roundtable.tools import DefaultAgentToolkit
@@ -23,6 +24,7 @@ from roundtable.types import (
     AgentResponse,
     ApprovalAnswer,
     BallotAnswer,
+    Claim,
     EndDebate,
     Estimate,
     PlanAnswer,
@@ -35,9 +37,11 @@ from roundtable.types import (
     Stage,
     TextAnswer,
     Turn,
+    TurnKey,
     TurnResult,
     utc_now,
 )
+from roundtable.types.answers import MOST_CLAIMS
 from roundtable.types.attachments import stored_contents
 
 if TYPE_CHECKING:
@@ -59,6 +63,8 @@ REPAIR_TOKENS: Final = 120
 TOOL_RESULT_TOKENS: Final = 6_000
 """Maximum tokens that one tool result adds to a prompt."""
 _LONGEST_MOTION: Final = 600
+_CLAIM_TOKENS: Final = 60
+"""Tokens of a typical claim in an answer, with labels and a source."""
 
 
 def meters_of(model: object) -> Iterator[MeteredModel]:
@@ -170,6 +176,7 @@ class _AgentTotals:
                     reasoning=text[shown:],
                     confidence=1.0,
                     choice=choice,
+                    claims=self._labels(view),
                     role_violation=RoleViolation(expected=spec.stance) if self.leaves_side and spec.stance else None,
                 )
             case "ballot":
@@ -187,6 +194,14 @@ class _AgentTotals:
                 return TextAnswer(text=f'["{text}"]')
             case _:
                 assert_never(spec.answer)
+
+    def _labels(self, view: DebateContext) -> tuple[Claim, ...]:
+        """Return claims with nothing but their labels, which a prompt adds to what the agent wrote."""
+        if not view.claims:
+            return ()
+        turn = TurnKey(view.current_round, f"turn-{self.turns}", self.place)
+        ids = (claim_id(view.topic, view.seed, turn, number) for number in range(1, MOST_CLAIMS + 1))
+        return tuple(Claim(id=label, text="x") for label in ids)
 
     def to_estimate(self) -> AgentEstimate:
         return AgentEstimate(
@@ -309,7 +324,32 @@ def estimated(
         for request in extra.requests(record):
             totals.ask(request, extra.tries)
     _check_calls(totals_by_agent, 0, most_calls)
-    return _total_estimate(tuple(totals.to_estimate() for totals in totals_by_agent.values()), totals_by_agent)
+    whole = _total_estimate(tuple(totals.to_estimate() for totals in totals_by_agent.values()), totals_by_agent)
+    if not config.claims:
+        return whole
+    without = estimated(
+        config.model_copy(update={"claims": False}),
+        seats,
+        mode,
+        auxiliary_agents=auxiliary_agents,
+        extras=extras,
+        most_calls=most_calls,
+        rules=rules,
+        attachments=attachments,
+    )
+    return whole.model_copy(update={"notes": (*whole.notes, _claims_note(whole, without))})
+
+
+def _claims_note(whole: Estimate, without: Estimate) -> str:
+    """Return what claims add to a debate, in words."""
+    tokens = whole.input_tokens - without.input_tokens, whole.output_tokens - without.output_tokens
+    cost = ""
+    if whole.cost_usd is not None and without.cost_usd is not None:
+        cost = f", {max(whole.cost_usd - without.cost_usd, 0):.4f} USD"
+    return (
+        f"claims are in it: at most {tokens[0]:,} tokens of input and {tokens[1]:,} of output more{cost}; within its "
+        f"limit, an answer grows by about {_CLAIM_TOKENS} tokens for each of up to {MOST_CLAIMS} claims"
+    )
 
 
 def _simulate(

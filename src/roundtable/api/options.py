@@ -45,6 +45,7 @@ class DebateOptions(TypedDict, total=False):
     search: SearchLike | None
     baseline: bool
     synthesize: bool
+    claims: bool
     skip_rounds_when: float | None
     budget: Budget | None
     deadline_s: float | None
@@ -83,6 +84,7 @@ class CallerRequest:
     search: SearchLike | None = None
     baseline: bool = False
     synthesize: bool = False
+    claims: bool = False
     skip_rounds_when: float | None = None
     budget: Budget | None = None
     deadline_s: float | None = None

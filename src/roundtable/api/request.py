@@ -63,7 +63,7 @@ def checked(ask: CallerRequest, most_rounds: int) -> CallerRequest:
     check_deadline(ask.deadline_s)
     check_options(ask.options)
     check_mapping("metadata", ask.metadata)
-    for flag in ("exit_on_consensus", "baseline", "synthesize"):
+    for flag in ("exit_on_consensus", "baseline", "synthesize", "claims"):
         check_flag(flag, getattr(ask, flag))
     check_vote(ask.vote)
     if ask.quorum is not None:

@@ -196,6 +196,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         search: SearchLike | None = None,
         baseline: bool = False,
         synthesize: bool = False,
+        claims: bool = False,
         skip_rounds_when: float | None = None,
         budget: Budget | None = None,
         deadline_s: float | None = None,
@@ -239,6 +240,9 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
                 these answers; the independent agreement and the baselines of the result are computed from them.
             synthesize: Whether one model sums the debate up at its end, at the price of one call: common ground,
                 differences, conclusion. It is the answer where the decision has no winner.
+            claims: Whether agents give their reasons also as claims: at most five short sentences, each with the
+                earlier claims that it supports or attacks, and its sources. Answers and prompts grow by it; the
+                estimate says by how much.
             skip_rounds_when: Hold no round after the first if the independent answers agree at least this much, 0 to 1;
                 `exit` of the result says what was saved.
             budget: Limits for this debate, in addition to those of the table.
@@ -269,6 +273,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             search=search,
             baseline=baseline,
             synthesize=synthesize,
+            claims=claims,
             skip_rounds_when=skip_rounds_when,
             budget=budget,
             deadline_s=deadline_s,

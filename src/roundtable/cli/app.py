@@ -80,6 +80,10 @@ VoteEvery = Annotated[bool, typer.Option("--vote-every", help="Let the agents vo
 Synthesize = Annotated[
     bool, typer.Option("--synthesize", help="Ask one model to synthesize the debate at its end: one extra call.")
 ]
+Claims = Annotated[
+    bool,
+    typer.Option("--claims", help="Ask agents for their reasons as claims that support or attack earlier ones."),
+]
 SkipRounds = Annotated[
     float | None,
     typer.Option(
@@ -161,6 +165,7 @@ def debate(
     analyzer: Analyzer = "auto",
     baseline: Baseline = False,
     synthesize: Synthesize = False,
+    claims: Claims = False,
     skip_rounds_when: SkipRounds = None,
     quorum: Quorum = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed for all random choices.")] = 0,
@@ -294,6 +299,7 @@ def fork(
     focus: Focus = None,
     baseline: Baseline = False,
     synthesize: Synthesize = False,
+    claims: Claims = False,
     skip_rounds_when: SkipRounds = None,
     quorum: Quorum = None,
     deadline: Deadline = None,

@@ -120,6 +120,54 @@ def audit(
 
 
 @stored_session_commands.command()
+def arguments(
+    session: Session,
+    *,
+    graphml: Annotated[
+        str | None, typer.Option("--graphml", metavar="FILE", help="Write the graph to a GraphML file as well.")
+    ] = None,
+    database: Database = None,
+    storage: Storage = None,
+    as_json: Json = False,
+) -> int:
+    """Show the claims of a stored debate and what they refer to. No model is called.
+
+    It shows which claims nobody answered, and which were dropped without a reason. Hold the debate with --claims.
+    """
+    from roundtable.cli.sessions import show_arguments
+
+    context = open_context(CommandOptions(as_json=as_json, storage=storage, database=database))
+    return context.run(lambda context: show_arguments(context, session, graphml))
+
+
+@stored_session_commands.command()
+def evidence(
+    session: Session,
+    *,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option("--allow", metavar="HOST:PORT", help="A host that need not be public; can be repeated."),
+    ] = None,
+    domains: Annotated[
+        list[str] | None,
+        typer.Option("--domain", metavar="NAME", help="Open only pages of this domain; can be repeated."),
+    ] = None,
+    database: Database = None,
+    storage: Storage = None,
+    html: Html = None,
+    as_json: Json = False,
+) -> int:
+    """Check the evidence of a stored debate: fetch the pages that claims cite, and look for the quoted words.
+
+    Only pages of the public web are opened, and no model is called. Hold the debate with --claims.
+    """
+    from roundtable.cli.sessions import show_evidence
+
+    context = open_context(CommandOptions(as_json=as_json, storage=storage, database=database))
+    return context.run(lambda context: show_evidence(context, session, html, allow=allow or (), domains=domains or ()))
+
+
+@stored_session_commands.command()
 def synthesize(
     session: Session,
     *,

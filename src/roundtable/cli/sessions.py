@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
+from roundtable._core.files import write_parts
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.storage_location import SHORT_ID
 from roundtable.cli.summary import debate_lines, show_result, synthesis_lines
 from roundtable.errors import ConfigurationError, SessionBusy, SessionError, SessionNotFound
+from roundtable.report import to_text
 from roundtable.scoring.words import counted
 from roundtable.types import RunningCalls, SessionFilter, SessionStatus
 from roundtable.types.debate import status_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from roundtable.api import Roundtable
     from roundtable.cli.context import CommandContext
@@ -34,7 +37,9 @@ __all__ = [
     "prune_sessions",
     "request_control",
     "search_sessions",
+    "show_arguments",
     "show_audit",
+    "show_evidence",
     "show_session",
     "show_synthesis",
 ]
@@ -176,6 +181,40 @@ async def show_audit(context: CommandContext, given: str) -> ExitCode:
         return ExitCode.OK
     # Not `line`, which folds spaces; a report is clean text.
     context.screen.show(Line(text) for text in audit.to_text().splitlines())
+    return ExitCode.OK
+
+
+async def show_arguments(context: CommandContext, given: str, graphml: str | None) -> ExitCode:
+    """Show the claims of a stored session, and write them to a GraphML file if one is named."""
+    from roundtable.results.claims_view import claims_report
+
+    result = await context.table.session(await full_id(context.table, context.place, given))
+    graph = result.argument_graph()
+    if graphml is not None:
+        _write(graphml, graph.to_graphml())
+    if context.screen.as_json:
+        context.screen.document(graph.to_json())
+        return ExitCode.OK
+    context.screen.show(Line(text) for text in to_text(claims_report(result, graph)).splitlines())
+    return ExitCode.OK
+
+
+def _write(name: str, text: str) -> None:
+    write_parts(Path(name).expanduser(), [text])
+
+
+async def show_evidence(
+    context: CommandContext, given: str, html: str | None, *, allow: Sequence[str], domains: Sequence[str]
+) -> ExitCode:
+    """Check the evidence of a stored session, and write its page with what was found if a file is named."""
+    result = await context.table.session(await full_id(context.table, context.place, given))
+    checked = await result.check_evidence(allow=allow, domains=domains)
+    if html is not None:
+        _write(html, result.to_html(checked))
+    if context.screen.as_json:
+        context.screen.document(checked.to_json())
+        return ExitCode.OK
+    context.screen.show(Line(text) for text in checked.to_text().splitlines())
     return ExitCode.OK
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self, Unpack
 from pydantic.alias_generators import to_camel
 from pydantic_core import to_jsonable_python
 
+from roundtable.analysis.arguments import ArgumentGraph
 from roundtable.client.connection import ApiRequest, Connection, path_of
 from roundtable.client.streams import EventStream
 from roundtable.errors import APINetworkError, SessionError
@@ -139,6 +140,11 @@ class RoundtableClient:
         """Return what would change the decision of a session, like `DebateResult.audit`."""
         call = ApiRequest("GET", path_of("sessions", session_id, "audit"))
         return DecisionAudit.from_json((await self._connection.ask(call)).body)
+
+    async def arguments(self, session_id: str) -> ArgumentGraph:
+        """Return the claims of a session and what they refer to, like `DebateResult.argument_graph`."""
+        call = ApiRequest("GET", path_of("sessions", session_id, "arguments"))
+        return ArgumentGraph.from_json((await self._connection.ask(call)).body)
 
     async def sessions(
         self,

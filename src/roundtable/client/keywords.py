@@ -41,6 +41,7 @@ class DebateKeywords(TypedDict, total=False):
     search: Literal["auto"] | bool | NativeSearch
     baseline: bool
     synthesize: bool
+    claims: bool
     skip_rounds_when: float
     budget: Budget
     deadline_s: float

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
+    from roundtable.analysis.arguments import ArgumentGraph
     from roundtable.client.client import SessionPage
     from roundtable.client.keywords import (
         ConversationKeywords,
@@ -117,6 +118,10 @@ class SyncRoundtableClient:
     def audit(self, session_id: str) -> DecisionAudit:
         """Return what would change the decision of a session, like `DebateResult.audit`."""
         return self._portal.call(lambda: self._client.audit(session_id))
+
+    def arguments(self, session_id: str) -> ArgumentGraph:
+        """Return the claims of a session and what they refer to, like `DebateResult.argument_graph`."""
+        return self._portal.call(lambda: self._client.arguments(session_id))
 
     def sessions(
         self,

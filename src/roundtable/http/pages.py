@@ -112,6 +112,10 @@ class PublicWeb:
             raise APINetworkError(msg, retryable=False)
         raise APITimeoutError(f"{masked_url(url)}: no complete page within {timeout_s:g} s")
 
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._client.aclose()
+
     async def _fetch_once(self, url: str, timeout_s: float, accept: str) -> Page | str:
         """Return the page at an address, or the address that it redirects to."""
         address = web_address(url, ports=self._ports, allow=self._allow)

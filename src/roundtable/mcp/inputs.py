@@ -142,6 +142,13 @@ class ConsensusInput(Value):
             "other rules and tie rules. Stored ballots are counted again; no model is called."
         ),
     ] = False
+    arguments: Annotated[
+        bool,
+        Field(
+            description="Whether to add the claims of the debate: what they support and attack, which of them nobody "
+            "answered or were dropped, and whose claims moved others. Empty unless the debate was held with claims."
+        ),
+    ] = False
     wait: _Look = 0.0
 
 

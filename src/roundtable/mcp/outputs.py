@@ -9,6 +9,7 @@ from roundtable.types import (
     AgentResponseSummary,
     AnyConsensus,
     Citation,
+    Claim,
     ContextRequest,
     DecisionLayer,
     ErrorInfo,
@@ -173,6 +174,8 @@ class ConsensusOutput(DebateState):
     """Why the debate ended or stopped."""
     audit: JsonObject | None = None
     """What would change the decision of the debate, if asked for: a `DecisionAudit`."""
+    arguments: JsonObject | None = None
+    """The claims of the debate and what they refer to, if asked for: an `ArgumentGraph`."""
 
 
 class AgentEntry(Value):
@@ -269,6 +272,8 @@ class AnswerView(Value):
     """Side taken on a yes-or-no question."""
     choice: str | None = None
     """Option chosen, if the debate has options."""
+    claims: tuple[Claim, ...] = ()
+    """Its reasons as claims, with the labels of the earlier claims that they support or attack."""
     citations: tuple[Citation, ...] = ()
     """Sources used."""
     images: tuple[ImageResult, ...] = ()

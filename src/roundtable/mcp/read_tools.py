@@ -127,6 +127,7 @@ async def consensus_of(call: ToolCallContext, arguments: ConsensusInput) -> Cons
     rules = call.tenant_session.table.wiring.catalog.rules
     # on a thread: counting the ballots of a large table again takes time
     audit = await to_thread.run_sync(lambda: result.audit(rules=rules)) if arguments.audit else None
+    graph = await to_thread.run_sync(result.argument_graph) if arguments.arguments else None
     is_last = measured is not None and measured.number == max(
         round_record.number for round_record in result.rounds if round_record.complete
     )
@@ -141,6 +142,7 @@ async def consensus_of(call: ToolCallContext, arguments: ConsensusInput) -> Cons
         independent_agreement_at_most=result.independent_agreement_at_most,
         exit=result.exit,
         audit=None if audit is None else audit.model_dump(mode="json", by_alias=True),
+        arguments=None if graph is None else graph.model_dump(mode="json", by_alias=True),
     )
 
 

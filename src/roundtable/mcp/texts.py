@@ -69,7 +69,8 @@ the debate goes on by itself."""
 CONSENSUS: Final = """\
 Show how much the agents agree, as measured at the end of the round: level, common ground, disagreements, groups, and
 the method. It is read from storage, so it costs nothing and is the same each time. With a `wait` it waits for the end
-of a running debate, or of the given round. With `audit` it adds what would change the decision."""
+of a running debate, or of the given round. With `audit` it adds what would change the decision, with `arguments` the
+claims of the agents and what they refer to."""
 
 LIST_AGENTS: Final = """\
 List the agents that can debate: ids for `agents` of start_roundtable, with provider and model. Calls no model."""

@@ -240,6 +240,7 @@ def answer_view(response: AgentResponse, number: int) -> AnswerView:
         confidence=response.confidence,
         stance=response.stance,
         choice=response.choice,
+        claims=response.claims,
         citations=response.citations,
         images=response.images,
         related_questions=response.related_questions,

@@ -171,6 +171,7 @@ class AnonymizationProcessor:
                     "position": mask(answer.position),
                     "bottom_line": answer.bottom_line and mask(answer.bottom_line),
                     "compared": answer.compared if is_own else (),
+                    "claims": tuple(claim.model_copy(update={"text": mask(claim.text)}) for claim in answer.claims),
                     "reasoning": mask(answer.reasoning),
                     "tool_calls": answer.tool_calls if is_own else (),
                 }

@@ -26,11 +26,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from roundtable._core.text import well_formed
+from roundtable.parsing.claims import ParsedClaim, parse_claims
 from roundtable.parsing.json_in_text import MAX_CHARS, find_document, is_json_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from roundtable.parsing.json_in_text import Document
     from roundtable.types import AnswerKind, JsonObject, JsonValue, Stance
 
 __all__ = ["ParseFailure", "Parsed", "parse_answer", "parse_prose", "text_in", "texts_in"]
@@ -104,6 +106,7 @@ class Parsed:
     choice: str | None = None
     bottom_line: str | None = None
     compared: tuple[tuple[str, Literal["same", "different"]], ...] = ()
+    claims: tuple[ParsedClaim, ...] = ()
     ranking: tuple[tuple[str, ...], ...] = ()
     approved: tuple[str, ...] | None = None
     scores: tuple[tuple[str, float], ...] = ()
@@ -124,6 +127,7 @@ def parse_answer(
     confidence_scale: int = 1,
     options: Sequence[str] | None = None,
     motions: bool = False,
+    claims: bool = False,
 ) -> Parsed | ParseFailure:
     r"""Parse an answer of one kind; never raises, whatever the text.
 
@@ -133,6 +137,7 @@ def parse_answer(
         confidence_scale: Upper end of the requested confidence scale, 1 or 100.
         options: Options to choose from.
         motions: Whether the options are motions of a vote; then an empty list abstains, and groups are read.
+        claims: Whether claims were asked for, so that they are read too.
 
     Example:
         >>> parse_answer('Sure! ```json\n{"position": "Yes", "confidence": 0}\n```').confidence
@@ -168,6 +173,8 @@ def parse_answer(
         is_lettered = motions and options and all(len(option) == 1 for option in options)
         reason = f"{parsed}; the letters of the motions are {', '.join(options or ())}" if is_lettered else parsed
         return ParseFailure(reason, text, document.span)
+    if claims:
+        parsed = _with_claims(parsed, document)
     truncated = document.truncated or bool(too_long)
     cut = (_CUT_COMPARISON,) if "compared" in document.partial else ()
     twice = tuple(
@@ -178,6 +185,16 @@ def parse_answer(
     compared = tuple(verdict for verdict in parsed.compared if verdict[0] not in document.contradicted)
     warnings = too_long + parsed.warnings + cut + twice
     return replace(parsed, compared=compared, truncated=truncated, repaired=document.repaired, warnings=warnings)
+
+
+def _with_claims(parsed: Parsed, document: Document) -> Parsed:
+    """Add the claims; if they are missing or unusable, the answer counts without them."""
+    if "claims" in document.partial:
+        return replace(parsed, warnings=(*parsed.warnings, "the claims are cut off; they do not count"))
+    found, warnings = parse_claims(document.fields.get("claims"))
+    if not found and not warnings:
+        warnings = ("no claims were given",)
+    return replace(parsed, claims=found, warnings=parsed.warnings + warnings)
 
 
 def _parse_option_alone(

@@ -1,6 +1,7 @@
 """Prompt texts with versions, the layers they form, and the fence around all untrusted text."""
 
 from roundtable.prompts.answer_format import JSON_WANTED, answer_example, answer_format, answer_schema
+from roundtable.prompts.claims import asks_claims, claim_id, label_claims
 from roundtable.prompts.compose import (
     PROMPT_VERSION,
     Quotation,
@@ -12,6 +13,7 @@ from roundtable.prompts.compose import (
     label_quotations,
     quote_answer,
     resolve_comparisons,
+    shown_claims,
 )
 from roundtable.prompts.fence import Fence, fresh_nonce, neutralise
 from roundtable.prompts.layers import (
@@ -37,16 +39,20 @@ __all__ = [
     "answer_example",
     "answer_format",
     "answer_schema",
+    "asks_claims",
+    "claim_id",
     "comparable",
     "compose_system",
     "compose_user",
     "estimate_tokens",
     "fit_texts",
     "fresh_nonce",
+    "label_claims",
     "label_quotations",
     "load_mode_prompt",
     "neutralise",
     "quote_answer",
     "render_layers",
     "resolve_comparisons",
+    "shown_claims",
 ]

@@ -6,6 +6,13 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
+from roundtable.prompts.claims import (
+    COMPACT_CLAIMS,
+    asks_claims,
+    claims_field,
+    claims_schema,
+    compact_claims_schema,
+)
 from roundtable.prompts.fence import Fence, neutralise
 from roundtable.types import OutputSchema
 
@@ -76,6 +83,7 @@ _EXAMPLE = {
     "reasoning": "Children who can cook eat more vegetables and waste less money on fast food.",
 }
 _EXAMPLE_CONFIDENCE = 75
+_EXAMPLE_CLAIMS: Final = ("Children who can cook eat more vegetables.", "Meals at home cost less than fast food.")
 
 
 def _answer_kind(context: DebateContext) -> AnswerKind:
@@ -116,7 +124,12 @@ def _is_yes_or_no(context: DebateContext) -> bool:
 
 
 def answer_format(
-    context: DebateContext, profile: ModelProfile, fence: Fence, *, compared: Mapping[str, str] | None = None
+    context: DebateContext,
+    profile: ModelProfile,
+    fence: Fence,
+    *,
+    compared: Mapping[str, str] | None = None,
+    claims: Collection[str] = (),
 ) -> str:
     """Write the required form of the answer in words.
 
@@ -125,6 +138,7 @@ def answer_format(
         profile: Limits and style of the model.
         fence: Fence of this request.
         compared: Speakers of the earlier answers to compare with, by the key that stands for each.
+        claims: Labels of the earlier claims in the prompt.
     """
     kind, options = _answer_kind(context), _options(context)
     if kind == "text":
@@ -155,6 +169,8 @@ def answer_format(
         options = None  # the letters stand with the motions
     if options and kind == "position":
         fields.append('"choice": one of the options, spelt exactly as given')
+    if asks_claims(context):
+        fields.append(claims_field(claims))
     lines = [JSON_WANTED, *(f"- {field}" for field in fields)]
     if profile.prompt_style == "compact":
         return _options_compact(options) + "\n".join(lines)
@@ -177,7 +193,8 @@ def _meaning_fields(context: DebateContext, compared: Mapping[str, str]) -> list
 
 def _brief_format(context: DebateContext, options: tuple[str, ...] | None, profile: ModelProfile) -> str:
     json_format = _COMPACT_JSON_OPEN if _asks_bottom_line(context) else _COMPACT_JSON
-    return _options_compact(options) + (_COMPACT_FORMAT if profile.structured_output else json_format)
+    claims = f" {COMPACT_CLAIMS}" if asks_claims(context) else ""
+    return _options_compact(options) + (_COMPACT_FORMAT if profile.structured_output else json_format) + claims
 
 
 def _option_lines(options: tuple[str, ...] | None, fence: Fence) -> list[str]:
@@ -214,16 +231,21 @@ def answer_example(context: DebateContext, profile: ModelProfile) -> tuple[str, 
         answer = {"stance": "YES", **answer}
     confidence = profile.confidence_scale * _EXAMPLE_CONFIDENCE / 100
     answer["confidence"] = int(confidence) if profile.confidence_scale == 100 else confidence
+    if asks_claims(context):
+        answer["claims"] = [*_EXAMPLE_CLAIMS]
     return f'Question: "{question}"\n{_brief_format(context, options, profile)}', json.dumps(answer)
 
 
-def answer_schema(context: DebateContext, profile: ModelProfile, compared: Collection[str] = ()) -> OutputSchema | None:
+def answer_schema(
+    context: DebateContext, profile: ModelProfile, compared: Collection[str] = (), claims: Collection[str] = ()
+) -> OutputSchema | None:
     """Return the JSON Schema of the answer, for models with structured output; `None` for plain text.
 
     Args:
         context: The view of the turn.
         profile: Limits and style of the model.
         compared: Names of the earlier answers that the prompt asks to compare.
+        claims: Labels of the earlier claims in the prompt.
     """
     kind, options = _answer_kind(context), _options(context)
     if kind == "text":
@@ -245,6 +267,10 @@ def answer_schema(context: DebateContext, profile: ModelProfile, compared: Colle
         "plan": {"goal": string, "strategy": string, "successCriteria": {"type": "array", "items": string}},
     }
     properties: dict[str, JsonValue] = by_kind[kind]
+    if asks_claims(context):
+        sentence = _sentence_schema(context, 2, 16)
+        is_compact = profile.prompt_style == "compact"
+        properties = {**properties, "claims": compact_claims_schema(sentence) if is_compact else claims_schema(claims)}
     if _is_lettered(context) and _group_fields(profile):
         group: JsonObject = {"type": "array", "items": choice}
         properties = {"same": {"type": "array", "items": group}, **properties}

@@ -11,6 +11,7 @@ from weakref import ref
 
 from roundtable.errors import ContextTooLong
 from roundtable.prompts.answer_format import answer_format
+from roundtable.prompts.claims import claim_lines, is_claim_id
 from roundtable.prompts.fence import Fence
 from roundtable.types import Comparison
 from roundtable.types.plan import CHAIR_STAGE
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         AgentConfig,
         AgentResponse,
         Attachment,
+        Claim,
         ContextResult,
         DebateContext,
         ModelProfile,
@@ -42,6 +44,7 @@ __all__ = [
     "label_quotations",
     "quote_answer",
     "resolve_comparisons",
+    "shown_claims",
 ]
 
 PROMPT_VERSION = "4"
@@ -237,6 +240,20 @@ def resolve_comparisons(
     return tuple(kept), tuple(dropped)
 
 
+def shown_claims(quotations: Sequence[Quotation], prompt: str | None = None) -> tuple[Claim, ...]:
+    """Return the claims of earlier answers that a prompt shows, with labels that can be named.
+
+    Args:
+        quotations: The earlier answers.
+        prompt: The prompt, if it is complete; claims of answers that were cut for length are left out.
+    """
+    claims = [(quotation, claim) for quotation in quotations for claim in quotation.response.claims]
+    shown = _shown_labels(prompt) if claims and prompt is not None else None
+    return tuple(
+        claim for quotation, claim in claims if is_claim_id(claim.id) and (shown is None or quotation.label in shown)
+    )
+
+
 def _speaker_key(name: str) -> str:
     return Fence.inline(name).casefold()
 
@@ -335,7 +352,8 @@ def compose_user(
     """
     compact = profile.prompt_style == "compact"
     speakers = {key: Fence.inline(quotation.shown_as) for key, quotation in comparable(quotations).items()}
-    form = answer_format(context, profile, fence, compared=speakers)
+    labels = dict.fromkeys(claim.id for claim in shown_claims(quotations))
+    form = answer_format(context, profile, fence, compared=speakers, claims=labels)
     head = _head_compact(context) if compact else _head(context, fence)
     notes = context.turn.notes if context.turn else ()
     material = _notes_compact(notes) if compact else _quoted_notes(notes, fence)
@@ -443,6 +461,7 @@ def _answer_lines(answer: AgentResponse) -> str:
         lines.insert(1, f"Bottom line: {answer.bottom_line}")
     if answer.reasoning:
         lines.append(f"Reasoning: {answer.reasoning}")
+    lines += claim_lines(answer)
     if answer.citations:
         lines.append("Sources: " + "; ".join(citation.title or citation.url for citation in answer.citations))
     return "\n".join(lines)

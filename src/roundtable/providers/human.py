@@ -37,7 +37,7 @@ ABSTAINS: Final = frozenset({"abstain", "-"})
 """Answers that abstain from a vote."""
 _PATIENCE_S: Final = 3600.0
 _TRIES: Final = 3
-_FOR_MODELS: Final = frozenset({"bottom_line", "compared"})
+_FOR_MODELS: Final = frozenset({"bottom_line", "claims", "compared"})
 """Fields that a person is not asked for: a person answers in a few words anyway."""
 _MAIN_FIELDS: Final = ("position", "choice", "ranking", "scores", "goal")
 

@@ -450,6 +450,7 @@ class Fold:
             transcript=turns,
             seed=config.seed,
             team=config.team,
+            claims=config.claims,
             ends=ends,
         )
 

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from roundtable.report.style import STYLE
     from roundtable.report.text import Words, cost_in_words, flow_lines, in_words, pair_lines, to_text
     from roundtable.report.view import (
+        ArgumentsView,
         CampView,
+        ClaimView,
         CostView,
+        EvidenceView,
         FlowCell,
         FlowView,
         OptionView,
@@ -36,9 +39,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "STYLE",
+    "ArgumentsView",
     "CampView",
     "ChangeView",
+    "ClaimView",
     "CostView",
+    "EvidenceView",
     "FlowCell",
     "FlowView",
     "Html",
@@ -80,8 +86,8 @@ _NAMES = {
     "sanitize": "plain unmarked",
     "style": "STYLE",
     "text": "Words cost_in_words flow_lines in_words pair_lines to_text",
-    "view": "CampView CostView FlowCell FlowView OptionView PairTable Parts ReportView RoundView SourceView SpeakerView"
-    " choice_prefix initials short_answer",
+    "view": "ArgumentsView CampView ClaimView CostView EvidenceView FlowCell FlowView OptionView PairTable Parts"
+    " ReportView RoundView SourceView SpeakerView choice_prefix initials short_answer",
 }
 
 __getattr__: Callable[[str], object]

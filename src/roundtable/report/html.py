@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from roundtable._version import __version__
 from roundtable.report.charts import bar, interval, mean_confidence, stack, trajectory
 from roundtable.report.html_builder import Html, inline, join, link, prose, tag
+from roundtable.report.html_claims import claim_parts
 from roundtable.report.html_turns import camp_anchors, camp_mark, round_parts, speaker_parts
 from roundtable.report.sanitize import plain, unmarked
 from roundtable.report.style import POLICY, STYLE
@@ -108,6 +109,7 @@ SECTIONS: Final = {
     "minority": "Minority report",
     "rounds": "Rounds",
     "trajectory": "Agreement and confidence",
+    "claims": "Claims",
     "sources": "Citations",
     "cost": "Cost",
     "session": "About this debate",
@@ -129,7 +131,7 @@ _NAME_CHARS: Final = 60
 """Longest name in a table, in characters."""
 _MAX_HEADLINE: Final = 140
 """Longest text set as a headline, in characters."""
-_FOLDED: Final = frozenset({"trajectory", "sources", "cost", "session"})
+_FOLDED: Final = frozenset({"trajectory", "claims", "sources", "cost", "session"})
 """Sections that are folded, since few readers need them."""
 _MAX_NAMED_ROUNDS: Final = 6
 """Maximum rounds whose columns have the word in their heading."""
@@ -182,6 +184,7 @@ def _titles(view: ReportView) -> Mapping[str, str]:
         "synthesis": bool(view.synthesis),
         "minority": bool(view.minority),
         "trajectory": any(held.shown_level for held in view.rounds),
+        "claims": view.arguments is not None,
         "sources": bool(view.sources),
         "cost": bool(view.costs or view.cost),
     }
@@ -249,6 +252,8 @@ def _folded_section(name: str, view: ReportView, *body: Html | None) -> Html:
 def _note(name: str, view: ReportView) -> str:
     """Return what stands beside the title of a folded section."""
     match name:
+        case "claims":
+            return "" if view.arguments is None else view.arguments.summary
         case "sources":
             return f"{len(view.sources)} {'page' if len(view.sources) == 1 else 'pages'}"
         case "cost":
@@ -514,6 +519,11 @@ def _source(source: SourceView) -> Html:
     return tag("li", link(source.url, source.title or source.url), cited_by, quote)
 
 
+def _claims(view: ReportView) -> Iterator[Html]:
+    if view.arguments is not None:
+        yield from claim_parts(view.arguments)
+
+
 def _cost(view: ReportView) -> Iterator[Html]:
     headers = (tag("th", "Agent", scope="col"), *(_number_head(text) for text in ("Turns", "Tokens", "Cost")))
     rows = (
@@ -541,6 +551,7 @@ _BODIES: Final[Mapping[str, Callable[[ReportView], Iterator[Html]]]] = {
     "trajectory": _trajectory,
     "synthesis": _synthesis,
     "minority": _minority,
+    "claims": _claims,
     "sources": _sources,
     "cost": _cost,
     "session": _session,

@@ -11,7 +11,7 @@ from roundtable.report.view import answer_line, choice_prefix, heading, percent,
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from roundtable.report.view import FlowCell, ReportView, RoundView, SpeakerView
+    from roundtable.report.view import ClaimView, FlowCell, ReportView, RoundView, SpeakerView
 
 __all__ = ["markdown_parts", "to_markdown"]
 
@@ -77,6 +77,7 @@ def markdown_parts(view: ReportView) -> Iterator[str]:
     for round_view in view.rounds:
         yield from _round_markdown(round_view)
     yield from _minority_markdown(view)
+    yield from _claims_markdown(view)
     yield from _sources_markdown(view)
     yield from _cost_markdown(view)
 
@@ -143,6 +144,27 @@ def _minority_markdown(view: ReportView) -> Iterator[str]:
     for speaker in view.minority:
         position = f"{choice_prefix(speaker.choice, speaker.position)}{speaker.position}"
         yield f"\n- **{_escape_text(speaker.name)}:** {_escape_text(position)}\n"
+
+
+def _claims_markdown(view: ReportView) -> Iterator[str]:
+    if view.arguments is None:
+        return
+    yield "\n## Claims\n\n"
+    yield "".join(f"- **{_escape_text(label)}:** {_escape_text(text)}\n" for label, text in view.arguments.lines)
+    for claim in view.arguments.claims:
+        yield "\n" + "\n".join(_claim_markdown(claim)) + "\n"
+
+
+def _claim_markdown(claim: ClaimView) -> Iterator[str]:
+    notes = f" ({_escape_text('; '.join(claim.notes))})" if claim.notes else ""
+    yield f"- {_escape_text(claim.label)}, **{_escape_text(claim.name)}:** {_escape_text(claim.text)}{notes}"
+    for word, labels in (("supports", claim.supports), ("attacks", claim.attacks)):
+        if labels:
+            yield f"    - {word} {_escape_text(', '.join(labels))}"
+    for source in claim.evidence:
+        quote = f" \u201c{_escape_text(source.quote)}\u201d" if source.quote else ""
+        check = f", {_escape_text(source.check)}" if source.check else ""
+        yield f"    {_source_line(source.title, source.url)}{quote}{check}"
 
 
 def _sources_markdown(view: ReportView) -> Iterator[str]:

@@ -165,6 +165,11 @@ article { line-height: 1.45; }
 .reasons li.numbered { list-style: none; margin-left: -1.2rem; }
 .cited { font-size: .9rem; padding-left: 1.2rem; }
 .cited li { margin: .3rem 0; }
+.claim-list { list-style: none; padding: 0; margin: 0; }
+.claim-list > li { border-top: 1px solid var(--rule); padding: .5rem 0; scroll-margin-top: 4.5rem; }
+.claim-list > li:target { outline: 2px solid var(--accent); outline-offset: 4px; border-radius: 4px; }
+.claim-list .who { display: flex; flex-wrap: wrap; align-items: center; gap: .3rem .6rem; }
+.claim-list p { margin: .2rem 0; }
 blockquote { margin: .25rem 0 0; padding-left: .8rem; border-left: 3px solid var(--rule); color: var(--soft);
   font-size: .9rem; }
 .about-debate { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: .3rem 1.25rem; margin: 0;

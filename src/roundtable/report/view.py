@@ -10,9 +10,12 @@ from roundtable.report.changes import ChangeView
 from roundtable.report.sanitize import plain
 
 __all__ = [
+    "ArgumentsView",
     "CampView",
     "ChangeView",
+    "ClaimView",
     "CostView",
+    "EvidenceView",
     "FlowCell",
     "FlowView",
     "OptionView",
@@ -189,6 +192,62 @@ class SourceView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceView:
+    """A source of a claim."""
+
+    url: str
+    """Its URL, as the agent gave it."""
+    title: str = ""
+    """Its title, if it is known."""
+    quote: str = ""
+    """The words that the agent quotes."""
+    check: str = ""
+    """What became of it when its page was fetched, in words; empty if nobody has looked."""
+    is_found: bool = False
+    """Whether the page was fetched and has the quoted words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimView:
+    """A claim."""
+
+    label: str
+    """Its label."""
+    text: str
+    """The claim."""
+    name: str
+    """Name of the agent."""
+    seat: int
+    """Number of the agent, from 0."""
+    round: int
+    """Round, from 1."""
+    notes: tuple[str, ...] = ()
+    """What became of it: that nobody answered it, or that it was dropped."""
+    supports: tuple[str, ...] = ()
+    """Labels of the earlier claims that it supports."""
+    attacks: tuple[str, ...] = ()
+    """Labels of the earlier claims that it attacks."""
+    supported_by: tuple[str, ...] = ()
+    """Labels of the later claims that support it."""
+    attacked_by: tuple[str, ...] = ()
+    """Labels of the later claims that attack it."""
+    evidence: tuple[EvidenceView, ...] = ()
+    """Its sources."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgumentsView:
+    """The claims of a debate."""
+
+    summary: str
+    """How many there are, and what became of them, in words."""
+    claims: tuple[ClaimView, ...]
+    """The claims, oldest first."""
+    lines: tuple[tuple[str, str], ...] = ()
+    """Label and text of what follows from them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CostView:
     """What one agent consumed."""
 
@@ -248,6 +307,8 @@ class ReportView:
     """Who held which answer, if there are at least two complete rounds."""
     camps: tuple[CampView, ...] = ()
     """The answers, each with those who hold it and their key points; empty if answers have no camps."""
+    arguments: ArgumentsView | None = None
+    """The claims, if the debate has any."""
     pairs: PairTable | None = None
     """Options against each other, if there was a vote on motions by rankings, or the rule compares pairs."""
     synthesis: Parts = ()

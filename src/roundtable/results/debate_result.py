@@ -57,13 +57,15 @@ from roundtable.types.chat import NO_USAGE
 from roundtable.types.plan import JUDGED, VOTE_STAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from pandas import DataFrame
 
     from roundtable._core.registry import Registry
+    from roundtable.analysis.arguments import ArgumentGraph
     from roundtable.analysis.movement import OpinionFlow
     from roundtable.results.audit import DecisionAudit
+    from roundtable.results.evidence import EvidenceReport
     from roundtable.results.frames import Frame, FrameBackend, FrameKind
     from roundtable.results.pictures import ResultPictures
     from roundtable.scoring import Rule
@@ -339,6 +341,95 @@ class DebateResult(Value):
 
         return opinion_flow([record for record in self.rounds if record.complete])
 
+    def argument_graph(self) -> ArgumentGraph:
+        """Return the claims of the debate, what they support and attack, and what became of them; no model is called.
+
+        It is empty unless the debate was held with `claims=True`. `to_records()`, `to_json()` and `to_graphml()` of the
+        graph export it, and `plot.arguments()` draws it.
+
+        Example:
+            >>> from roundtable import sync
+            >>> from roundtable.testing import scripted_agents
+            >>> says = {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8, "claims": ["Tea keeps."]}
+            >>> with sync.Roundtable(scripted_agents({"ada": says, "bo": says}), storage="memory://") as table:
+            ...     graph = table.debate("Tea or coffee?", rounds=2, claims=True).argument_graph()
+            >>> [(claim.id, claim.agent_id, claim.state) for claim in graph.claims][:2]
+            [('R1-TZHL-1', 'ada', 'unanswered'), ('R1-WVFN-1', 'bo', 'unanswered')]
+        """
+        from roundtable.analysis.arguments import argument_graph
+
+        return argument_graph(self.rounds)
+
+    async def check_evidence(
+        self,
+        *,
+        allow: Collection[str] = (),
+        domains: Collection[str] = (),
+        timeout_s: float = 20.0,
+        most_pages: int = 50,
+    ) -> EvidenceReport:
+        """Fetch the pages that claims cite, and look there for the words that they quote (extra `fetch`).
+
+        Only pages of the public web are opened. No model is asked, and nothing is stored: call it only when you want to
+        know. A source is `found` if the text of its page contains the quoted words, up to capitals, spaces, and the
+        forms of quotation marks and dashes; `...` in a quote stands for any words. Fewer than three words are no proof.
+
+        Args:
+            allow: Hosts with their port, such as `127.0.0.1:8080`, that need not be public.
+            domains: The only domains to open, with their subdomains; any domain if empty.
+            timeout_s: Maximum seconds for each page.
+            most_pages: Most pages to fetch.
+
+        Raises:
+            ConfigurationError: The extra `fetch` is not installed, or an argument is not valid.
+
+        Example:
+            >>> import anyio
+            >>> from roundtable import sync
+            >>> from roundtable.testing import scripted_agents
+            >>> claim = {"text": "Tea keeps.", "evidence": [{"url": "http://127.0.0.1/", "quote": "tea keeps well"}]}
+            >>> says = {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8, "claims": [claim]}
+            >>> with sync.Roundtable(scripted_agents({"ada": says, "bo": "Tea"}), storage="memory://") as table:
+            ...     result = table.debate("Tea or coffee?", rounds=1, claims=True)
+            >>> [(check.status, check.reason) for check in anyio.run(result.check_evidence).checks]
+            [('not fetched', 'http://127.0.0.1/: the IP address is not public, or not spelt in the usual way')]
+        """
+        from roundtable.results.evidence import CheckedDebate, check_evidence
+
+        return await check_evidence(
+            CheckedDebate(self.session_id, self.topic, self.answer),
+            self.argument_graph(),
+            allow=allow,
+            domains=domains,
+            timeout_s=timeout_s,
+            most_pages=most_pages,
+        )
+
+    def check_evidence_sync(
+        self,
+        *,
+        allow: Collection[str] = (),
+        domains: Collection[str] = (),
+        timeout_s: float = 20.0,
+        most_pages: int = 50,
+    ) -> EvidenceReport:
+        """Do the same as `check_evidence`, and wait for it: for scripts and notebooks.
+
+        Args:
+            allow: Hosts with their port, such as `127.0.0.1:8080`, that need not be public.
+            domains: The only domains to open, with their subdomains; any domain if empty.
+            timeout_s: Maximum seconds for each page.
+            most_pages: Most pages to fetch.
+
+        Raises:
+            ConfigurationError: The extra `fetch` is not installed, or an argument is not valid.
+        """
+        from roundtable._core.portal import shared_portal
+
+        return shared_portal().call(
+            lambda: self.check_evidence(allow=allow, domains=domains, timeout_s=timeout_s, most_pages=most_pages)
+        )
+
     def to_records(self) -> list[JsonObject]:
         """Return one flat row per turn, for data frames and CSV."""
         return [turn_row(self.session_id, turn) for round_record in self.rounds for turn in round_record.turns]
@@ -381,7 +472,7 @@ class DebateResult(Value):
         """Pictures of the debate, drawn with matplotlib (extra `plot`).
 
         `plot()` draws agreement and confidence by round, `plot.opinions()` who held which answer; further ones are
-        `pairs`, `influence`, `votes`, `confidence`, `tokens` and `time`. Each returns its axes.
+        `pairs`, `influence`, `arguments`, `votes`, `confidence`, `tokens` and `time`. Each returns its axes.
         """
         from roundtable.results.pictures import ResultPictures
 
@@ -393,15 +484,22 @@ class DebateResult(Value):
             decision=self.decision,
         )
 
-    def to_markdown(self) -> str:
-        """Render as Markdown; text of agents is escaped."""
-        return report.to_markdown(view_of(self))
+    def to_markdown(self, evidence: EvidenceReport | None = None) -> str:
+        """Render as Markdown; text of agents is escaped.
 
-    def to_html(self) -> str:
+        Args:
+            evidence: What `check_evidence` found, to be shown beside the claims.
+        """
+        return report.to_markdown(view_of(self, evidence))
+
+    def to_html(self, evidence: EvidenceReport | None = None) -> str:
         """Render as one self-contained, static HTML page.
 
         It has a light and a dark theme, and fits phones and paper. It contains no scripts and no pictures, and loads
         nothing. Text of agents is escaped, and links lead to http, https and mailto only.
+
+        Args:
+            evidence: What `check_evidence` found, to be shown beside the claims.
 
         Example:
             >>> from roundtable import sync
@@ -411,7 +509,7 @@ class DebateResult(Value):
             >>> page.startswith("<!doctype html>"), "<script" in page
             (True, False)
         """
-        return report.to_page(view_of(self))
+        return report.to_page(view_of(self, evidence))
 
     def to_csv(self) -> str:
         """Return `to_records` as CSV, one line per turn; no cell is a formula."""

@@ -1,4 +1,4 @@
-"""Pictures of a debate, drawn with matplotlib: opinions, comparisons, votes, influence, confidence, tokens, time."""
+"""Pictures of a debate, drawn with matplotlib: opinions, comparisons, votes, influence, claims, tokens, time."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import math
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
+from roundtable.analysis.arguments import argument_graph
 from roundtable.analysis.movement import opinion_flow, pair_verdicts
 from roundtable.errors import ConfigurationError
 from roundtable.results.dataframes import COLOURS, draw_rounds, legend_below, new_axes, plain_label, write_caption
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.patches import Rectangle
 
+    from roundtable.analysis.arguments import ArgumentClaim
     from roundtable.analysis.movement import OpinionFlow
     from roundtable.types import AgentConfig, Decision, RoundRecord
 
@@ -25,6 +27,7 @@ _NAME_CHARS: Final = 24
 _ANSWER_CHARS: Final = 32
 _MOST_PAIRS: Final = 66
 """Pairs of agents in one picture: those of twelve agents."""
+_DROPPED: Final = "#c1121f"
 _SAME, _DIFFERENT, _UNKNOWN = "same", "different", "not compared"
 
 
@@ -68,7 +71,7 @@ class ResultPictures:
         self._names = {agent.id: plain_label(agent.name, _NAME_CHARS) for agent in agents}
 
     def __repr__(self) -> str:
-        return "ResultPictures(rounds, opinions, pairs, influence, votes, confidence, tokens, time)"
+        return "ResultPictures(rounds, opinions, pairs, influence, arguments, votes, confidence, tokens, time)"
 
     def __call__(self, ax: Axes | None = None) -> Axes:
         """Draw agreement and each agent's confidence, round by round, as `rounds` does."""
@@ -231,6 +234,53 @@ class ResultPictures:
             ax,
             "Who took whose answer" if rounds_by_pair else "Nobody took another's answer",
             "an arrow from who held it to who took it, with the round of the move; letters: the answers at the end",
+        )
+
+    def arguments(self, ax: Axes | None = None) -> Axes:
+        """Draw the claims: a column for each round, a band for each agent, an arrow from a claim to an earlier one.
+
+        The table is `result.argument_graph().to_records()`.
+
+        Args:
+            ax: Where to draw; a new figure if omitted.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed, or no answer has claims.
+        """
+        graph = argument_graph(self._rounds)
+        if not graph.claims:
+            msg = "there are no claims to draw"
+            raise ConfigurationError(msg, hint="Hold the debate with claims=True.")
+        agents = [agent for agent in self._names if any(claim.agent_id == agent for claim in graph.claims)]
+        agents += dict.fromkeys(claim.agent_id for claim in graph.claims if claim.agent_id not in self._names)
+        numbers = [*dict.fromkeys(claim.round for claim in graph.claims)]
+        ax = ax or new_axes(1.8 + 0.75 * len(agents), min(max(2 + 1.8 * len(numbers), 6.4), 16))
+        places = _claim_places(graph.claims, agents)
+        for number, (kind, style) in enumerate((("supports", "solid"), ("attacks", "dashed"))):
+            for edge in graph.edges:
+                if edge.kind == kind:
+                    arrow = {"arrowstyle": "-|>", "color": _colour(number), "linestyle": style, "linewidth": 0.9}
+                    arrow |= {"shrinkA": 5, "shrinkB": 6, "alpha": 0.75, "connectionstyle": "arc3,rad=0.08"}
+                    ax.annotate("", xy=places[edge.target], xytext=places[edge.source], arrowprops=arrow, zorder=2)
+            ax.plot([], [], color=_colour(number), linestyle=style, label=kind)
+        marks = (("answered", "#555555", "answered"), ("unanswered", "#ffffff", "nobody answered"))
+        for state, colour, label in (*marks, ("last", "#cccccc", "nobody spoke after it")):
+            xs, ys = _points(places[claim.id] for claim in graph.claims if claim.state == state)
+            if xs:
+                ax.scatter(xs, ys, s=38, color=colour, edgecolors="#333333", zorder=3, label=label)
+        xs, ys = _points(places[claim.id] for claim in graph.dropped)
+        if xs:
+            ax.scatter(xs, ys, s=30, marker="x", color=_DROPPED, zorder=4, label="dropped without a reason")
+        for row in range(1, len(agents)):
+            ax.axhline(row, color="#dddddd", linewidth=0.8, zorder=0)
+        ax.set_yticks(
+            [row + 0.5 for row in range(len(agents))],
+            [self._names.get(agent, plain_label(agent, _NAME_CHARS)) for agent in agents],
+        )
+        ax.set(xlabel="round", xticks=numbers, xlim=(numbers[0] - 0.5, numbers[-1] + 0.5), ylim=(len(agents), 0))
+        legend_below(ax, ncols=3)
+        return write_caption(
+            ax, "Claims and what they refer to", "a dot for each claim, an arrow to the earlier claim it refers to"
         )
 
     def votes(self, ax: Axes | None = None) -> Axes:
@@ -416,6 +466,26 @@ class ResultPictures:
             for pair in combinations(self._speakers(flow), 2)
             if all((number, agent) in answered for agent in pair)
         }
+
+
+def _points(places: Iterable[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    points = [*places]
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def _claim_places(claims: Sequence[ArgumentClaim], agents: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Return where each claim is drawn: its round, and below each other within the band of its agent."""
+    by_cell: dict[tuple[int, str], list[str]] = {}
+    for claim in claims:
+        by_cell.setdefault((claim.round, claim.agent_id), []).append(claim.id)
+    rows = {agent: row for row, agent in enumerate(agents)}
+    places: dict[str, tuple[float, float]] = {}
+    for (number, agent), labels in by_cell.items():
+        for index, label in enumerate(labels):
+            # A slight slant keeps arrows from running through the other claims of an answer.
+            slant = 0.16 * ((index + 0.5) / len(labels) - 0.5)
+            places[label] = (number + slant, rows[agent] + (index + 1) / (len(labels) + 1))
+    return places
 
 
 def _bands(flow: OpinionFlow) -> tuple[dict[str, float], dict[str, float]]:

@@ -18,6 +18,7 @@ from roundtable.report import (
     in_words,
     short_answer,
 )
+from roundtable.results.claims_view import arguments_view, claims_in_words
 from roundtable.results.findings import (
     COUNTED,
     advice_in_words,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from roundtable.analysis.movement import OpinionFlow
     from roundtable.report import FlowView, Parts
     from roundtable.results.debate_result import DebateResult
+    from roundtable.results.evidence import EvidenceReport
     from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, RosterEntry, RoundRecord, Turn, Usage
 
 __all__ = ["movement_of", "view_of"]
@@ -57,8 +59,14 @@ _STATES: Final = {
 }
 
 
-def view_of(result: DebateResult) -> ReportView:
-    """Return the report view of a result; a pure function."""
+def view_of(result: DebateResult, checked: EvidenceReport | None = None) -> ReportView:
+    """Return the report view of a result; a pure function.
+
+    Args:
+        result: The result.
+        checked: What the pages say that its claims cite, if somebody has looked.
+    """
+    graph = result.argument_graph()
     seats = {agent.id: number for number, agent in enumerate(result.agents)}
     missing, note = missing_agents(result), _answer_note(result)
     opinions = None if result.team is not None else result.opinion_flow()
@@ -68,7 +76,7 @@ def view_of(result: DebateResult) -> ReportView:
     rounds = tuple(_RoundReader(result, held, seats, movement, numbered).view() for held in result.rounds)
     return ReportView(
         title=result.topic,
-        facts=tuple(_facts_of(result, flow, story)),
+        facts=tuple(_facts_of(result, flow, story, claims_in_words(graph) if graph.claims else "")),
         advice=advice_in_words(result),
         story=story,
         answer=result.answer and with_names(result.answer, numbered),
@@ -89,6 +97,7 @@ def view_of(result: DebateResult) -> ReportView:
         swing=swing_in_words(result),
         flow=flow,
         camps=movement.camps(result.answer, _key_points(result)),
+        arguments=arguments_view(graph, _agents(result), checked),
         pairs=head_to_head(result),
         synthesis=synthesis_parts(result),
         goal=_goal(result),
@@ -283,7 +292,7 @@ def _usage_line(usage: Usage) -> str:
     return f"{counted(usage.calls, 'call')}, {tokens}, {cost_in_words(usage)}"
 
 
-def _facts_of(result: DebateResult, flow: FlowView | None, story: str) -> Iterator[tuple[str, str]]:
+def _facts_of(result: DebateResult, flow: FlowView | None, story: str, claims: str) -> Iterator[tuple[str, str]]:
     if story:
         yield "How it came about", story
     yield "Status", "stopped" if is_stopped(result) else result.status
@@ -297,6 +306,8 @@ def _facts_of(result: DebateResult, flow: FlowView | None, story: str) -> Iterat
     yield "Independent agreement", result.independent_level_in_words
     if flow is not None:
         yield "Who moved", flow.note
+    if claims:
+        yield "Claims", claims
     yield from finding_lines(result)
     if result.decision is not None:
         yield "Decision", _decision_line(result)

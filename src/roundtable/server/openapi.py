@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from pydantic_core import to_json
 
+from roundtable.analysis.arguments import ArgumentGraph
 from roundtable.results.audit import DecisionAudit
 from roundtable.results.debate_result import DebateResult
 from roundtable.server import answers, request_bodies
@@ -55,6 +56,7 @@ def component_schemas() -> dict[str, Any]:
         MultiAgentRequest,
         DebateResult,
         DecisionAudit,
+        ArgumentGraph,
         RoundRecord,
         SynthesisResult,
         *events,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from roundtable.http.pages import Resolver
     from roundtable.tools.html_text import PageText
 
-__all__ = ["FetchUrl", "fetch_url"]
+__all__ = ["ACCEPTED", "FetchUrl", "check_allowed", "check_extra", "fetch_url", "read_page"]
 
 FETCH_TIMEOUT_S: Final = 20.0
 """Maximum seconds for a page, with redirects and name look-ups."""
@@ -36,7 +36,8 @@ SHOWN_BYTES: Final = 16_000
 
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 _TEXT: Final = frozenset({"application/json", "application/xml", "application/x-yaml", "application/yaml"})
-_ACCEPT: Final = "text/html, application/xhtml+xml, text/plain;q=0.9, application/json;q=0.8, text/*;q=0.7"
+ACCEPTED: Final = "text/html, application/xhtml+xml, text/plain;q=0.9, application/json;q=0.8, text/*;q=0.7"
+"""Value of the `accept` header for pages that `read_page` reads."""
 _BYTE_ORDER_MARKS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 # Text encodings of web pages. Python knows others, some of which are slow to decode.
 _ENCODINGS: Final = ("utf-8", "utf-16", "ascii", "iso8859", "cp", "koi8", "gb", "hz", "big5", "shift_jis", "euc", "mac")
@@ -103,10 +104,8 @@ class FetchUrl(StandardTool[_FetchInput]):
         timeout_s: float = FETCH_TIMEOUT_S,
         resolver: Resolver | None = None,
     ) -> None:
-        _check_extra()
-        if invalid := [host for host in allow if not host.rpartition(":")[2].isdigit()]:
-            msg = f"allow takes host:port, not {invalid[0]!r}"
-            raise ConfigurationError(msg, hint="For example 127.0.0.1:8080 or [::1]:8080.")
+        check_extra("fetch_url")
+        check_allowed(allow)
         self._web = PublicWeb(domains=domains, allow=allow, ports=ports, resolver=resolver)
         self._timeout_s = timeout_s
 
@@ -116,8 +115,8 @@ class FetchUrl(StandardTool[_FetchInput]):
         Raises:
             RoundtableError: The page cannot be loaded, or is not text.
         """
-        page = await self._web.get(given.url, timeout_s=self._timeout_s, accept=_ACCEPT)
-        parsed = await run_in_thread(lambda: _parse(page))
+        page = await self._web.get(given.url, timeout_s=self._timeout_s, accept=ACCEPTED)
+        parsed = await run_in_thread(lambda: read_page(page))
         remaining = parsed.text[given.start :]
         text = _cut(remaining)
         next_start = given.start + len(text) if len(text) < len(remaining) else None
@@ -125,13 +124,32 @@ class FetchUrl(StandardTool[_FetchInput]):
         return ToolResult(success=True, data=output.model_dump(mode="json", exclude_none=True))
 
 
-def _check_extra() -> None:
+def check_allowed(allow: Collection[str]) -> None:
+    """Check that each host that need not be public has a port.
+
+    Raises:
+        ConfigurationError: One has none.
+    """
+    if invalid := [host for host in allow if not host.rpartition(":")[2].isdigit()]:
+        msg = f"allow takes host:port, not {invalid[0]!r}"
+        raise ConfigurationError(msg, hint="For example 127.0.0.1:8080 or [::1]:8080.")
+
+
+def check_extra(what: str) -> None:
+    """Check that the library that reads pages is installed.
+
+    Args:
+        what: Name of what needs it.
+
+    Raises:
+        ConfigurationError: It is not.
+    """
     if find_spec("lxml") is None:
-        msg = "fetch_url needs the extra 'fetch'"
+        msg = f"{what} needs the extra 'fetch'"
         raise ConfigurationError(msg, hint="Install it: pip install 'roundtable-sdk[fetch]'")
 
 
-def _parse(page: Page) -> PageText:
+def read_page(page: Page) -> PageText:
     """Return the title and the text of a page.
 
     Raises:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
         ApprovalAnswer,
         BallotAnswer,
         Citation,
+        Claim,
+        ClaimEvidence,
         Comparison,
         ContextRequest,
         ContextResult,
@@ -234,6 +236,8 @@ __all__ = [
     "ChatRequest",
     "ChatResponse",
     "Citation",
+    "Claim",
+    "ClaimEvidence",
     "Cluster",
     "Comparison",
     "ConfidenceChange",
@@ -373,8 +377,9 @@ _NAMES = {
         "Perspective ProviderConfig RetryKind RetryPolicy"
     ),
     "answers": (
-        "AgentResponse Answer AnswerKind ApprovalAnswer BallotAnswer Citation Comparison ContextRequest ContextResult "
-        "ImageResult PlanAnswer RankingAnswer RoleViolation ScoresAnswer Stance TextAnswer ToolCallRecord TurnKey"
+        "AgentResponse Answer AnswerKind ApprovalAnswer BallotAnswer Citation Claim ClaimEvidence Comparison "
+        "ContextRequest ContextResult ImageResult PlanAnswer RankingAnswer RoleViolation ScoresAnswer Stance "
+        "TextAnswer ToolCallRecord TurnKey"
     ),
     "attachments": "Attachment AttachmentInfo",
     "base": (

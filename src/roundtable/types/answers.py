@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field
 
@@ -15,12 +15,15 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 __all__ = [
+    "MOST_CLAIMS",
     "AgentResponse",
     "Answer",
     "AnswerKind",
     "ApprovalAnswer",
     "BallotAnswer",
     "Citation",
+    "Claim",
+    "ClaimEvidence",
     "Comparison",
     "ContextRequest",
     "ContextResult",
@@ -77,6 +80,35 @@ class Citation(Value):
     """Address of the source."""
     snippet: str | None = None
     """The passage used."""
+
+
+MOST_CLAIMS: Final = 5
+"""Most claims of one answer."""
+
+
+class ClaimEvidence(Value):
+    """A source of a claim, as the agent gave it: nobody has looked whether the page says so."""
+
+    url: NonEmpty
+    """Address of the page."""
+    quote: str | None = None
+    """Words that the agent copied from the page."""
+
+
+class Claim(Value):
+    """A reason of an answer in one short sentence, with the earlier claims that it supports or attacks."""
+
+    id: NonEmpty
+    """Label of the claim, such as `R2-KTBM-1`: the round, letters that stand for the answer, and a number. It shows
+    neither the agent nor its seat."""
+    text: NonEmpty
+    """The claim."""
+    supports: tuple[str, ...] = ()
+    """Labels of the earlier claims that it supports."""
+    attacks: tuple[str, ...] = ()
+    """Labels of the earlier claims that it attacks."""
+    evidence: tuple[ClaimEvidence, ...] = ()
+    """Its sources."""
 
 
 class ImageResult(Value):
@@ -148,6 +180,8 @@ class AgentResponse(Value):
     for, or the model left it out."""
     compared: tuple[Comparison, ...] = ()
     """Which earlier answers the agent calls the same as its own, and which different; others are unknown."""
+    claims: tuple[Claim, ...] = ()
+    """The agent's reasons as claims, at most five, if the debate asks for them."""
     citations: tuple[Citation, ...] = ()
     """Sources used."""
     tool_calls: tuple[ToolCallRecord, ...] = ()

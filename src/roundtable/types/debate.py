@@ -336,6 +336,8 @@ class DebateConfig(Value):
     """Ids of agents that do not debate, by seat (`judge`, `facilitator`); they count only in usage."""
     synthesize: bool = False
     """Whether one model writes a synthesis at the end."""
+    claims: bool = False
+    """Whether agents give their reasons also as claims."""
     skip_rounds_when: Share | None = None
     """Agreement of independent answers at which the rounds after the first are skipped; `None` never skips them."""
     seed: int = 0
@@ -408,6 +410,8 @@ class DebateContext(Value):
     """Random seed."""
     tenant: str = "default"
     """Tenant that owns the session."""
+    claims: bool = False
+    """Whether agents give their reasons also as claims."""
     ends: bool = False
     """For a mode: whether an exit criterion ends the debate after this round, whatever round it is."""
 

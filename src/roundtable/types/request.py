@@ -114,6 +114,9 @@ class _DebateOptions(_Request):
     synthesize: bool = False
     """Whether one model sums the debate up at its end, at the price of one call: common ground, differences,
     conclusion. It is the answer where the decision has no winner."""
+    claims: bool = False
+    """Whether agents give their reasons also as claims: at most five short sentences, each with the earlier claims that
+    it supports or attacks, and its sources. Answers and prompts grow by it; the estimate says by how much."""
     skip_rounds_when: Share | None = None
     """Hold no round after the first if the independent answers agree at least this much, 0 to 1; `exit` of the result
     says what was saved."""

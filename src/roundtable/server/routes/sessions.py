@@ -14,6 +14,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BeforeValidator
 
+from roundtable.analysis.arguments import ArgumentGraph
 from roundtable.api.files import exported_parts, find_exporter
 from roundtable.errors import RoundtableError, SessionConflict
 from roundtable.results.audit import DecisionAudit
@@ -273,6 +274,13 @@ async def audit_session(caller: Reader, session_id: SessionId) -> Response:
     # Counting the ballots of a large table again takes time.
     audit = await anyio.to_thread.run_sync(lambda: result.audit(rules=table.wiring.catalog.rules))
     return json_answer(audit)
+
+
+@router.get("/{sessionId}/arguments", operation_id="getArguments", responses=gives("The graph.", ArgumentGraph))
+async def show_arguments(caller: Reader, session_id: SessionId) -> Response:
+    """Return the claims of a debate, what they support and attack, and what became of them. Calls no model."""
+    result = await caller.tenant_session.table.session(session_id)
+    return json_answer(await anyio.to_thread.run_sync(result.argument_graph))
 
 
 @router.get("/{sessionId}/rounds/{round}", operation_id="getRound", responses=gives("The round.", RoundRecord))

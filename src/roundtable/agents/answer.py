@@ -1,0 +1,104 @@
+"""Build the answer of a turn from what the model wrote and the evidence gathered on the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from roundtable.agents.tool_loop import searched_pages
+from roundtable.types import (
+    AgentResponse,
+    ApprovalAnswer,
+    BallotAnswer,
+    PlanAnswer,
+    RankingAnswer,
+    ScoresAnswer,
+    TextAnswer,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roundtable.agents.base import Conversation
+    from roundtable.parsing import Parsed
+    from roundtable.types import (
+        AgentConfig,
+        Answer,
+        AnswerKind,
+        ChatResponse,
+        Citation,
+        Claim,
+        Comparison,
+        ToolCallRecord,
+    )
+
+__all__ = ["answer_tool_calls", "to_answer"]
+
+
+def to_answer(
+    parsed: Parsed,
+    kind: AnswerKind,
+    config: AgentConfig,
+    talk: Conversation,
+    response: ChatResponse,
+    *,
+    compared: tuple[Comparison, ...] = (),
+    claims: tuple[Claim, ...] = (),
+) -> Answer:
+    """Build the answer of one kind, with the evidence gathered on the way.
+
+    Args:
+        parsed: What the model wrote.
+        kind: Kind of answer that the turn asks for.
+        config: The agent.
+        talk: The calls of the turn.
+        response: The last response of the model.
+        compared: What the agent says about earlier answers.
+        claims: Its reasons as claims.
+    """
+    match kind:
+        case "position":
+            return AgentResponse(
+                agent_id=config.id,
+                agent_name=config.name,
+                position=parsed.position,
+                reasoning=parsed.reasoning,
+                confidence=parsed.confidence,
+                stance=parsed.stance,
+                choice=parsed.choice,
+                bottom_line=parsed.bottom_line,
+                compared=compared,
+                claims=claims,
+                # If an answer cites none of the pages found, all of them count as citations.
+                citations=_unique_by_url(
+                    [*(talk.citations or searched_pages(talk.server_calls)), *talk.tools.citations],
+                ),
+                tool_calls=(*talk.server_calls, *talk.tools.records),
+                images=response.images,
+                related_questions=response.related_questions,
+            )
+        case "ballot":
+            return BallotAnswer(choice=parsed.choice, reasoning=parsed.reasoning, same=parsed.same)
+        case "ranking":
+            return RankingAnswer(ranking=parsed.ranking, reasoning=parsed.reasoning, same=parsed.same)
+        case "approval":
+            return ApprovalAnswer(approved=parsed.approved, reasoning=parsed.reasoning, same=parsed.same)
+        case "scores":
+            return ScoresAnswer(scores=dict(parsed.scores), reasoning=parsed.reasoning, same=parsed.same)
+        case "plan":
+            return PlanAnswer(goal=parsed.goal, strategy=parsed.strategy, success_criteria=parsed.success_criteria)
+        case "text":
+            return TextAnswer(text=parsed.text)
+        case _:
+            assert_never(kind)
+
+
+def answer_tool_calls(kind: AnswerKind, talk: Conversation) -> tuple[ToolCallRecord, ...]:
+    """Return the tool calls for an answer whose type does not list them itself."""
+    return () if kind == "position" else (*talk.server_calls, *talk.tools.records)
+
+
+def _unique_by_url(citations: Sequence[Citation]) -> tuple[Citation, ...]:
+    by_url: dict[str, Citation] = {}
+    for citation in citations:
+        by_url.setdefault(citation.url, citation)
+    return tuple(by_url.values())

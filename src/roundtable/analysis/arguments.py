@@ -1,0 +1,422 @@
+"""The argument graph: the claims of a debate, what they support and attack, and what became of them.
+
+Computed from the stored answers alone; no model is called, and nothing is guessed from words. A claim supports or
+attacks another one only if its agent said so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from xml.etree import ElementTree as ET
+
+from roundtable.analysis.movement import Followed, opinion_flow
+from roundtable.scoring import open_key
+from roundtable.types import AgentResponse, ClaimEvidence, Value
+from roundtable.types.plan import BASELINE_STAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from roundtable.types import Claim, JsonObject, RoundRecord
+
+__all__ = [
+    "AgentInfluence",
+    "ArgumentClaim",
+    "ArgumentEdge",
+    "ArgumentGraph",
+    "ArgumentMove",
+    "ClaimState",
+    "EvidenceUse",
+    "IgnoredReference",
+    "argument_graph",
+]
+
+ClaimState: TypeAlias = Literal["answered", "unanswered", "last"]
+"""Whether another agent referred to a claim later; `last` if no other agent gave claims after it."""
+
+_GRAPHML: Final = "http://graphml.graphdrawing.org/xmlns"
+_NODE_KEYS: Final = (
+    *(("agent", "string"), ("round", "int"), ("text", "string"), ("state", "string")),
+    *(("droppedIn", "int"), ("evidence", "string")),
+)
+
+
+class ArgumentClaim(Value):
+    """A claim, and what became of it."""
+
+    id: str
+    """Label of the claim, such as `R2-KTBM-1`; unique in the graph."""
+    agent_id: str
+    """Id of the agent that made it."""
+    round: int
+    """Number of the round, from 1."""
+    text: str
+    """The claim."""
+    evidence: tuple[ClaimEvidence, ...] = ()
+    """Its sources; nobody has looked whether they say so, see `DebateResult.check_evidence`."""
+    state: ClaimState
+    """Whether another agent supported or attacked it later; `last` if no other agent gave claims after it."""
+    dropped_in: int | None = None
+    """Round in which its agent dropped it without a reason: its claims there neither repeat nor support nor attack it,
+    and nobody had attacked it before."""
+
+
+class ArgumentEdge(Value):
+    """A reference from a claim to an earlier one."""
+
+    source: str
+    """Label of the later claim."""
+    target: str
+    """Label of the earlier claim."""
+    kind: Literal["supports", "attacks"]
+    """What the later claim does to the earlier one."""
+
+
+class EvidenceUse(Value):
+    """A page, and the claims that rest on it."""
+
+    url: str
+    """Address of the page."""
+    title: str | None = None
+    """Its title, if it is among the citations of an agent that names it here: a search or a tool returned it."""
+    claims: tuple[str, ...]
+    """Labels of the claims that cite it."""
+    agents: tuple[str, ...]
+    """Ids of the agents that cite it."""
+
+
+class ArgumentMove(Followed):
+    """A move to an answer that others held before, with their claims that the agent supported when it moved."""
+
+    claims: tuple[str, ...] = ()
+    """Labels of earlier claims by those who held the answer that the agent supports in the round of its move."""
+
+
+class AgentInfluence(Value):
+    """What the others did with the claims and answers of one agent."""
+
+    agent_id: str
+    """Id of the agent."""
+    claims: int
+    """Number of its claims."""
+    supported: int
+    """References by others that support its claims."""
+    attacked: int
+    """References by others that attack its claims."""
+    unanswered: int
+    """Number of its claims that nobody answered."""
+    followed: int
+    """Moves of others to an answer that it held in the round before. Whether it was the reason is not known."""
+
+
+class IgnoredReference(Value):
+    """A reference that does not count."""
+
+    source: str
+    """Label of the claim that makes it."""
+    target: str
+    """What it names."""
+    reason: Literal["unknown", "not earlier", "both"]
+    """No claim has this label; the claim is not an earlier one; or it is supported and attacked at once."""
+
+
+class ArgumentGraph(Value):
+    """The claims of a debate, what they support and attack, and what became of them."""
+
+    claims: tuple[ArgumentClaim, ...] = ()
+    """The claims, oldest first."""
+    edges: tuple[ArgumentEdge, ...] = ()
+    """The references, by their source; each leads to an earlier claim, so there are no circles."""
+    evidence: tuple[EvidenceUse, ...] = ()
+    """The pages that claims cite, in order of first use."""
+    moves: tuple[ArgumentMove, ...] = ()
+    """Moves to answers that others held before."""
+    influence: tuple[AgentInfluence, ...] = ()
+    """One entry for each agent with a claim, or with an answer that others moved to."""
+    ignored: tuple[IgnoredReference, ...] = ()
+    """References that do not count."""
+
+    @property
+    def unanswered(self) -> tuple[ArgumentClaim, ...]:
+        """Claims that no other agent referred to, although others gave claims later."""
+        return tuple(claim for claim in self.claims if claim.state == "unanswered")
+
+    @property
+    def dropped(self) -> tuple[ArgumentClaim, ...]:
+        """Claims that their agents dropped without a reason."""
+        return tuple(claim for claim in self.claims if claim.dropped_in is not None)
+
+    @property
+    def shared_evidence(self) -> tuple[EvidenceUse, ...]:
+        """Pages that several agents cite."""
+        return tuple(use for use in self.evidence if len(use.agents) > 1)
+
+    def to_records(self) -> list[JsonObject]:
+        """Return one flat row for each claim, for data frames and CSV."""
+        by_kind: dict[tuple[str, str], list[str]] = {}
+        for edge in self.edges:
+            by_kind.setdefault((edge.source, edge.kind), []).append(edge.target)
+        return [
+            {
+                "id": claim.id,
+                "agentId": claim.agent_id,
+                "round": claim.round,
+                "text": claim.text,
+                "state": claim.state,
+                "droppedIn": claim.dropped_in,
+                "supports": " ".join(by_kind.get((claim.id, "supports"), ())),
+                "attacks": " ".join(by_kind.get((claim.id, "attacks"), ())),
+                "evidence": " ".join(dict.fromkeys(source.url for source in claim.evidence)),
+            }
+            for claim in self.claims
+        ]
+
+    def to_graphml(self) -> str:
+        """Return the graph as GraphML, which programs such as Gephi, yEd and networkx read.
+
+        Nodes are claims with their agent, round, text, state and sources; edges have a kind.
+        """
+        root = ET.Element("graphml", xmlns=_GRAPHML)
+        for name, kind in _NODE_KEYS:
+            ET.SubElement(root, "key", {"id": name, "for": "node", "attr.name": name, "attr.type": kind})
+        ET.SubElement(root, "key", {"id": "kind", "for": "edge", "attr.name": "kind", "attr.type": "string"})
+        graph = ET.SubElement(root, "graph", id="arguments", edgedefault="directed")
+        for claim in self.claims:
+            node = ET.SubElement(graph, "node", id=_xml(claim.id))
+            urls = dict.fromkeys(source.url for source in claim.evidence)
+            values = (claim.agent_id, claim.round, claim.text, claim.state, claim.dropped_in, " ".join(urls) or None)
+            for (name, _), value in zip(_NODE_KEYS, values, strict=True):
+                if value is not None:
+                    ET.SubElement(node, "data", key=name).text = _xml(f"{value}")
+        for edge in self.edges:
+            drawn = ET.SubElement(graph, "edge", source=_xml(edge.source), target=_xml(edge.target))
+            ET.SubElement(drawn, "data", key="kind").text = edge.kind
+        ET.indent(root)
+        return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _xml(text: str) -> str:
+    """Return a text without the characters that XML cannot hold."""
+    return "".join(char if char in "\t\n" or _is_in_xml(char) else "\ufffd" for char in text)
+
+
+def _is_in_xml(char: str) -> bool:
+    return " " <= char < "\ud800" or "\udfff" < char < "\ufffe" or char > "\uffff"
+
+
+class _Place(NamedTuple):
+    """Position of an answer: index of its round, and of its stage within the round."""
+
+    round: int
+    stage: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """An answer with claims, and the labels that they have in the graph."""
+
+    place: _Place
+    number: int
+    agent_id: str
+    claims: tuple[tuple[str, Claim], ...]
+
+
+def argument_graph(rounds: Sequence[RoundRecord]) -> ArgumentGraph:
+    """Build the argument graph of a debate; empty if no answer has claims.
+
+    Args:
+        rounds: The rounds, in order.
+    """
+    said = list(_answers_with_claims(rounds))
+    if not said:
+        return ArgumentGraph()
+    edges, ignored = _references(said)
+    owners = {label: answer.agent_id for answer in said for label, _ in answer.claims}
+    kept = _Fates(said, edges, owners)
+    claims = tuple(
+        ArgumentClaim(
+            id=label,
+            agent_id=answer.agent_id,
+            round=answer.number,
+            text=claim.text,
+            evidence=claim.evidence,
+            state=kept.state(label, answer),
+            dropped_in=kept.dropped_in(label, claim, answer),
+        )
+        for answer in said
+        for label, claim in answer.claims
+    )
+    flow = opinion_flow([record for record in rounds if record.complete])
+    moves = () if flow is None else tuple(_move(followed, claims, edges) for followed in flow.followed())
+    return ArgumentGraph(
+        claims=claims,
+        edges=edges,
+        evidence=_evidence(rounds, claims),
+        moves=moves,
+        influence=tuple(_influence(claims, edges, owners, moves)),
+        ignored=ignored,
+    )
+
+
+def _answers_with_claims(rounds: Sequence[RoundRecord]) -> Iterator[_Said]:
+    """Yield the answers that have claims, each claim with a label that no other one has."""
+    taken: set[str] = set()
+    for index, record in enumerate(rounds):
+        stages: dict[str, int] = {}
+        for turn in record.turns:
+            place = _Place(index, stages.setdefault(turn.stage, len(stages)))
+            if turn.outcome != "answered" or turn.stage == BASELINE_STAGE or not isinstance(turn.answer, AgentResponse):
+                continue
+            if turn.answer.claims:
+                labelled = tuple((_free_label(_clean(claim.id), taken), claim) for claim in turn.answer.claims)
+                yield _Said(place, record.number, turn.agent_id, labelled)
+
+
+def _clean(label: str) -> str:
+    """Return a label without characters that do not print; labels of our own have none."""
+    return label if label.isprintable() else "".join(char if char.isprintable() else "\ufffd" for char in label)
+
+
+def _free_label(label: str, taken: set[str]) -> str:
+    """Return the label, or the label with a number if an earlier claim has it, and note it."""
+    free, number = label, 1
+    while free in taken:
+        number += 1
+        free = f"{label}~{number}"
+    taken.add(free)
+    return free
+
+
+def _references(said: Sequence[_Said]) -> tuple[tuple[ArgumentEdge, ...], tuple[IgnoredReference, ...]]:
+    """Return the references to earlier claims, and those that do not count."""
+    places = {label: answer.place for answer in said for label, _ in answer.claims}
+    edges: dict[ArgumentEdge, None] = {}
+    ignored: dict[IgnoredReference, None] = {}
+    for answer in said:
+        for label, claim in answer.claims:
+            both = {*map(_clean, claim.supports)} & {*map(_clean, claim.attacks)}
+            for kind, targets in (("supports", claim.supports), ("attacks", claim.attacks)):
+                for target in map(_clean, targets):
+                    reason: Literal["unknown", "not earlier", "both"] | None = None
+                    if target not in places:
+                        reason = "unknown"
+                    elif places[target] >= answer.place:
+                        reason = "not earlier"
+                    elif target in both:
+                        reason = "both"
+                    if reason is not None:
+                        ignored[IgnoredReference(source=label, target=target, reason=reason)] = None
+                    else:
+                        edges[ArgumentEdge.model_validate({"source": label, "target": target, "kind": kind})] = None
+    return tuple(edges), tuple(ignored)
+
+
+class _Fates:
+    """Finds out what became of claims.
+
+    Args:
+        said: The answers with claims, in order.
+        edges: The references.
+        owners: Agent of each claim.
+    """
+
+    def __init__(self, said: Sequence[_Said], edges: Sequence[ArgumentEdge], owners: Mapping[str, str]) -> None:
+        self._answered = {edge.target for edge in edges if owners[edge.source] != owners[edge.target]}
+        self._last_place: dict[str, _Place] = {answer.agent_id: answer.place for answer in said}
+        places = {label: answer.place for answer in said for label, _ in answer.claims}
+        self._attacked_at: dict[str, _Place] = {}
+        for edge in edges:
+            if edge.kind == "attacks":
+                first = self._attacked_at.get(edge.target, places[edge.source])
+                self._attacked_at[edge.target] = min(first, places[edge.source])
+        self._next: dict[str, _Said] = {}
+        self._texts: dict[str, frozenset[str]] = {}
+        self._targets: dict[str, set[str]] = {}
+        latest: dict[str, _Said] = {}
+        for answer in said:
+            before = latest.get(answer.agent_id)
+            if before is not None:
+                self._next[before.claims[0][0]] = answer
+            latest[answer.agent_id] = answer
+            self._texts[answer.claims[0][0]] = frozenset(open_key(claim.text) for _, claim in answer.claims)
+        first_of = {label: answer.claims[0][0] for answer in said for label, _ in answer.claims}
+        for edge in edges:
+            self._targets.setdefault(first_of[edge.source], set()).add(edge.target)
+
+    def state(self, label: str, answer: _Said) -> ClaimState:
+        """Return whether another agent referred to a claim."""
+        if label in self._answered:
+            return "answered"
+        others = (place for agent, place in self._last_place.items() if agent != answer.agent_id)
+        return "unanswered" if any(place > answer.place for place in others) else "last"
+
+    def dropped_in(self, label: str, claim: Claim, answer: _Said) -> int | None:
+        """Return the round in which an agent dropped its claim without a reason."""
+        after = self._next.get(answer.claims[0][0])
+        if after is None or after.place <= answer.place:
+            return None
+        key = after.claims[0][0]
+        is_kept = open_key(claim.text) in self._texts[key] or label in self._targets.get(key, ())
+        attacked_at = self._attacked_at.get(label)
+        has_reason = attacked_at is not None and attacked_at < after.place
+        return None if is_kept or has_reason else after.number
+
+
+def _move(followed: Followed, claims: Sequence[ArgumentClaim], edges: Sequence[ArgumentEdge]) -> ArgumentMove:
+    own = {claim.id for claim in claims if claim.agent_id == followed.agent_id and claim.round == followed.round}
+    theirs = {claim.id for claim in claims if claim.agent_id in followed.held_by and claim.round < followed.round}
+    supported = (edge.target for edge in edges if edge.kind == "supports" and edge.source in own)
+    return ArgumentMove(
+        agent_id=followed.agent_id,
+        round=followed.round,
+        camp=followed.camp,
+        held_by=followed.held_by,
+        claims=tuple(dict.fromkeys(label for label in supported if label in theirs)),
+    )
+
+
+def _evidence(rounds: Sequence[RoundRecord], claims: Sequence[ArgumentClaim]) -> tuple[EvidenceUse, ...]:
+    titles: dict[tuple[str, str], str] = {}
+    for record in rounds:
+        for turn in record.turns:
+            if turn.outcome == "answered" and isinstance(turn.answer, AgentResponse):
+                for citation in turn.answer.citations:
+                    titles.setdefault((turn.agent_id, citation.url), citation.title)
+    uses: dict[str, list[ArgumentClaim]] = {}
+    for claim in claims:
+        for url in dict.fromkeys(source.url for source in claim.evidence):
+            uses.setdefault(url, []).append(claim)
+    return tuple(
+        EvidenceUse(
+            url=url,
+            title=next((titles[claim.agent_id, url] for claim in users if (claim.agent_id, url) in titles), None),
+            claims=tuple(claim.id for claim in users),
+            agents=tuple(dict.fromkeys(claim.agent_id for claim in users)),
+        )
+        for url, users in uses.items()
+    )
+
+
+def _influence(
+    claims: Sequence[ArgumentClaim],
+    edges: Sequence[ArgumentEdge],
+    owners: Mapping[str, str],
+    moves: Sequence[ArgumentMove],
+) -> Iterator[AgentInfluence]:
+    made = Counter(claim.agent_id for claim in claims)
+    unanswered = Counter(claim.agent_id for claim in claims if claim.state == "unanswered")
+    foreign = [edge for edge in edges if owners[edge.source] != owners[edge.target]]
+    supported = Counter(owners[edge.target] for edge in foreign if edge.kind == "supports")
+    attacked = Counter(owners[edge.target] for edge in foreign if edge.kind == "attacks")
+    followed = Counter(agent for move in moves for agent in move.held_by)
+    for agent in dict.fromkeys([*made, *followed]):
+        yield AgentInfluence(
+            agent_id=agent,
+            claims=made[agent],
+            supported=supported[agent],
+            attacked=attacked[agent],
+            unanswered=unanswered[agent],
+            followed=followed[agent],
+        )

@@ -1,0 +1,141 @@
+"""Parse the claims of an answer. Whatever the model wrote, the answer itself is never lost to them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from roundtable.types.answers import MOST_CLAIMS
+
+if TYPE_CHECKING:
+    from roundtable.types import JsonObject, JsonValue
+
+__all__ = ["MOST_CLAIM_CHARS", "ParsedClaim", "parse_claims"]
+
+MOST_CLAIM_CHARS: Final = 300
+"""Longest text of a claim, in characters; a longer one is cut."""
+_MOST_LABELS: Final = 20
+_MOST_SOURCES: Final = 5
+_MOST_QUOTE_CHARS: Final = 1_000
+_MOST_URL_CHARS: Final = 2_048
+_SHOWN_CHARS: Final = 80
+_NOT_IN_URLS: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029<>\"\\^`{|}]")
+
+
+class ParsedClaim(NamedTuple):
+    """A claim as the model wrote it; its labels are not looked up yet."""
+
+    text: str
+    """The claim, on one line."""
+    supports: tuple[str, ...] = ()
+    """Labels that it says it supports."""
+    attacks: tuple[str, ...] = ()
+    """Labels that it says it attacks."""
+    evidence: tuple[tuple[str, str | None], ...] = ()
+    """Address and quoted words of each source."""
+
+
+def parse_claims(value: JsonValue) -> tuple[tuple[ParsedClaim, ...], tuple[str, ...]]:
+    """Return the claims in the field `claims` of an answer, and a warning for each part that does not count.
+
+    A claim is an object, or only its text. The first five claims count.
+
+    Args:
+        value: What the field holds.
+
+    Example:
+        >>> parse_claims(["Tea keeps.", {"text": "It is cheap.", "attacks": ["R1-KTBM-2"]}])[0]
+        (ParsedClaim(text='Tea keeps.', supports=(), attacks=(), evidence=()),
+         ParsedClaim(text='It is cheap.', supports=(), attacks=('R1-KTBM-2',), evidence=()))
+        >>> parse_claims(7)
+        ((), ('the claims are not a list; they do not count',))
+    """
+    if value is None:
+        return (), ()
+    if isinstance(value, str | dict):
+        value = [value]
+    if not isinstance(value, list):
+        return (), ("the claims are not a list; they do not count",)
+    claims: dict[str, ParsedClaim] = {}
+    warnings: list[str] = []
+    if len(value) > MOST_CLAIMS:
+        warnings.append(f"only the first {MOST_CLAIMS} of {len(value)} claims count")
+    for number, item in enumerate(value[:MOST_CLAIMS], 1):
+        text = _cut(_one_line(item.get("text") if isinstance(item, dict) else item), number, warnings)
+        if not text:
+            warnings.append(f"claim {number} has no text and does not count")
+        elif text.casefold() in claims:
+            warnings.append(f"claim {number} repeats another one and does not count")
+        else:
+            fields: JsonObject = item if isinstance(item, dict) else {}
+            claims[text.casefold()] = _claim(text, fields, number, warnings)
+    return tuple(claims.values()), tuple(warnings)
+
+
+def _claim(text: str, fields: JsonObject, number: int, warnings: list[str]) -> ParsedClaim:
+    return ParsedClaim(
+        text,
+        supports=_labels(fields.get("supports"), f"supported by claim {number}", warnings),
+        attacks=_labels(fields.get("attacks"), f"attacked by claim {number}", warnings),
+        evidence=_evidence(fields.get("evidence"), number, warnings),
+    )
+
+
+def _one_line(value: JsonValue) -> str:
+    """Return a text or a number as one line without control characters; empty if it is neither."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return " ".join("".join(char if char.isprintable() else " " for char in str(value)).split())
+
+
+def _cut(text: str, number: int, warnings: list[str]) -> str:
+    if len(text) <= MOST_CLAIM_CHARS:
+        return text
+    warnings.append(f"claim {number} has more than {MOST_CLAIM_CHARS} characters and was cut")
+    return f"{text[: MOST_CLAIM_CHARS - 1].rstrip()}\u2026"
+
+
+def _labels(value: JsonValue, what: str, warnings: list[str]) -> tuple[str, ...]:
+    if value is None or value == "":
+        return ()
+    given = [value] if isinstance(value, str) else value
+    if not isinstance(given, list):
+        warnings.append(f"the labels {what} are not a list; they do not count")
+        return ()
+    if len(given) > _MOST_LABELS:
+        warnings.append(f"only the first {_MOST_LABELS} of {len(given)} labels {what} count")
+    labels = [label for item in given[:_MOST_LABELS] if (label := _one_line(item)[:_SHOWN_CHARS])]
+    return tuple(dict.fromkeys(labels))
+
+
+def _evidence(value: JsonValue, number: int, warnings: list[str]) -> tuple[tuple[str, str | None], ...]:
+    if value is None or value == "":
+        return ()
+    given = [value] if isinstance(value, str | dict) else value
+    if not isinstance(given, list):
+        warnings.append(f"the evidence of claim {number} is not a list; it does not count")
+        return ()
+    if len(given) > _MOST_SOURCES:
+        warnings.append(f"only the first {_MOST_SOURCES} of {len(given)} sources of claim {number} count")
+    sources: dict[tuple[str, str | None], None] = {}
+    for item in given[:_MOST_SOURCES]:
+        url = item.get("url") if isinstance(item, dict) else item
+        if not isinstance(url, str) or not _is_web_address(url.strip()):
+            warnings.append(f"a source of claim {number} has no web address and does not count")
+            continue
+        quote = _one_line(item.get("quote")) if isinstance(item, dict) else ""
+        sources[url.strip(), quote[:_MOST_QUOTE_CHARS] or None] = None
+    return tuple(sources)
+
+
+def _is_web_address(text: str) -> bool:
+    """Check for an http address without a user name; whether it may be opened is for the one who opens it."""
+    if len(text) > _MOST_URL_CHARS or _NOT_IN_URLS.search(text):
+        return False
+    try:
+        parts = urlsplit(text)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(host) and "@" not in parts.netloc

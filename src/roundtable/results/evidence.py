@@ -1,0 +1,324 @@
+"""The evidence check: whether the pages that claims cite contain the words that they quote.
+
+Pages are fetched on request only, from the public web only (see `roundtable.http.PublicWeb`), and compared as text. No
+model is asked, and no model's word counts.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from urllib.parse import unquote_plus
+
+import anyio
+
+from roundtable import report
+from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.results.evidence_view import evidence_view
+from roundtable.scoring.words import counted
+from roundtable.types import Timestamp, Value, utc_now
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from roundtable.analysis.arguments import ArgumentGraph
+    from roundtable.http import PublicWeb
+    from roundtable.http.pages import Resolver
+
+__all__ = ["CheckedDebate", "EvidenceCheck", "EvidenceReport", "EvidenceStatus", "check_evidence", "has_words"]
+
+EvidenceStatus: TypeAlias = Literal["found", "not found", "not fetched", "no quote"]
+"""`found` if the page contains the quoted words, `not found` if its whole text does not; `not fetched` for the stated
+reason; `no quote` if there are too few words to look for, or the address itself holds them."""
+
+MOST_PAGES: Final = 50
+"""Most pages that one check fetches."""
+FEWEST_WORDS: Final = 3
+"""Fewest words of a quote: one or two words are found on any page."""
+_FEWEST_SIGNS: Final = 8
+"""Fewest letters and digits of a quote, also in scripts without spaces, such as Chinese."""
+_CONCURRENCY: Final = 4
+_ECHO: Final = "the address itself holds the quoted words"
+_ELLIPSIS: Final = re.compile(r"\s*(?:\[\s*)?(?:\.{3,}|\u2026)(?:\s*\])?\s*")
+_SPELLINGS: Final = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032`\u00b4", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+        **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", None),
+    }
+)
+_WITHOUT_SPACES: Final = "\u2e80"
+"""First sign of the scripts that have no spaces between words."""
+
+
+class EvidenceCheck(Value):
+    """What became of one source of one claim."""
+
+    claim: str
+    """Label of the claim."""
+    agent_id: str
+    """Id of the agent that made it."""
+    url: str
+    """Address of the page."""
+    quote: str | None = None
+    """The quoted words."""
+    status: EvidenceStatus
+    """Whether the page contains them."""
+    reason: str = ""
+    """Why the page was not fetched, or the words could not be looked for."""
+    final_url: str | None = None
+    """Address of the page that was read, after redirects; `None` if none was."""
+
+
+class EvidenceReport(Value):
+    """What the pages say that the claims of a debate cite.
+
+    `print(report)` shows it in a few lines; notebooks show a table.
+    """
+
+    session_id: str
+    """Session id."""
+    topic: str
+    """The question."""
+    answer: str | None = None
+    """The answer of the debate."""
+    checks: tuple[EvidenceCheck, ...] = ()
+    """One entry for each source of each claim, in the order of the claims."""
+    checked_at: Timestamp
+    """When the pages were fetched; they may change."""
+
+    def count(self, status: EvidenceStatus) -> int:
+        """Return how many sources have this status."""
+        return sum(check.status == status for check in self.checks)
+
+    def to_text(self) -> str:
+        """Render as plain text."""
+        return report.to_text(evidence_view(self))
+
+    def to_markdown(self) -> str:
+        """Render as Markdown; text of agents is escaped."""
+        return report.to_markdown(evidence_view(self))
+
+    def to_html(self) -> str:
+        """Render as an HTML fragment without scripts; text of agents is escaped."""
+        return report.to_fragment(evidence_view(self))
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+
+class CheckedDebate(NamedTuple):
+    """The debate whose evidence is checked."""
+
+    session_id: str
+    """Session id."""
+    topic: str
+    """The question."""
+    answer: str | None
+    """The answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PageWords:
+    """What was read at an address: its words, or the reason why there are none."""
+
+    words: str = ""
+    url: str | None = None
+    is_cut: bool = False
+    reason: str = ""
+
+
+async def check_evidence(
+    debate: CheckedDebate,
+    graph: ArgumentGraph,
+    *,
+    allow: Collection[str] = (),
+    domains: Collection[str] = (),
+    timeout_s: float = 20.0,
+    most_pages: int = MOST_PAGES,
+    resolver: Resolver | None = None,
+) -> EvidenceReport:
+    """Fetch the pages that claims cite, and look for the words that they quote; see `DebateResult.check_evidence`.
+
+    Args:
+        debate: The debate.
+        graph: Its claims.
+        allow: Hosts with their port, such as `127.0.0.1:8080`, that need not be public.
+        domains: The only domains to open, with their subdomains; any domain if empty.
+        timeout_s: Maximum seconds for each page.
+        most_pages: Most pages to fetch.
+        resolver: Looks up the IP addresses of a host; the system's name service by default.
+
+    Raises:
+        ConfigurationError: The extra `fetch` is not installed, or an argument is not valid.
+    """
+    from roundtable.tools.definition import run_in_thread
+    from roundtable.tools.fetch import check_allowed, check_extra
+
+    check_extra("check_evidence")
+    check_allowed(allow)
+    if most_pages < 1 or not timeout_s > 0:
+        name, value = ("most_pages", most_pages) if most_pages < 1 else ("timeout_s", timeout_s)
+        raise ConfigurationError(f"{name} must be above 0, not {value!r}")
+    from roundtable.http import PublicWeb
+
+    urls = [
+        *dict.fromkeys(
+            source.url
+            for claim in graph.claims
+            for source in claim.evidence
+            if not _why_unusable(source.url, source.quote)
+        )
+    ]
+    pages: dict[str, _PageWords] = {
+        url: _PageWords(reason=f"only {counted(most_pages, 'page')} of {len(urls)} may be fetched")
+        for url in urls[most_pages:]
+    }
+    web = PublicWeb(allow=allow, domains=domains, resolver=resolver)
+    limiter = anyio.Semaphore(_CONCURRENCY)
+
+    async def fetch(url: str) -> None:
+        async with limiter:
+            pages[url] = await _read(web, url, timeout_s)
+
+    try:
+        async with anyio.create_task_group() as group:
+            for url in urls[:most_pages]:
+                group.start_soon(fetch, url)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await web.aclose()
+    sources = [(claim.id, claim.agent_id, source) for claim in graph.claims for source in claim.evidence]
+    # On a thread: each page may be long, and its text and the quotes are written by others.
+    checks = await run_in_thread(
+        lambda: [_check(label, agent_id, source.url, source.quote, pages) for label, agent_id, source in sources]
+    )
+    return EvidenceReport(**debate._asdict(), checks=tuple(checks), checked_at=utc_now())
+
+
+async def _read(web: PublicWeb, url: str, timeout_s: float) -> _PageWords:
+    """Fetch a page and return its words; what went wrong becomes the reason."""
+    from roundtable.tools.definition import run_in_thread
+    from roundtable.tools.fetch import ACCEPTED, read_page
+
+    try:
+        page = await web.get(url, timeout_s=timeout_s, accept=ACCEPTED)
+        words = await run_in_thread(lambda: _normal(read_page(page).text))
+    except RoundtableError as error:
+        return _PageWords(reason=error.message)
+    return _PageWords(words, page.url, page.is_cut)
+
+
+def _check(claim: str, agent_id: str, url: str, quote: str | None, pages: Mapping[str, _PageWords]) -> EvidenceCheck:
+    reason, status, final_url = _why_unusable(url, quote), "no quote", None
+    if not reason:
+        page = pages[url]
+        final_url, reason = page.url, page.reason
+        if page.url is None:
+            status = "not fetched"
+        elif _echoes(page.url, quote or ""):
+            reason = _ECHO
+        elif _contains(page.words, quote or ""):
+            status = "found"
+        elif page.is_cut:
+            status, reason = "not fetched", "the page is too long: the words are not in the part that was read"
+        else:
+            status = "not found"
+    return EvidenceCheck.model_validate(
+        {
+            "claim": claim,
+            "agent_id": agent_id,
+            "url": url,
+            "quote": quote,
+            "status": status,
+            "reason": reason,
+            "final_url": final_url,
+        }
+    )
+
+
+def _why_unusable(url: str, quote: str | None) -> str:
+    """Return why a quote cannot be looked for; empty if it can."""
+    pieces = _pieces(quote or "")
+    if not pieces:
+        return "no words are quoted"
+    if not all(map(_is_telling, pieces)):
+        return f"fewer than {FEWEST_WORDS} words are quoted" + (" between ellipses" if len(pieces) > 1 else "")
+    return _ECHO if _echoes(url, quote or "") else ""
+
+
+def _is_telling(piece: str) -> bool:
+    """Check whether words are so many that they do not stand on any page."""
+    has_spaces = all(char < _WITHOUT_SPACES for char in piece)
+    letters = sum(char.isalnum() for char in piece)
+    return letters >= _FEWEST_SIGNS and (len(piece.split()) >= FEWEST_WORDS or not has_spaces)
+
+
+def _echoes(url: str, quote: str) -> bool:
+    """Check whether an address holds the quoted words: then any page that repeats its address has them."""
+    return has_words(unquote_plus(url), quote)
+
+
+def has_words(text: str, quote: str) -> bool:
+    r"""Check whether a text contains the words of a quote, in this order and without others between them.
+
+    Capitals, spaces, line breaks, and the forms of quotation marks and dashes make no difference; an ellipsis in the
+    quote stands for any words.
+
+    Args:
+        text: The text of a page.
+        quote: The quoted words.
+
+    Example:
+        >>> page = "Green tea\u2019s leaves keep\n for a year, if they are dry."
+        >>> has_words(page, "green tea's leaves keep ... if they are dry"), has_words(page, "Green tea keeps")
+        (True, False)
+    """
+    return _contains(_normal(text), quote)
+
+
+def _contains(page: str, quote: str) -> bool:
+    """Do the same as `has_words`, for a text in which spellings are equal already."""
+    at = 0
+    pieces = _pieces(quote)
+    for piece in pieces:
+        at = _find(page, piece, at)
+        if at < 0:
+            return False
+        at += len(piece)
+    return bool(pieces)
+
+
+def _pieces(quote: str) -> list[str]:
+    """Return what stands between the ellipses of a quote, if it has letters, without signs at its edges."""
+    parts = (_normal(part).strip(" \"'.,;:") for part in _ELLIPSIS.split(quote))
+    return [part for part in parts if any(map(str.isalnum, part))]
+
+
+def _find(page: str, piece: str, at: int) -> int:
+    """Return the index of a piece that begins and ends at the edge of a word; -1 if there is none."""
+    while (at := page.find(piece, at)) >= 0:
+        before, after = page[at - 1 : at], page[at + len(piece) : at + len(piece) + 1]
+        if not (_joins(before, piece[0]) or _joins(piece[-1], after)):
+            return at
+        at += 1
+    return -1
+
+
+def _joins(left: str, right: str) -> bool:
+    """Check whether two signs are part of one word, in scripts that have spaces between words."""
+    return bool(left and right) and all(char.isalnum() and char < _WITHOUT_SPACES for char in (left, right))
+
+
+def _normal(text: str) -> str:
+    """Return a text in which spellings that mean the same are equal."""
+    return " ".join(unicodedata.normalize("NFKC", text).translate(_SPELLINGS).casefold().split())

@@ -1,0 +1,148 @@
+"""The evidence check on real pages of a loopback server, which the guard lets through by its list alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from integration.engine_kit import said
+from integration.server_kit import served_table
+
+from roundtable import DebateResult
+from roundtable.errors import ConfigurationError
+from roundtable.http.pages import PAGE_BYTES
+from roundtable.results.evidence import EvidenceReport
+from roundtable.testing import scripted_agents
+from roundtable.testing.servers import LoopbackServer, Seen, WireReply, http_reply
+
+HTML = {"content-type": "text/html; charset=utf-8"}
+PAGE = "<title>Tea</title><p>Dry green tea <b>keeps</b> for a year.</p><p hidden>Tea cures all ills.</p>"
+
+
+def reply(seen: Seen) -> WireReply:
+    path = seen.path
+    if path == "/moved":
+        return http_reply(b"", status=302, headers={"location": "/tea"})
+    if path == "/echo":
+        return http_reply(b"", status=302, headers={"location": "/search?q=dry+tea+keeps+forever"})
+    if path == "/inside":
+        return http_reply(b"", status=302, headers={"location": "http://169.254.169.254/latest/"})
+    if path == "/long":
+        return http_reply(b"<p>" + b"tea " * (PAGE_BYTES // 4 + 100) + b"<p>keeps for a year", headers=HTML)
+    if path == "/picture":
+        return http_reply(b"\x89PNG", headers={"content-type": "image/png"})
+    if path.startswith("/search"):
+        return http_reply(f"<p>Results for {path}: dry tea keeps forever".encode(), headers=HTML)
+    return http_reply(PAGE.encode(), headers=HTML) if path == "/tea" else http_reply(b"", status=404, headers=HTML)
+
+
+@pytest.fixture
+def server() -> Iterator[LoopbackServer]:
+    with LoopbackServer(reply) as running:
+        yield running
+
+
+async def debated(*sources: dict[str, Any]) -> DebateResult:
+    claims = [{"text": f"Claim {at}.", "evidence": [*sources[at : at + 2]]} for at in range(0, len(sources), 2)]
+    agents = scripted_agents({"ada": said("Tea", claims=claims), "bo": "Tea"})
+    async with served_table(agents=agents) as table:
+        return await table.debate("Tea or coffee?", rounds=1, claims=True)
+
+
+async def checked(server: LoopbackServer, *sources: tuple[str, str | None], **more: Any) -> EvidenceReport:
+    result = await debated(*({"url": f"{server.origin}{path}", "quote": quote} for path, quote in sources))
+    return await result.check_evidence(allow=[server.origin.partition("://")[2]], **more)
+
+
+async def test_a_quote_that_the_page_has_is_found_and_any_other_is_cited_but_not_found(server: LoopbackServer) -> None:
+    report = await checked(
+        server,
+        ("/tea", "green tea keeps for a year"),
+        ("/tea", "Tea cures all ills"),
+        ("/tea", "green tea keeps forever"),
+        ("/echo", "dry tea keeps forever"),
+        ("/moved", "keeps for a year"),
+    )
+    assert [check.status for check in report.checks] == ["found", "not found", "not found", "no quote", "found"]
+    assert report.checks[4].final_url == f"{server.origin}/tea"
+    assert [seen.path for seen in server.seen].count("/tea") == 2  # once by its address, once after the redirect
+    text = report.to_text()
+    assert "2 found, 2 cited but not found, 1 without words to look for" in " ".join(text.split())
+    assert "\N{CHECK MARK} the page has these words" in text
+
+
+async def test_what_cannot_be_fetched_has_its_reason(server: LoopbackServer) -> None:
+    report = await checked(
+        server,
+        ("/gone", "keeps for a year"),
+        ("/inside", "keeps for a year"),
+        ("/picture", "keeps for a year"),
+        ("/long", "keeps for a year"),
+        ("/long", "tea tea tea"),
+    )
+    assert [check.status for check in report.checks] == [*["not fetched"] * 4, "found"]
+    reasons = [check.reason for check in report.checks]
+    assert "answered with status 404" in reasons[0]
+    assert "the IP address is not public" in reasons[1]
+    assert "is not text" in reasons[2]
+    assert reasons[3] == "the page is too long: the words are not in the part that was read"
+    assert f"not fetched ({reasons[0]})" in report.to_markdown().replace("\\", "")
+
+
+async def test_too_few_words_and_an_address_that_holds_them_are_no_proof(server: LoopbackServer) -> None:
+    report = await checked(
+        server,
+        ("/tea", None),
+        ("/tea", "green tea"),
+        ("/tea", " ... "),
+        ("/search?q=dry+tea+keeps%20forever", "dry tea keeps forever"),
+        ("/search/dry%20tea%20keeps%20forever", "Dry tea keeps forever."),
+        ("/tea", "green tea ... for a year"),
+        ("/tea", "a b c d"),
+        ("/tea", "\u8336\u4fdd\u5b58"),
+    )
+    assert [check.status for check in report.checks] == ["no quote"] * 8
+    assert [check.reason for check in report.checks] == [
+        "no words are quoted",
+        "fewer than 3 words are quoted",
+        "no words are quoted",
+        "the address itself holds the quoted words",
+        "the address itself holds the quoted words",
+        "fewer than 3 words are quoted between ellipses",
+        "fewer than 3 words are quoted",
+        "fewer than 3 words are quoted",
+    ]
+    assert server.seen == []
+
+
+async def test_without_permission_no_page_of_this_machine_is_opened(server: LoopbackServer) -> None:
+    result = await debated({"url": f"{server.origin}/tea", "quote": "keeps for a year"})
+    (check,) = (await result.check_evidence()).checks
+    assert check.status == "not fetched"
+    assert "port" in check.reason
+    assert server.seen == []
+
+
+async def test_no_page_is_opened_unless_asked_and_not_more_than_allowed(server: LoopbackServer) -> None:
+    report = await checked(server, ("/tea", "keeps for a year"), ("/gone", "keeps for a year"), most_pages=1)
+    assert [seen.path for seen in server.seen] == ["/tea"]
+    assert [check.status for check in report.checks] == ["found", "not fetched"]
+    assert report.checks[1].reason == "only 1 page of 2 may be fetched"
+
+
+@pytest.mark.parametrize("wrong", [{"most_pages": 0}, {"timeout_s": 0.0}, {"allow": ["localhost"]}])
+async def test_an_argument_that_cannot_be_is_refused(server: LoopbackServer, wrong: dict[str, Any]) -> None:
+    result = await debated()
+    with pytest.raises(ConfigurationError):
+        await result.check_evidence(**wrong)
+
+
+def test_scripts_wait_for_the_check(server: LoopbackServer) -> None:
+    import anyio
+
+    result = anyio.run(lambda: debated({"url": f"{server.origin}/tea", "quote": "keeps for a year"}))
+    report = result.check_evidence_sync(allow=[server.origin.partition("://")[2]])
+    assert report.count("found") == 1
+    assert EvidenceReport.from_json(report.to_json()) == report
+    assert "<script" not in report.to_html()

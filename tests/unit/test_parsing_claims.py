@@ -1,0 +1,124 @@
+"""Claims of an answer: whatever a model writes there, its answer is read, and what does not count is named."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtable.parsing import Parsed, ParseFailure, parse_answer
+from roundtable.parsing.claims import ParsedClaim, parse_claims
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=8) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=20,
+)
+FIELDS = st.fixed_dictionaries(
+    {}, optional=dict.fromkeys(("text", "supports", "attacks", "evidence", "quote", "url"), JSON_VALUES)
+)
+
+
+def answered(claims: Any, **more: Any) -> Parsed:
+    parsed = parse_answer(json.dumps({"position": "Tea.", "claims": claims} | more), claims=True)
+    assert not isinstance(parsed, ParseFailure)
+    assert parsed.position == "Tea."
+    return parsed
+
+
+def test_a_claim_has_its_text_labels_and_sources() -> None:
+    whole = {
+        "text": " Tea \n keeps. ",
+        "supports": ["R1-KTBM-1", "R1-KTBM-1"],
+        "attacks": "R1-KTBM-2",
+        "evidence": [{"url": " https://example.org/tea ", "quote": "tea\tkeeps"}, "http://example.org/b"],
+    }
+    assert answered([whole, "It is cheap.", {"text": 42}]).claims == (
+        ParsedClaim(
+            "Tea keeps.",
+            ("R1-KTBM-1",),
+            ("R1-KTBM-2",),
+            (("https://example.org/tea", "tea keeps"), ("http://example.org/b", None)),
+        ),
+        ParsedClaim("It is cheap."),
+        ParsedClaim("42"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("claims", "count", "warning"),
+    [
+        (None, 0, "no claims were given"),
+        ([], 0, "no claims were given"),
+        (7, 0, "the claims are not a list; they do not count"),
+        ("Tea keeps.", 1, None),
+        ({"text": "Tea keeps."}, 1, None),
+        ([f"Claim {number}." for number in range(50)], 5, "only the first 5 of 50 claims count"),
+        ([{"text": ""}, None, True, ["a"], {"claim": "a"}], 0, "claim 1 has no text and does not count"),
+        (["Tea keeps.", "TEA  KEEPS."], 1, "claim 2 repeats another one and does not count"),
+        ([{"text": "a", "supports": 7}], 1, "the labels supported by claim 1 are not a list; they do not count"),
+        ([{"text": "a", "attacks": {"b": 1}}], 1, "the labels attacked by claim 1 are not a list; they do not count"),
+        ([{"text": "a", "attacks": ["x"] * 21}], 1, "only the first 20 of 21 labels attacked by claim 1 count"),
+        ([{"text": "a", "evidence": 7}], 1, "the evidence of claim 1 is not a list; it does not count"),
+        ([{"text": "a", "evidence": ["http://a.example"] * 6}], 1, "only the first 5 of 6 sources of claim 1 count"),
+    ],
+)
+def test_nonsense_leads_to_fewer_claims_and_a_warning(claims: Any, count: int, warning: str | None) -> None:
+    parsed = answered(claims)
+    assert len(parsed.claims) == count
+    told = [text for text in parsed.warnings if "claim" in text]
+    assert told[:1] == ([] if warning is None else [warning])
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("javascript:alert(1)", "file:///etc/passwd", "https://", "example.org/a", "https://u:p@example.org/", ""),
+        *("https://example.org/ a", "https://example.org/\u2028a", "https://[::1/", "https://a.example:port/", 7, None),
+        *("https://example.org/<b>", 'https://example.org/"onload="x', f"https://example.org/{'a' * 2048}"),
+    ],
+)
+def test_what_is_no_web_address_is_no_evidence(url: Any) -> None:
+    parsed = answered([{"text": "Tea keeps.", "evidence": [{"url": url, "quote": "so"}]}])
+    assert parsed.claims[0].evidence == ()
+    assert "a source of claim 1 has no web address and does not count" in parsed.warnings
+
+
+def test_a_long_claim_is_cut_and_control_characters_are_spaces() -> None:
+    parsed = answered(["x" * 301, "a\u202eb\x1b[31mc\u200bd"])
+    assert (len(parsed.claims[0].text), parsed.claims[0].text[-1]) == (300, "\u2026")
+    assert parsed.claims[1].text == "a b [31mc d"
+    assert "claim 1 has more than 300 characters and was cut" in parsed.warnings
+    many = answered([{"text": "a", "evidence": [{"url": "https://a.example", "quote": "y" * 2_000}]}])
+    assert many.claims[0].evidence == (("https://a.example", "y" * 1_000),)
+
+
+def test_claims_that_are_cut_off_cost_the_claims_and_not_the_answer() -> None:
+    text = json.dumps({"position": "Tea.", "confidence": 1, "claims": [{"text": "Tea keeps."}, {"text": "It"}]})
+    parsed = parse_answer(text[:-7], claims=True)
+    assert not isinstance(parsed, ParseFailure)
+    assert (parsed.position, parsed.confidence, parsed.claims, parsed.truncated) == ("Tea.", 1.0, (), True)
+    assert "the claims are cut off; they do not count" in parsed.warnings
+
+
+def test_claims_that_nobody_asked_for_are_not_read() -> None:
+    parsed = parse_answer('{"position": "Tea.", "confidence": 1, "claims": 7}')
+    assert not isinstance(parsed, ParseFailure)
+    assert (parsed.claims, parsed.warnings) == ((), ())
+    empty = parse_claims([{"text": "a", "supports": "", "attacks": None, "evidence": ""}])
+    assert empty == ((ParsedClaim("a"),), ())
+
+
+@given(JSON_VALUES | st.lists(FIELDS | st.text(max_size=20), max_size=8))
+def test_every_value_leads_to_at_most_five_clean_claims(value: Any) -> None:
+    claims, warnings = parse_claims(value)
+    assert len(claims) <= 5
+    assert len({claim.text.casefold() for claim in claims}) == len(claims)
+    for claim in claims:
+        assert 0 < len(claim.text) <= 300
+        assert claim.text.isprintable()
+        assert all(url.startswith(("http://", "https://")) for url, _ in claim.evidence)
+    assert all(isinstance(text, str) for text in warnings)

@@ -1,0 +1,65 @@
+"""Whether a text has the words of a quote: nothing is found that does not stand there."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtable.results.evidence import has_words
+
+PAGE = (
+    "The report\u2019s \u201cmain\u201d finding: tea\u00a0keeps for a year\u2014if it is dry.\n"
+    "Caf\u00e9s sell 40\u202f% more."
+)
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        'the report\'s "main" finding',
+        "TEA KEEPS\n for a year",
+        "keeps for a year-if it is dry.",
+        "\u201ctea keeps for a year\u201d",
+        "tea keeps ... if it is dry",
+        "tea keeps [\u2026] caf\u00e9s sell",
+        "Cafe\u0301s sell 40 % more",
+    ],
+)
+def test_spelling_makes_no_difference(quote: str) -> None:
+    assert has_words(PAGE, quote)
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "tea keeps for two years",
+        "ea keeps for a yea",
+        "caf\u00e9s sell ... tea keeps",  # in another order
+        "tea keeps for a year if it is wet",
+        "tea ... keeps ... tea",
+        "",
+        "...",
+        " . ",
+    ],
+)
+def test_other_words_are_not_found(quote: str) -> None:
+    assert not has_words(PAGE, quote)
+
+
+def test_scripts_without_spaces_have_no_edges_of_words() -> None:
+    assert has_words("\u8336\u53ef\u4ee5\u4fdd\u5b58\u4e00\u5e74", "\u53ef\u4ee5\u4fdd\u5b58")
+
+
+WORDS = st.lists(st.text(st.characters(categories=["L"], max_codepoint=0x24F), min_size=1, max_size=6), min_size=3)
+
+
+@given(WORDS, WORDS, WORDS)
+def test_a_passage_is_found_in_its_text_and_not_in_the_rest(
+    before: list[str], words: list[str], after: list[str]
+) -> None:
+    quote = " ".join(words)
+    assert has_words(" ".join([*before, *words, *after]), quote)
+    rest = " ".join(before)
+    assert has_words(rest, quote) == has_words(f" {rest} ", quote)
+    assert has_words("", quote) is False
