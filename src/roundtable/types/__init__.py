@@ -110,6 +110,7 @@ if TYPE_CHECKING:
         FailedTurn,
         ForkOrigin,
         ModeName,
+        PluginUse,
         Roster,
         RosterEntry,
         RoundRecord,
@@ -307,6 +308,7 @@ __all__ = [
     "Perspective",
     "Plan",
     "PlanAnswer",
+    "PluginUse",
     "ProviderConfig",
     "RankingAnswer",
     "RateLimit",
@@ -393,7 +395,7 @@ _NAMES = {
     "debate": (
         "AnyPerspective AnyTurn CallerObjects DebateConfig DebateContext DebateMode "
         "DebateRecord DebateStatus ErrorInfo ExitCriteria ExitReason ExitResult FailedTurn "
-        "BuiltinMode BuiltinRule ForkOrigin ModeName Roster RosterEntry RoundRecord RoundResult RuleName "
+        "BuiltinMode BuiltinRule ForkOrigin ModeName PluginUse Roster RosterEntry RoundRecord RoundResult RuleName "
         "SCHEMA_VERSION Seat Session SessionRecord SessionStatus Topic Turn TurnResult"
     ),
     "events": (
