@@ -163,6 +163,8 @@ class _TurnBase(Value):
     """Model that was requested; `TurnResult.model` is the one that answered."""
     role: str = "participant"
     """Role in this turn."""
+    decides: bool = False
+    """Whether it is a vote of the mode that the decision rule counts; see `TurnSpec.counts`."""
     duration_s: Annotated[float, Field(ge=0)] = 0.0
     """Wall time in seconds."""
     timestamp: Timestamp
