@@ -128,7 +128,7 @@ class NamedMeter(NamedTuple):
     meter: ConsensusMeter
     """The meter."""
     plugin: str | None = None
-    """Plugin that it comes from, for the error if it returns something else than it has to."""
+    """Plugin that it comes from, for the error if it returns a wrong type."""
 
 
 class AnalyzerChain:
@@ -237,7 +237,7 @@ def _check_measured(measured: Measured, responses: Sequence[AgentResponse]) -> N
 
 
 class _WrongTypeError(TypeError):
-    """A meter returned something else than a `Measured`, or returned it without `async`."""
+    """A meter returned another type than `Measured`, or returned it without `async`."""
 
     def __init__(self, returned: object, *, is_async: bool = True) -> None:
         self.returned = type(returned).__name__ if is_async else f"{type(returned).__name__} without `await`"
