@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         ChatResponse,
         FinishReason,
         Message,
+        ModelCall,
         OutputSchema,
         ToolCall,
         ToolCallDelta,
@@ -294,6 +295,7 @@ __all__ = [
     "Message",
     "MetadataLayer",
     "ModeName",
+    "ModelCall",
     "ModelProfile",
     "Motion",
     "NativeContent",
@@ -384,7 +386,7 @@ _NAMES = {
         "ServerCall Share Timestamp Value utc_now"
     ),
     "chat": (
-        "AgentTool ChatDelta ChatRequest ChatResponse FinishReason Message OutputSchema ToolCall "
+        "AgentTool ChatDelta ChatRequest ChatResponse FinishReason Message ModelCall OutputSchema ToolCall "
         "ToolCallDelta ToolResult Usage"
     ),
     "consensus": (
