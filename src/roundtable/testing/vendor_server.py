@@ -60,7 +60,7 @@ class VendorRefusal:
     """Further headers, such as `retry-after`."""
 
 
-VendorReply: TypeAlias = "str | Mapping[str, JsonValue] | VendorAnswer | VendorRefusal | WireReply"
+VendorReply: TypeAlias = "str | Mapping[str, object] | VendorAnswer | VendorRefusal | WireReply"
 """A scripted reply: a text; a mapping, which is sent as JSON text; an answer; a refusal; or raw bytes."""
 
 
