@@ -167,10 +167,10 @@ class DecisionAudit(Value):
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        return report.fitted(audit_view(self), report.to_fragment)
 
     def _repr_markdown_(self) -> str:
-        return self.to_markdown()
+        return report.fitted(audit_view(self), report.to_markdown)
 
 
 def audit_decision(result: AuditedDebate, rules: Registry[Rule] | None = None) -> DecisionAudit:

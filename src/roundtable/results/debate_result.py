@@ -429,10 +429,10 @@ class DebateResult(Value):
         return [(name, getattr(self, name)) for name in ("session_id", "topic", "mode", "status", "answer")]
 
     def _repr_html_(self) -> str:
-        return report.to_fragment(view_of(self))
+        return report.fitted(view_of(self), report.to_fragment)
 
     def _repr_markdown_(self) -> str:
-        return self.to_markdown()
+        return report.fitted(view_of(self), report.to_markdown)
 
 
 @cache
