@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         JsonValue,
         Lease,
         Measured,
+        ModelCall,
         ModelProfile,
         Owner,
         Plan,
@@ -51,6 +52,7 @@ __all__ = [
     "Agent",
     "AgentToolkit",
     "Backup",
+    "CallObserver",
     "ChatModel",
     "Clock",
     "ComparingMeter",
@@ -494,4 +496,15 @@ class Observer(Protocol):
 
         It is called in the event loop of the debate, so it must not wait or block. What it raises is logged and changes
         nothing.
+        """
+
+
+@runtime_checkable
+class CallObserver(Protocol):
+    """An observer that also receives each call of a model that the table makes, by debates and beside them."""
+
+    def notify_call(self, call: ModelCall) -> None:
+        """Receive one try of a call, once it is over, before the events that come of it.
+
+        It is called in the event loop, so it must not wait or block. What it raises is logged and changes nothing.
         """

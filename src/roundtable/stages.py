@@ -386,6 +386,7 @@ class _TurnFacts(TypedDict):
     provider: str | None
     model: str | None
     role: str
+    decides: bool
     duration_s: float
     timestamp: datetime
 
@@ -403,6 +404,7 @@ def _turn_facts(task: _TurnTask, view: DebateContext, start: float, clock: Clock
         "provider": provider,
         "model": model,
         "role": task.spec.role,
+        "decides": task.spec.counts == "decide",
         "duration_s": max(0.0, clock.monotonic() - start),
         "timestamp": clock.now(),
     }

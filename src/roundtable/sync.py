@@ -310,6 +310,28 @@ class Roundtable:
             )
         )
 
+    def resume_many(
+        self,
+        results: Results,
+        *,
+        budget: Budget | None = None,
+        deadline_s: float | None = None,
+        concurrency: int = 8,
+        on_error: OnError = "record",
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> Results:
+        """Continue what is unfinished of many debates, a few at a time, and return all results in the same order."""
+        return self._portal.call(
+            lambda: self._table.resume_many(
+                results,
+                budget=budget,
+                deadline_s=deadline_s,
+                concurrency=concurrency,
+                on_error=on_error,
+                on_progress=on_progress,
+            )
+        )
+
     def estimate(self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]) -> Estimate:
         """Return the most that a debate may consume, without any call; see `debate` for the arguments."""
         return self._table.estimate(topic, most_calls=most_calls, **options)

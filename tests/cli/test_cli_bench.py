@@ -129,6 +129,21 @@ def test_a_study_shows_its_tables(command: Command) -> None:
     assert command("bench", "study", "q.csv", "--agents", wordy, "--extract", "(").code == 2
 
 
+def test_a_study_in_a_file_is_held_kept_and_continued(command: Command) -> None:
+    Path("q.csv").write_text("question,gold\n2 + 2?,4\n3 + 3?,6\n", "utf-8")
+    Path("s.yaml").write_text("name: sums\nquestions: q.csv\nmodes: [delphi]\nresamples: 100\ndebate: {rounds: 1}\n")
+    agents = ",".join(script(Path.cwd(), name, {"*": said("4")}) for name in ("ada", "bo"))
+    words = ("bench", "study", "s.yaml", "--agents", agents, "--analyzer", "declared")
+    done = command(*words, "--db", "s.db")
+    assert done.code == 0, done.both
+    assert "- delphi: conditional" in done.out
+    assert "Every answer is kept" in done.err
+    assert command(*words, "--db", "s.db").out == done.out
+    refused = command(*words, "--modes", "council")
+    assert refused.code == 2
+    assert "--modes is not an option for the study in 's.yaml'" in refused.err
+
+
 def test_a_kept_study_asks_once_and_stays_the_same_study(command: Command) -> None:
     Path("q.csv").write_text("question,gold\n2 + 2?,4\n", "utf-8")
     agents = ",".join(script(Path.cwd(), name, {"*": said("4")}) for name in ("ada", "bo"))

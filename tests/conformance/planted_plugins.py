@@ -480,9 +480,49 @@ class Waiting(Sound):
         return "Speak."
 
 
+class Balloting(Sound):
+    """Asks for ballots, and does not say what they are for."""
+
+    facts: ClassVar[dict[str, object]] = {}
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        if self.turns_of_round(view):
+            return EndRound()
+        turns = [
+            TurnSpec.model_validate(
+                {
+                    "slot": slot,
+                    "agent": seat.id,
+                    "task": "Vote.",
+                    "answer": "ballot",
+                    "options": view.options or ("tea", "milk"),
+                    **self.facts,
+                }
+            )
+            for slot, seat in enumerate(view.agents)
+        ]
+        return Stage(name="poll", turns=tuple(turns))
+
+
+class DecidesInSecret(Balloting):
+    """Decides by a vote, and does not say that it has one."""
+
+    facts: ClassVar[dict[str, object]] = {"counts": "decide"}
+
+
+class DecidesByRanking(Balloting):
+    """Lets rankings decide, which nothing counts."""
+
+    has_own_vote = True
+    facts: ClassVar[dict[str, object]] = {"counts": "decide", "answer": "ranking"}
+
+
 for wrong_mode, broken_law in MODE_FAULTS.items():
     mode(broken_law, wrong_mode)
 mode("test_every_round_asks_somebody", AsksOnce)
+mode("test_ballots_say_how_they_count", Balloting)
+mode("test_ballots_say_how_they_count", DecidesInSecret)
+mode("test_ballots_say_how_they_count", DecidesByRanking)
 mode("test_every_round_ends", Looping)
 mode("test_the_same_transcript_gives_the_same_plan", Waiting)
 mode("test_it_does_not_matter_in_which_order_the_turns_of_a_stage_ended", LatestFirst)

@@ -9,14 +9,14 @@ from integration.engine_kit import CountingModel, said, seated, table_of
 
 import roundtable as rt
 from roundtable.agents import AgentRegistry
-from roundtable.analysis import AIConsensusAnalyzer
+from roundtable.analysis import AIConsensusAnalyzer, ConsensusAnalyzer
 from roundtable.engine import DebateEngine, SessionManager
 from roundtable.errors import APINetworkError, ConfigurationError
 from roundtable.modes import ModeRegistry
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage
-from roundtable.types import AgentConfig, AIConsensusResult, DebateConfig, ProviderConfig
+from roundtable.types import AgentConfig, AIConsensusResult, DebateConfig, Measured, ProviderConfig
 
 READING = {
     "agreementLevel": 0.0,
@@ -165,3 +165,36 @@ async def test_an_engine_by_itself_reads_with_the_analyzer_it_is_given() -> None
     with pytest.raises(ConfigurationError, match="AI consensus analyzer not configured") as caught:
         await bare.analyze_consensus_with_ai(held.responses, "Tea?")
     assert caught.value.code == "MISSING_CONSENSUS_ANALYZER"
+
+
+class _Meters:
+    """A plugin with analyzers that return something else than a measurement."""
+
+    @rt.hookimpl
+    def roundtable_register_analyzers(self, registrar: Any) -> None:
+        class Text:
+            async def measure(self, responses: Any, topic: str, **_: Any) -> Any:
+                return "they agree"
+
+        class NotAsync:
+            def measure(self, responses: Any, topic: str, **_: Any) -> Any:
+                return Measured(consensus=ConsensusAnalyzer().analyze(responses))
+
+        registrar.add("text", lambda model: Text())
+        registrar.add("not-async", lambda model: NotAsync())
+
+
+@pytest.mark.parametrize(("name", "returned"), [("text", "str"), ("not-async", "Measured without `await`")])
+async def test_an_analyzer_of_a_plugin_that_returns_another_type_is_named_and_loses_no_round(
+    name: str, returned: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = table_of(CountingModel("Tea"), analyzer=name, plugins=[_Meters()])
+    result = await table.debate("Tea?", rounds=1)
+    message = f"the analyzer {name!r} of _Meters returned {returned}"
+    assert result.status == "completed"
+    assert result.consensus is not None
+    assert result.consensus.causes == (f"{name}: {message}",)
+    (record,) = [each for each in caplog.records if each.name == "roundtable.analysis"]
+    assert record.levelname == "WARNING"
+    hint = "Its `async def measure` must return a Measured(consensus=ConsensusResult(...))."
+    assert record.getMessage() == f"{message} {hint}"

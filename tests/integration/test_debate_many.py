@@ -11,10 +11,10 @@ from integration.engine_kit import CountingModel, late, said, seated
 
 import roundtable as rt
 from roundtable import sync
-from roundtable.errors import AgentError, ConfigurationError, QuorumLost
+from roundtable.errors import AgentError, APIAuthError, ConfigurationError, QuorumLost, RoundtableError
 from roundtable.modes import CollaborativeMode
 from roundtable.providers.scripted import ScriptedModel
-from roundtable.results.many import FailedDebate
+from roundtable.results.many import FailedDebate, Results
 from roundtable.scoring import find_rule
 from roundtable.testing import scripted_agents
 from roundtable.types import ChatRequest
@@ -253,3 +253,72 @@ async def test_what_is_not_installed_is_named_with_its_extra(
     with pytest.raises(ConfigurationError) as caught:
         use(result)
     assert caught.value.hint == f"Install it: pip install 'roundtable-sdk[{extra}]'"
+
+
+async def test_unfinished_debates_continue_in_their_places_and_no_answer_is_asked_again() -> None:
+    said: list[tuple[str, str]] = []
+
+    def hear(event: Any) -> None:
+        if event.type == "agent_complete":
+            said.append((event.session_id, f"{event.round} {event.agent}"))
+
+    used = table({"ada": "Tea", "bo": "Tea"}, observers=[hear])
+    whole = await used.debate_many(["One?"], rounds=1)
+    half = await used.debate_many(["Two?", "Three?"], rounds=2, budget=rt.Budget(max_calls=2))
+    results = Results([*half.held[:1], *whole.held, *half.held[1:]])
+    told: list[tuple[int, int]] = []
+    again = await used.resume_many(
+        results,
+        budget=rt.Budget(max_calls=4),
+        on_progress=lambda progress: told.append((progress.ended, progress.total)),
+    )
+    assert [result.topic for result in again] == ["Two?", "One?", "Three?"]
+    assert [result.status for result in again] == ["completed"] * 3
+    assert again[1] == whole[0]
+    assert [result.usage.calls for result in again] == [4, 2, 4]
+    assert len(said) == len({*said}) == 10
+    assert told == [(1, 2), (2, 2)]
+    assert (await used.resume_many(again)).held == again.held
+    await used.aclose()
+
+
+async def test_a_debate_that_failed_continues_when_its_models_answer_again() -> None:
+    healthy = False
+
+    def answer(request: ChatRequest) -> Any:
+        return {"position": "Tea", "reasoning": "", "confidence": 0.5} if healthy else APIAuthError("no key")
+
+    model = ScriptedModel(answer)
+    agents = [rt.BaseAgent(rt.AgentConfig(id=name, name=name, provider="scripted"), model) for name in ("ada", "bo")]
+    used = rt.Roundtable(agents, storage="memory://", quorum=2)
+    failed = await used.debate_many(["Tea?"], rounds=1)
+    assert (len(failed), len(failed.failures)) == (0, 1)
+    still = await used.resume_many(failed)
+    assert [failure.session_id for failure in still.failures] == [failed.failures[0].session_id]
+    with pytest.raises(RoundtableError):
+        await used.resume_many(failed, on_error="raise")
+    healthy = True
+    again = await used.resume_many(failed)
+    assert ([result.answer for result in again], again.failures) == (["Tea"], ())
+    await used.aclose()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"concurrency": 0}, "concurrency must be"),
+        ({"on_error": "skip"}, "on_error must be 'record' or 'raise', not 'skip'"),
+        ({"deadline_s": 0}, "deadline_s"),
+    ],
+)
+async def test_what_cannot_be_resumed_so_is_refused(given: dict[str, Any], message: str) -> None:
+    used = table({"ada": "Tea"})
+    with pytest.raises(ConfigurationError, match=message):
+        await used.resume_many(Results([]), **given)
+    await used.aclose()
+
+
+def test_the_blocking_twin_resumes_too() -> None:
+    with rt.sync.Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://") as used:
+        half = used.debate_many(["Tea?"], rounds=2, budget=rt.Budget(max_calls=2))
+        assert used.resume_many(half, budget=rt.Budget(max_calls=4))[0].status == "completed"

@@ -244,8 +244,8 @@ class Kinds(BaseModeStrategy):
         for kind in ("position", "ballot", "ranking", "scores", "plan", "text"):
             if not self.stage_done(view, kind):
                 sees = self.earlier_positions(view)
-                spec = TurnSpec(slot=0, agent=view.agents[0].id, answer=kind, sees=sees, tools=ToolPolicy(max=2))
-                return Stage(name=kind, turns=(spec,))
+                facts = {"slot": 0, "agent": view.agents[0].id, "sees": sees, "tools": ToolPolicy(max=2)}
+                return Stage(name=kind, turns=(TurnSpec(**facts, answer=kind, counts="inform"),))
         return EndRound() if view.current_round < 2 else EndDebate()
 
 

@@ -184,7 +184,9 @@ class JudgedMode(BaseModeStrategy):
             turns = tuple(TurnSpec(slot=slot, agent=seat.id, task="Plead.") for slot, seat in enumerate(pleading))
             return Stage(name="pleas", turns=turns)
         if not self.stage_done(view, "ruling"):
-            turn = TurnSpec(slot=0, agent=judge.id, role="judge", answer=self.answer, task="Say stop, or go on.")
+            turn = TurnSpec(
+                slot=0, agent=judge.id, role="judge", answer=self.answer, counts="inform", task="Say stop, or go on."
+            )
             return Stage(name="ruling", turns=(turn,))
         return EndRound()
 

@@ -221,3 +221,96 @@ async def test_a_judge_hears_the_chair_of_a_council_as_it_spoke_last() -> None:
     assert (results[0].answer, results[0].answer_source) == ("Water", "judge")
     assert results.redecide("judge")[0].answer == "Water"
     assert results.redecide("judge")[0].answer_source == "judge"
+
+
+class JuryMode(BaseModeStrategy):
+    """Pleas, and a verdict by ballot, whose sides are not those of Oxford."""
+
+    name = "jury"
+    has_own_vote = True
+
+    def __init__(self, counts: str | None, *, answer: str = "ballot", stage: str = "verdict") -> None:
+        super().__init__()
+        self.verdict = {"counts": counts, "answer": answer}
+        self.stage = stage
+
+    def steps(self, view: DebateContext) -> tuple[Step, ...]:
+        def plea(seat: Seat, sees: tuple[Visible, ...]) -> TurnSpec:
+            return TurnSpec(slot=0, agent=seat.id, task="Plead.", sees=sees, options=view.options)
+
+        def verdict(seat: Seat, sees: tuple[Visible, ...]) -> TurnSpec:
+            options = view.options or ("guilty", "not guilty", "no crime")
+            facts = {"slot": 0, "agent": seat.id, "role": "juror", "task": "Judge.", "sees": sees, "options": options}
+            return TurnSpec.model_validate({**facts, **self.verdict})
+
+        return parallel(view, plea, sees=nothing) + parallel(view, verdict, sees=everything, name=self.stage)
+
+
+_VERDICTS = {"ada": ["guilty"], "bo": ["not guilty"], "cy": ["guilty"]}
+
+
+async def test_ballots_of_a_mode_that_decide_are_counted_by_the_rule_and_not_as_oxfords() -> None:
+    result = await table_of(voters(_VERDICTS, differ=True)).debate(
+        "Did the cat do it?", mode=JuryMode("decide"), rounds=1
+    )
+    assert (result.answer, result.answer_source) == ("guilty", "option")
+    assert result.decision is not None
+    assert result.decision.scores == {"guilty": 2.0, "not guilty": 1.0}
+    assert result.ballots() == ("guilty", "not guilty", "guilty")
+    assert result.minority_report is not None
+    assert [one.agent_id for one in result.minority_report.dissents] == ["bo"]
+    audit = result.audit()
+    assert (audit.basis, audit.winner) == ("vote", "guilty")
+    assert [turn.decides for turn in result.rounds[0].turns] == [False] * 3 + [True] * 3
+    again = type(result).model_validate_json(result.to_json())
+    assert again.ballots() == result.ballots()
+    assert "first vote" not in result.to_text()  # no swing: only Oxford has one
+    assert "Against" not in result.to_html()
+
+
+async def test_a_vote_of_a_mode_on_the_options_of_the_debate_decides_by_any_rule() -> None:
+    options = ["guilty", "not guilty"]
+    mode = JuryMode("decide")
+    result = await table_of(voters(_VERDICTS)).debate(
+        "The cat?", mode=mode, rounds=1, options=options, decide="unanimity"
+    )
+    assert result.decision is not None
+    assert (result.decision.winner, result.decision.rule) == (None, "unanimity")
+
+
+async def test_ballots_that_inform_count_nothing() -> None:
+    result = await table_of(voters(_VERDICTS)).debate("Did the cat do it?", mode=JuryMode("inform"), rounds=1)
+    assert result.ballots() == ("Speech of ada", "Speech of bo", "Speech of cy")
+    assert not any(turn.decides for turn in result.rounds[0].turns)
+
+
+@pytest.mark.parametrize(
+    ("mode", "problem", "hint"),
+    [
+        pytest.param(JuryMode(None), "without saying how they count", 'counts="decide"', id="unsaid"),
+        pytest.param(
+            JuryMode("decide", answer="ranking"),
+            "decides with answers of the kind 'ranking'",
+            "vote=True",
+            id="ranking",
+        ),
+        pytest.param(
+            JuryMode("decide", stage="vote"), "under a name that has another meaning", "another name", id="vote"
+        ),
+        pytest.param(
+            JuryMode("inform", stage="vote-after"),
+            "under a name that has another meaning",
+            "another name",
+            id="oxford's",
+        ),
+    ],
+)
+async def test_ballots_that_nothing_says_how_to_count_are_refused_before_they_are_asked_for(
+    mode: JuryMode, problem: str, hint: str
+) -> None:
+    model = voters(_VERDICTS)
+    with pytest.raises(ConfigurationError, match=problem) as refused:
+        await table_of(model).debate("Did the cat do it?", mode=mode, rounds=1)
+    assert f"plans the stage {mode.stage!r}" in refused.value.message
+    assert hint in str(refused.value.hint)
+    assert len(model.begun) == 3  # the pleas alone

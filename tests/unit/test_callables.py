@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import threading
 from typing import Any, get_type_hints
 
 import anyio
+import anyio.to_thread
 import pytest
 from pydantic import BaseModel
 from snapshots.prompt_views import planned, view
 
 import roundtable as rt
+from roundtable.agents import from_callable
 from roundtable.api import as_function
 from roundtable.errors import AgentError, ConfigurationError
 from roundtable.providers import CallableModel
@@ -178,3 +181,45 @@ async def test_a_question_that_cannot_be_debated_is_text_for_the_model(question:
     assert text.startswith("The debate failed: ")
     assert reason in text
     assert await table.sessions() == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{tea} before coffee",
+        "Write `{x}` in Go, not {0}.",
+        'Choose {"tea": 1} over {"coffee": 2}, as a map.',
+    ],
+)
+async def test_a_text_with_braces_that_is_no_answer_is_the_position(text: str) -> None:
+    agent = from_callable(lambda request: text, id="ada")
+    async with rt.Roundtable([agent], storage="memory://") as table:
+        result = await table.debate("Which?", rounds=1)
+    (said,) = result.rounds[0].responses
+    assert (said.position, result.usage.calls) == (text, 1)
+
+
+async def test_an_object_that_is_no_answer_is_not_taken_for_a_position() -> None:
+    agent = from_callable(lambda request: '{"error": "out of tea"}', id="ada")
+    async with rt.Roundtable([agent, *scripted_agents({"bo": "Tea"})], storage="memory://") as table:
+        result = await table.debate("Which?", rounds=1)
+    assert "out of tea" not in [said.position for said in result.rounds[0].responses]
+
+
+async def test_functions_wait_on_threads_of_their_own() -> None:
+    free = threading.Event()
+
+    def waits(request: ChatRequest) -> str:
+        free.wait(20)
+        return "Tea"
+
+    shared = anyio.to_thread.current_default_thread_limiter()
+    agents = [from_callable(waits, id=f"a{number}") for number in range(5)]
+    async with rt.Roundtable(agents, storage="memory://") as table:
+        handle = await table.start("Which?", rounds=1)
+        with anyio.fail_after(20):
+            while threading.active_count() < 5 or handle.session_id is None:  # noqa: ASYNC110  (threads have no event)
+                await anyio.sleep(0.01)
+        assert shared.borrowed_tokens == 0
+        free.set()
+        assert (await handle.result()).answer == "Tea"

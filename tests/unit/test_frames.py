@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import json
 import sys
+import weakref
+from collections.abc import Iterator
 from typing import Any, get_args
 
 import pandas as pd
@@ -16,7 +19,7 @@ from roundtable import DebateResult, Results, Roundtable
 from roundtable.api import stored_sessions
 from roundtable.errors import ConfigurationError
 from roundtable.report.latex import latex_table
-from roundtable.results.frames import FRAME_COLUMNS, FrameBackend, FrameKind, frame_of_rows, rows_of
+from roundtable.results.frames import FRAME_COLUMNS, FrameBackend, FrameBuilder, FrameKind, frame_of_rows, rows_of
 from roundtable.results.many import FailedDebate
 from roundtable.testing import scripted_agents
 from roundtable.types import ErrorInfo, SessionFilter
@@ -168,3 +171,28 @@ async def test_all_sessions_are_listed_page_by_page(table: Roundtable, monkeypat
         monkeypatch.setattr(stored_sessions, "_SESSIONS_AT_ONCE", size)
         assert [found.id for found in await table.sessions(SessionFilter(mode="collaborative"))] == ids
     assert [found.id for found in await table.sessions(SessionFilter(limit=50))] == ids[:50]
+
+
+@pytest.mark.parametrize("backend", ["pandas", "arrow", "polars"])
+def test_a_frame_of_columns_keeps_no_rows_while_it_is_filled(backend: Any) -> None:
+    if backend != "pandas":
+        pytest.importorskip({"arrow": "pyarrow"}.get(backend, backend))
+
+    class Row(dict[str, Any]):
+        """A row that can be watched."""
+
+    held: list[weakref.ref[Row]] = []
+
+    def rows() -> Iterator[Row]:
+        for number in range(100):
+            assert sum(watch() is not None for watch in held) <= 2  # the one before is not let go yet
+            row = Row(sessionId="s", seq=number, type="round_start")
+            held.append(weakref.ref(row))
+            yield row
+            del row
+
+    builder = FrameBuilder("events", backend)
+    builder.add(rows())
+    gc.collect()
+    assert not any(watch() is not None for watch in held)
+    assert len(builder.build()) == 100

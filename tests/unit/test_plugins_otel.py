@@ -9,17 +9,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import HistogramDataPoint, InMemoryMetricReader
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind
 
-from roundtable import Roundtable
+from roundtable import Roundtable, hookimpl
 from roundtable.agents import BaseAgent
-from roundtable.errors import APIAuthError, ConfigurationError
+from roundtable.errors import APIAuthError, APIRateLimitError, ConfigurationError
 from roundtable.plugins.otel import CONTENT_VARIABLE, OpenTelemetryObserver, open_telemetry
 from roundtable.providers.scripted import Reply
 from roundtable.settings import Settings
-from roundtable.testing import ScriptedModel, scripted_agents
+from roundtable.testing import Delay, ScriptedModel, scripted_agents
 from roundtable.types import (
     AgentComplete,
     AgentConfig,
@@ -28,7 +31,9 @@ from roundtable.types import (
     ConversationComplete,
     DebateError,
     ErrorInfo,
+    Event,
     ExitResult,
+    ModelCall,
     RoundStart,
     ToolCallRecord,
     Turn,
@@ -39,13 +44,22 @@ SECRET = "CANARY-7"
 
 
 class Traced:
-    """An observer with the spans it wrote."""
+    """An observer with the spans and the metrics that it wrote."""
 
     def __init__(self, *, content: bool = False) -> None:
         self.spans = InMemorySpanExporter()
         provider = TracerProvider()
         provider.add_span_processor(SimpleSpanProcessor(self.spans))
-        self.observer = OpenTelemetryObserver(provider.get_tracer("test"), content=content)
+        self.reader = InMemoryMetricReader()
+        meter = MeterProvider([self.reader]).get_meter("test")
+        self.observer = OpenTelemetryObserver(provider.get_tracer("test"), content=content, meter=meter)
+
+    def points(self, metric: str) -> list[HistogramDataPoint]:
+        """Return the points of a histogram; none if nothing was recorded."""
+        data = self.reader.get_metrics_data()
+        scopes = [] if data is None else [scope for one in data.resource_metrics for scope in one.scope_metrics]
+        found = [each for scope in scopes for each in scope.metrics if each.name == metric]
+        return [point for each in found for point in each.data.data_points if isinstance(point, HistogramDataPoint)]
 
     def named(self, start: str) -> list[ReadableSpan]:
         return [span for span in self.spans.get_finished_spans() if span.name.startswith(start)]
@@ -108,6 +122,123 @@ async def test_a_failed_turn_has_its_error_without_its_words() -> None:
     assert facts(failed)["error.type"] == "APIAuthError"
     assert failed.status.is_ok is False
     assert SECRET not in traced.text
+
+
+@pytest.mark.slow  # waits for a second try
+async def test_every_call_of_a_model_is_a_span_of_its_turn() -> None:
+    traced = Traced()
+    bo: list[Any] = [APIRateLimitError(SECRET), "Milk", "Tea"]
+    await held(traced, {"ada": "Tea", "bo": bo})
+    calls = traced.named("chat scripted")
+    assert len(calls) == 5  # one for each of four turns, and one that was tried again
+    turns = {span.context.span_id: span for span in traced.named("invoke_agent") if span.context is not None}
+    for call in calls:
+        assert call.parent is not None
+        turn = turns[call.parent.span_id]
+        assert facts(call)["gen_ai.agent.id"] == facts(turn)["gen_ai.agent.id"]
+        assert (
+            (turn.start_time or 0) <= (call.start_time or 0) <= (call.end_time or 0) <= (turn.end_time or 0) + 5_000_000
+        )
+        assert call.kind == SpanKind.CLIENT
+    failed, again = [call for call in calls if facts(call)["gen_ai.agent.id"] == "bo"][:2]
+    assert (facts(failed)["error.type"], facts(failed)["roundtable.attempt"]) == ("APIRateLimitError", 1)
+    assert failed.status.is_ok is False
+    found = facts(again)
+    assert (found["gen_ai.operation.name"], found["gen_ai.provider.name"]) == ("chat", "scripted")
+    assert (found["gen_ai.request.model"], found["gen_ai.response.finish_reasons"]) == ("scripted", ("stop",))
+    assert found["roundtable.attempt"] == 2
+    assert found["gen_ai.usage.output_tokens"] > 0
+    assert again.parent == failed.parent
+    assert SECRET not in traced.text
+
+
+async def test_tokens_and_durations_of_calls_are_metrics() -> None:
+    traced = Traced()
+    result = await held(traced, {"ada": "Tea", "bo": [APIAuthError(SECRET), "Tea"]})
+    durations = traced.points("gen_ai.client.operation.duration")
+    by_error = {dict(point.attributes or {}).get("error.type"): point.count for point in durations}
+    assert by_error == {None: 3, "APIAuthError": 1}
+    tokens = traced.points("gen_ai.client.token.usage")
+    by_kind = {dict(point.attributes or {})["gen_ai.token.type"]: point.sum for point in tokens}
+    assert by_kind == {"input": result.usage.input_tokens, "output": result.usage.output_tokens}
+    (common,) = {
+        (point.attributes or {})["gen_ai.operation.name"]: dict(point.attributes or {}) for point in durations
+    }.values()
+    assert (common["gen_ai.provider.name"], common["gen_ai.request.model"]) == ("scripted", "scripted")
+    assert not any(name.startswith(("gen_ai.conversation", "gen_ai.agent")) for name in common)  # few values each
+
+
+async def test_a_call_that_reads_a_round_is_a_span_of_the_round() -> None:
+    traced = Traced()
+    reading = {"agreementLevel": 1.0, "clusters": [{"theme": "Tea", "agentIds": ["ada", "bo"]}], "summary": "One."}
+    reader = ScriptedModel({"analyzer": [reading] * 2}, model="reader")
+    agents = scripted_agents({"ada": "Tea", "bo": "A pot of tea"})
+    table = Roundtable(
+        agents, storage="memory://", observers=[traced.observer], seats={"analyzer": reader}, analyzer="ai"
+    )
+    await table.debate("Tea?", rounds=2)
+    await table.aclose()
+    rounds = {span.context.span_id for span in traced.named("round ") if span.context is not None}
+    calls = traced.named("chat reader")
+    assert [call.parent is not None and call.parent.span_id in rounds for call in calls] == [True, True]
+    assert {facts(call)["roundtable.purpose"] for call in calls} == {"analysis"}
+
+
+async def test_calls_of_a_turn_that_was_given_up_are_written_with_the_debate() -> None:
+    traced = Traced()
+    agents = scripted_agents({"ada": "Tea", "bo": Delay(30, "Tea")})
+    table = Roundtable(agents, storage="memory://", observers=[traced.observer])
+    result = await table.debate("Tea?", rounds=1, deadline_s=0.3)
+    await table.aclose()
+    traced.observer.close()
+    assert result.status == "partial"
+    errors = {facts(call)["gen_ai.agent.id"]: facts(call).get("error.type") for call in traced.named("chat scripted")}
+    assert errors == {"ada": None, "bo": "cancelled"}
+
+
+async def test_an_observer_behind_a_thread_gets_calls_before_the_events_that_come_of_them() -> None:
+    heard: list[str] = []
+
+    class Listener:
+        def notify(self, event: Event) -> None:
+            heard.append(event.type)
+
+        def notify_call(self, call: ModelCall) -> None:
+            heard.append(f"call of {call.metadata['agent']}")
+
+    class Plugin:
+        @hookimpl
+        def roundtable_register_observers(self, registrar: Any) -> None:
+            registrar.add("listener", lambda settings: Listener())
+
+    table = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://", plugins=[Plugin()])
+    await table.debate("Tea?", rounds=1)
+    await table.aclose()
+    assert heard.index("agent_start") < heard.index("call of ada") < heard.index("agent_complete")
+
+
+async def test_an_observer_that_fails_on_calls_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    class Failing:
+        def notify(self, event: Event) -> None: ...
+
+        def notify_call(self, call: ModelCall) -> None:
+            raise KeyError("oops")
+
+    table = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://", observers=[Failing()])
+    result = await table.debate("Tea?", rounds=1)
+    await table.aclose()
+    assert (result.answer, result.usage.calls) == ("Tea", 1)
+    assert "an observer failed on a call of a model: KeyError: 'oops'" in caplog.text
+
+
+def test_an_observer_whose_calls_are_awaited_is_refused() -> None:
+    class Awaited:
+        def notify(self, event: Event) -> None: ...
+
+        async def notify_call(self, call: ModelCall) -> None: ...
+
+    with pytest.raises(ConfigurationError, match="`notify_call` of an observer must be a plain function"):
+        _ = Roundtable(storage="memory://", observers=[Awaited()], settings=Settings()).wiring
 
 
 class Renamed(ScriptedModel):

@@ -126,6 +126,36 @@ def test_a_table_without_what_a_tool_needs_is_refused(tool: object, given: objec
         table.wiring.tools.closers()
 
 
+def toolkit_of(tool: object) -> DefaultAgentToolkit:
+    """Return a toolkit whose tool comes from another toolkit."""
+    inner, outer = DefaultAgentToolkit(standard=False), DefaultAgentToolkit(standard=False)
+    inner.register_tool(rt.tool(tool))  # type: ignore[arg-type]
+    outer.include(inner)
+    return outer
+
+
+@pytest.mark.parametrize("given", [None, {"tea": 1}])
+def test_a_tool_within_a_toolkit_is_checked_too(given: object) -> None:
+    table = rt.Roundtable([asks("price")], storage="memory://", tools=[toolkit_of(price)], tool_dependencies=given)
+    with pytest.raises(ConfigurationError, match="tool 'price' needs Shop as its dependencies"):
+        table.wiring.tools.closers()
+    fits = rt.Roundtable([asks("price")], storage="memory://", tools=[toolkit_of(price)], tool_dependencies=Shop({}))
+    assert fits.wiring.tools.names == ("price",)
+
+
+async def test_the_toolkit_of_an_agent_is_checked_before_it_is_asked() -> None:
+    config = rt.AgentConfig(id="ada", name="Ada", provider="scripted")
+    agent = BaseAgent(config, asks("price"))
+    agent.set_toolkit(toolkit_of(price))
+    async with rt.Roundtable([agent], storage="memory://") as table:
+        with pytest.raises(ConfigurationError, match="tool 'price' needs Shop as its dependencies"):
+            await table.debate("Tea?", rounds=1)
+    own = BaseAgent(config, asks("price"))
+    own.set_toolkit(toolkit_of(price).with_dependencies(Shop({"tea": 2.0})))
+    async with rt.Roundtable([own], storage="memory://") as table:
+        assert (await table.debate("Tea?", rounds=1)).status == "completed"
+
+
 def test_what_fits_is_accepted() -> None:
     table = rt.Roundtable(
         [asks("price")], storage="memory://", tools=[price, by_protocol, who], tool_dependencies=Shop({})

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -16,6 +18,7 @@ from roundtable.types import (
     AgentToolResult,
     AIConsensusResult,
     BallotAnswer,
+    ChatRequest,
     Citation,
     ConsensusResult,
     Control,
@@ -42,6 +45,7 @@ from roundtable.types import (
     TurnResult,
     TurnSpec,
     Usage,
+    Value,
     utc_now,
 )
 
@@ -317,3 +321,20 @@ def test_a_sum_of_usages_is_a_usage_with_all_fields_set() -> None:
     assert total == Usage(input_tokens=3, output_tokens=2, calls=2, cost_usd=0.75)
     assert Usage.from_json(total.to_json()) == total
     assert total.model_copy(update={"calls": 3}).calls == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "change", "hint"),
+    [
+        (AgentConfig(id="a", name="A", provider="p"), {"temprature": 0.0}, "did you mean 'temperature'?"),
+        (ChatRequest(messages=()), {"max_token": 3}, "did you mean 'max_tokens'?"),
+        (ChatRequest(messages=()), {"xyz": 3}, "its fields are "),
+    ],
+)
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_copy_with_a_field_that_does_not_exist_is_refused(
+    value: Value, change: dict[str, Any], hint: str, deep: bool
+) -> None:
+    (name,) = change
+    with pytest.raises(TypeError, match=rf"{type(value).__name__} has no field '{name}'; {re.escape(hint)}"):
+        value.model_copy(update=change, deep=deep)

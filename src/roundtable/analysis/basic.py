@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from inspect import isawaitable
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeGuard
 
 from roundtable._core.text import error_text
 from roundtable.analysis.declared import DeclaredAnalyzer, RoundCamps, measured_camps
 from roundtable.analysis.health import detect_groupthink
+from roundtable.errors import PluginError
 from roundtable.logs import ROOT
 from roundtable.metrics import basic_agreement
 from roundtable.stages import is_fault
@@ -125,6 +127,8 @@ class NamedMeter(NamedTuple):
     """Method, such as `"ai"`."""
     meter: ConsensusMeter
     """The meter."""
+    plugin: str | None = None
+    """Plugin that it comes from, for the error if it returns a wrong type."""
 
 
 class AnalyzerChain:
@@ -173,24 +177,33 @@ class AnalyzerChain:
         """Measure; see `roundtable.protocols.ConsensusMeter`. Only a cancellation raises."""
 
         async def measured_by(meter: ConsensusMeter) -> Measured:
+            measuring: object
             if _compares_earlier(meter):
-                measured = await meter.measure(
+                measuring = meter.measure(
                     responses, topic, session_id=session_id, groupthink=groupthink, earlier=earlier
                 )
             else:
-                measured = await meter.measure(responses, topic, session_id=session_id, groupthink=groupthink)
+                measuring = meter.measure(responses, topic, session_id=session_id, groupthink=groupthink)
+            if not isawaitable(measuring):
+                raise _WrongTypeError(measuring, is_async=False)
+            measured: object = await measuring
+            if not isinstance(measured, Measured):
+                raise _WrongTypeError(measured)
             _check_measured(measured, responses)
             return measured
 
         causes: list[str] = []
         usage_of_failures = NO_USAGE
         camps = RoundCamps(responses, earlier) if self.meters and not self.asks_if_settled else None
-        for name, meter in () if camps is not None and camps.is_marked else self.meters:
+        for name, meter, plugin in () if camps is not None and camps.is_marked else self.meters:
             try:
                 return _with_causes(await measured_by(meter), causes, usage_of_failures)
             except BaseException as error:  # a meter may be foreign code; its fault must not lose a paid round
                 if not is_fault(error):
                     raise
+                if isinstance(error, _WrongTypeError) and plugin is not None:
+                    error = error.to_plugin_error(name, plugin)
+                    logger.warning("%s %s", error.message, error.hint)
                 message = error_text(error).split("\n", 1)[0][:_CAUSE_CHARS] or type(error).__name__
                 causes.append(f"{name}: {message}")
                 usage = getattr(error, "usage", None)
@@ -212,11 +225,8 @@ def _check_measured(measured: Measured, responses: Sequence[AgentResponse]) -> N
     """Check what a meter returned, which may be foreign code.
 
     Raises:
-        TypeError: It is not a `Measured`.
         ValueError: It contradicts itself, or names agents that gave no answer.
     """
-    if not isinstance(measured, Measured):
-        raise TypeError(f"the meter gave {type(measured).__name__}, not Measured")
     consensus = measured.consensus
     if consensus.agreement_at_most < consensus.agreement_level:
         bounds = f"{consensus.agreement_at_most:g}, below agreement_level, {consensus.agreement_level:g}"
@@ -224,6 +234,20 @@ def _check_measured(measured: Measured, responses: Sequence[AgentResponse]) -> N
     named = {agent for cluster in consensus.clusters for agent in cluster.agent_ids}
     if unknown := sorted(named - {response.agent_id for response in responses}):
         raise ValueError(f"a group has {unknown[0]!r}, who gave no answer")
+
+
+class _WrongTypeError(TypeError):
+    """A meter returned another type than `Measured`, or returned it without `async`."""
+
+    def __init__(self, returned: object, *, is_async: bool = True) -> None:
+        self.returned = type(returned).__name__ if is_async else f"{type(returned).__name__} without `await`"
+        super().__init__(f"the meter gave {self.returned}, not Measured")
+
+    def to_plugin_error(self, name: str, plugin: str) -> PluginError:
+        """Return the error that names the plugin, and what was expected."""
+        msg = f"the analyzer {name!r} of {plugin} returned {self.returned}"
+        hint = "Its `async def measure` must return a Measured(consensus=ConsensusResult(...))."
+        return PluginError(msg, plugin=plugin, stage="use", cause=self, hint=hint)
 
 
 def _with_causes(measured: Measured, causes: Sequence[str], usage_of_failures: Usage) -> Measured:

@@ -48,6 +48,8 @@ __all__ = [
     "check_stored_vote",
     "decide_record",
     "independent_agreement",
+    "own_vote",
+    "own_vote_stage",
 ]
 
 BallotBasis: TypeAlias = Literal["choice", "stance", "cluster"]
@@ -230,7 +232,8 @@ def cast_votes(
 ) -> tuple[CastVote, ...]:
     """Return the votes of a round: those of its vote, else those that the positions imply.
 
-    In a vote on motions, the vote is the motion that a ballot puts first, if it is one. Oxford mode has a final vote.
+    In a vote on motions, the vote is the motion that a ballot puts first, if it is one. Some modes hold a vote of their
+    own, such as Oxford.
 
     Agents that were asked but gave no position come last and abstain.
 
@@ -242,7 +245,7 @@ def cast_votes(
     """
     if by is None and (ballots := _motion_ballots(record)):
         return tuple(_first_choice(turn, record.decision) for turn in ballots)
-    if by is None and (final := [turn for turn in record.turns if turn.stage == LAST_VOTE]):
+    if by is None and (final := own_vote(record)):
         return tuple(_vote_of(turn) for turn in final)
     basis = by or ("choice" if options else "cluster")
     implied = ballots_of(record.responses, consensus, basis)
@@ -252,6 +255,21 @@ def cast_votes(
     )
     missing = (CastVote(turn.agent_id, turn.agent_name or turn.agent_id, None, None) for turn in record.missing)
     return (*votes, *missing)
+
+
+def own_vote(record: RoundRecord) -> tuple[AnyTurn, ...]:
+    """Return the turns of the vote that a mode held itself and that decides, such as Oxford's; the last one of a round.
+
+    Stored turns of older Oxford debates do not say that they decide; the name of their stage does.
+    """
+    stages = [turn.stage for turn in record.turns if turn.decides or turn.stage == LAST_VOTE]
+    return tuple(turn for turn in record.turns if turn.stage == stages[-1]) if stages else ()
+
+
+def own_vote_stage(record: RoundRecord) -> str | None:
+    """Return the name of the stage of that vote; `None` if the mode held none."""
+    own = own_vote(record)
+    return own[0].stage if own else None
 
 
 def _motion_ballots(record: RoundRecord) -> list[AnyTurn]:
@@ -350,11 +368,11 @@ def decide_record(
             return decision
     votes = cast_votes(record, consensus, options=config.options is not None)
     ballots = [Choice(vote.vote, confidence=vote.said.confidence if vote.said else _UNSTATED) for vote in votes]
-    has_final_vote = any(turn.stage == LAST_VOTE for turn in record.turns)
+    own = own_vote(record)
     by_voter = dict(zip(_voters(vote.agent_id for vote in votes), ballots, strict=True))
-    options = config.options or (SIDES if has_final_vote else None)
+    options = config.options or (SIDES if own and own[0].stage == LAST_VOTE else None)
     decision = _decide_by_rule(by_voter, config, options, rules, tie=tie, by_confidence=by_confidence)
-    if config.options is None and not has_final_vote and consensus is not None and _is_open(decision, consensus):
+    if config.options is None and not own and consensus is not None and _is_open(decision, consensus):
         decision = _without_open_lead(decision, consensus)
     if config.vote:
         reason = (

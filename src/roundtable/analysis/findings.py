@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from roundtable.analysis.decision import CastVote, ballots_of, cast_votes
-from roundtable.modes.oxford import LAST_VOTE
+from roundtable.analysis.decision import CastVote, ballots_of, cast_votes, own_vote_stage
 from roundtable.scoring import casefold, decide
 from roundtable.types import Share, Usage, Value
 from roundtable.types.plan import BASELINE_STAGE, JUDGED, VOTE_STAGE
@@ -214,9 +213,10 @@ class _Sides(NamedTuple):
 
 def _sides(held: RoundRecord, *, by_choice: bool) -> _Sides:
     votes = [vote for vote in cast_votes(held, held.consensus, options=by_choice) if vote.said or vote.vote]
-    stages = {turn.stage for turn in held.turns} & {VOTE_STAGE, LAST_VOTE}
+    own = own_vote_stage(held)
+    stages = {turn.stage for turn in held.turns} & {VOTE_STAGE, own}
     # Names of motions and camps are keys: `5 mW` and `5 MW` are two. Options and sides are spelt by models.
-    is_exact = not by_choice and LAST_VOTE not in stages
+    is_exact = not by_choice and own is None
     keys = [vote.vote if vote.vote is None or is_exact else casefold(vote.vote) for vote in votes]
     if stages and not (held.decision is not None and held.decision.rule in JUDGED):
         winner = held.decision.winner if held.decision is not None else None

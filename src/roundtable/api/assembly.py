@@ -18,6 +18,7 @@ from roundtable.agents import AgentRegistry, BaseAgent
 from roundtable.agents.base import CitingAgent
 from roundtable.analysis import check_rule
 from roundtable.api.checks import (
+    call_function,
     check_deadline,
     check_list,
     check_name,
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from roundtable.plugins import Catalog, LoadedPlugins
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion, Storage
     from roundtable.providers import ProviderFactory
-    from roundtable.types import Budget, Event, JsonObject
+    from roundtable.types import Budget, Event, JsonObject, ModelCall
 
 __all__ = ["TableParts"]
 
@@ -109,6 +110,7 @@ class TableParts:
         self.sessions: SessionManager = SessionManager(self.storage, tenant=options.tenant)
         self.watchers: ObserverThreads = ObserverThreads(self.catalog.observers, self.settings)
         self._observers = tuple(self._observer_functions())
+        self.models.gateway.call_listeners = tuple(self._call_functions())
         self.hub: EventHub = EventHub(self._observers)
         self.agents: AgentRegistry = self._make_registry()
         tools = with_service(options.tools, self.search.service)
@@ -214,6 +216,12 @@ class TableParts:
             for observer in self.options.observers
         ]
         return [*chosen, *self.watchers.of_plugins()]
+
+    def _call_functions(self) -> list[Callable[[ModelCall], None]]:
+        """Return the functions that receive every call of a model, after `_observer_functions` has started them."""
+        objects = [observer for observer in self.options.observers if not isinstance(observer, str)]
+        own = [function for observer in objects if (function := call_function(observer)) is not None]
+        return [*own, *self.watchers.call_functions()]
 
     def _open_storage(self, storage: str | Storage | None) -> Storage:
         if storage is not None and not isinstance(storage, str):

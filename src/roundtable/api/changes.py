@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, cast
 
 from roundtable.api.options import CallerRequest
+from roundtable.api.session_plugins import tool_hints
 from roundtable.engine import Adoption
 from roundtable.errors import ConfigurationError
 from roundtable.exits import asks_moderator, exit_from_spec
@@ -292,6 +293,8 @@ def check_objects_present(
             "Pass it again, as in Roundtable(agents=[...], tools=[...]), or --tools; or continue without it: "
             "on_change='adopt' (--adopt) makes agents by name and leaves out the rest."
         )
+        if any(each.startswith("tool ") for each in missing):
+            hint = " ".join([hint, *tool_hints(record)])
         absent = (agent for agent in record.agents if agent.id in objects.agents and agent.id not in seated)
         if any(agent.provider == "human" for agent in absent):
             hint = (

@@ -13,9 +13,10 @@ from roundtable.types import Budget, ModelProfile, ProviderConfig
 
 if TYPE_CHECKING:
     from roundtable.protocols import Observer
-    from roundtable.types import Attachment, Event
+    from roundtable.types import Attachment, Event, ModelCall
 
 __all__ = [
+    "call_function",
     "check_budget",
     "check_deadline",
     "check_flag",
@@ -193,6 +194,18 @@ def observer_function(given: Observer | Callable[[Event], None]) -> Callable[[Ev
     notify = getattr(given, "notify", given)
     if isinstance(given, type) or not callable(notify) or inspect.iscoroutinefunction(notify):
         raise _wrong_type("every one of observers", "a plain function of one event, or an object with `notify`", given)
+    return notify
+
+
+def call_function(given: object) -> Callable[[ModelCall], None] | None:
+    """Return the function of an observer that receives calls of models; `None` if it has none.
+
+    Raises:
+        ConfigurationError: `notify_call` is asynchronous.
+    """
+    notify = getattr(given, "notify_call", None)
+    if notify is not None and (not callable(notify) or inspect.iscoroutinefunction(notify)):
+        raise _wrong_type("`notify_call` of an observer", "a plain function of one call", notify)
     return notify
 
 

@@ -31,6 +31,7 @@ from roundtable.api.request import ResolvedDebate, checked, config_of, facilitat
 from roundtable.api.runs import Prepared
 from roundtable.api.searching import restore_refusals, restore_search
 from roundtable.api.seats import seat_agents
+from roundtable.api.session_plugins import check_plugins, plugins_in_use
 from roundtable.api.teams import restored, table_models_by_id
 from roundtable.engine import Extension, RunLimits
 from roundtable.engine.synthesis import stored_synthesis
@@ -48,7 +49,7 @@ from roundtable.results.debate_result import DebateResult
 from roundtable.types import ForkOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from roundtable._core.registry import Registry
     from roundtable.api.assembly import TableParts
@@ -207,12 +208,16 @@ class Debates:
             agent_ids = tuple(agent_id for agent_id in objects.agents if agent_id in given.agents)
             tools = wiring.tools.completed(given.tools).names
             objects = objects.model_copy(update={"agents": agent_ids, "tools": tools})
+        made_here = [seat for seat in seats if not seat.is_object or (given and seat.config.id not in given.agents)]
+        providers = [seat.config.provider for seat in made_here]
+        providers += [agent.get_info().provider for agent in auxiliary.values()]
         session = await wiring.engine.start_debate(
             config,
             configs,
             mode=own_mode,
             forked_from=forked_from,
             caller_objects=objects,
+            plugins=plugins_in_use(config, providers, wiring, own_mode=own_mode is not None),
             session_id=session_id,
             attachments=read_files(ask),
         )
@@ -418,8 +423,9 @@ class Debates:
         agents: list[Agent] = []
         own: frozenset[str] | None = None
         original_objects = None if "agents" in changes else fold.record.caller_objects
+        check_plugins(record, wiring, _kinds_kept(changes, passed))
         if original_objects is not None:
-            objects, _ = await self._restore_objects(session_id, fold)
+            objects, _ = await self._restore_objects(session_id, fold, kinds=())
             agents, own = [objects.agents[config.id] for config in fold.record.agents], objects.own
             if (search := changes.get("search")) is not None:
                 agents = [agent if agent.id in objects.own else wiring.searching(agent, search) for agent in agents]
@@ -484,6 +490,7 @@ class Debates:
         on_change: OnChange = "error",
         *,
         speaks: bool = True,
+        kinds: Collection[str] | None = None,
     ) -> tuple[_RunObjects, Adoption | None]:
         """Return the objects of a stored session: agents passed again with the same ids, and the others made again.
 
@@ -493,8 +500,11 @@ class Debates:
             budget: The most it may consume; its original budget when left out.
             on_change: What to do about changed or missing objects.
             speaks: Whether its agents will take turns; if not, agents that cannot be made are left out.
+            kinds: Kinds of objects from plugins that the session needs besides its agents; all when left out.
         """
         wiring, passed = self._wiring, self._objects_by_session.get(session_id, _RunObjects({}))
+        if speaks:
+            check_plugins(fold.record, wiring, _kinds_kept({}, passed) if kinds is None else kinds)
         check_on_change(on_change)
         table_seats = self._matching_seats(fold, passed)
         seating = seated_again(fold.record, {seat.config.id: effective(seat) for seat in table_seats}, on_change)
@@ -505,6 +515,8 @@ class Debates:
             if seat.agent
         } | {**passed.agents}
         missing = [config for config in seating.agents if config.id not in available]
+        if speaks:
+            check_plugins(fold.record, wiring, ("provider",), names={config.provider for config in missing})
         await wiring.tools.prepare()
         tools = wiring.tools.completed(fold.record.caller_objects.tools)
         check_objects_present(
@@ -649,6 +661,16 @@ class Debates:
             await self._wiring.engine.obey(session_id)
         except SessionBusy:
             logger.debug("the owner of the session will pause it", extra={"session": session_id})
+
+
+def _kinds_kept(changes: DebateOptions, passed: _RunObjects) -> Collection[str]:
+    """Return the kinds of objects that a stored session still needs, by name, if a caller changes options."""
+    kinds = {"mode": {"mode"}, "rule": {"decide"}, "exit": {"exit_when", "exit_on_consensus"}}
+    return [
+        kind
+        for kind, names in kinds.items()
+        if not names & set(changes) and not (kind == "mode" and passed.mode is not None)
+    ]
 
 
 async def finish(prepared: Prepared) -> DebateResult:

@@ -13,7 +13,8 @@ from anyio import create_task_group, current_time, sleep
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from roundtable.api.checks import check_job_name, check_list, check_whole
+from roundtable.api.checks import check_budget, check_deadline, check_job_name, check_list, check_whole
+from roundtable.api.debates import finish
 from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate, Progress
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
     from roundtable.api.debates import Debates
     from roundtable.api.options import DebateOptions
     from roundtable.protocols import DebateModeStrategy
-    from roundtable.types import JsonValue
+    from roundtable.types import Budget, JsonValue
 
-__all__ = ["DebateQueue", "ManyDebates", "NamedDebate", "OnError", "run_jobs"]
+__all__ = ["DebateQueue", "ManyDebates", "ManyResumes", "NamedDebate", "OnError", "run_jobs"]
 
 
 T = TypeVar("T")
@@ -170,13 +171,7 @@ class ManyDebates:
     def _checked(self, debates: Debates) -> list[_Asked]:
         check_list("topics", self.questions, "a list of questions")
         check_list("modes", self.modes, "a list of modes")
-        check_whole("concurrency", self.concurrency)
-        if not 1 <= self.concurrency <= _MOST:
-            raise ConfigurationError(f"concurrency must be 1 to {_MOST} debates at a time, not {self.concurrency}")
-        if self.on_error not in ("record", "raise"):
-            raise ConfigurationError(f"on_error must be 'record' or 'raise', not {self.on_error!r}")
-        if self.on_progress is not None and not callable(self.on_progress):
-            raise ConfigurationError(f"on_progress must be a function, not {self.on_progress!r}")
+        _check_batch(self.concurrency, self.on_error, self.on_progress)
         if self.name is not None:
             check_job_name(self.name)
         elif self.on is not None:
@@ -214,6 +209,77 @@ class ManyDebates:
             )
             for mode in modes
         ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManyResumes:
+    """The arguments of `Roundtable.resume_many`, which explains each."""
+
+    held: Sequence[DebateResult | FailedDebate]
+    budget: Budget | None
+    deadline_s: float | None
+    concurrency: int
+    on_error: OnError
+    on_progress: Callable[[Progress], None] | None
+
+    async def hold(self, debates: Debates) -> list[DebateResult | FailedDebate]:
+        """Continue all unfinished debates, a few at a time; return the outcome of each, in order.
+
+        Raises:
+            ConfigurationError: An argument is not valid; no model was called.
+            RoundtableError: With `on_error="raise"`, the error of the first debate that failed.
+        """
+        _check_batch(self.concurrency, self.on_error, self.on_progress)
+        check_budget(self.budget)
+        check_deadline(self.deadline_s)
+        unfinished = {index: outcome for index, outcome in enumerate(self.held) if _is_unfinished(outcome)}
+        count = _Count(len(unfinished), self.on_progress)
+        jobs = [partial(self._continue, debates, outcome, count) for outcome in unfinished.values()]
+        ended = dict(zip(unfinished, await run_jobs(jobs, at_once=self.concurrency), strict=True))
+        return [ended.get(index, outcome) for index, outcome in enumerate(self.held)]
+
+    async def _continue(
+        self, debates: Debates, before: DebateResult | FailedDebate, count: _Count
+    ) -> DebateResult | FailedDebate:
+        outcome: DebateResult | FailedDebate
+        session_id = before.session_id or ""
+        try:
+            outcome = await self._once_free(debates, session_id)
+        except RoundtableError as error:
+            if self.on_error == "raise":
+                raise
+            error.session_id = session_id
+            outcome = _failed(_Asked(before.topic, before.mode, {}), error)
+        count.add(outcome)
+        return outcome
+
+    async def _once_free(self, debates: Debates, session_id: str) -> DebateResult:
+        """Continue a session as soon as no other process runs it; one that has ended meanwhile is read."""
+        while True:
+            current = await debates.load(session_id)
+            if not _is_unfinished(current):
+                return current
+            try:
+                return await finish(await debates.continued(session_id, budget=self.budget, deadline_s=self.deadline_s))
+            except SessionBusy:
+                await sleep(_BUSY_PAUSE_S)
+
+
+def _is_unfinished(outcome: DebateResult | FailedDebate) -> bool:
+    """Check whether a debate can be continued without anything from its caller."""
+    if isinstance(outcome, FailedDebate):
+        return outcome.session_id is not None
+    return outcome.session_status != "completed" and outcome.status != "needs_context"
+
+
+def _check_batch(concurrency: int, on_error: str, on_progress: object) -> None:
+    check_whole("concurrency", concurrency)
+    if not 1 <= concurrency <= _MOST:
+        raise ConfigurationError(f"concurrency must be 1 to {_MOST} debates at a time, not {concurrency}")
+    if on_error not in ("record", "raise"):
+        raise ConfigurationError(f"on_error must be 'record' or 'raise', not {on_error!r}")
+    if on_progress is not None and not callable(on_progress):
+        raise ConfigurationError(f"on_progress must be a function, not {on_progress!r}")
 
 
 class _Count:

@@ -309,7 +309,7 @@ class Helpers:
                 raise ConfigurationError(msg)
             return AnalyzerChain([NamedMeter("analyzer", analyzer)], fallback=ConsensusAnalyzer())
         if analyzer not in ANALYZERS:
-            meter = NamedMeter(analyzer, self._plugin_meter(analyzer, configs, capped=capped))
+            meter = self._plugin_meter(analyzer, configs, capped=capped)
             return AnalyzerChain([meter], fallback=ConsensusAnalyzer())
         if analyzer == "basic":
             return ConsensusAnalyzer()
@@ -322,7 +322,7 @@ class Helpers:
         reader = NamedMeter("ai", self._ai_analyzer(configs, capped=capped))
         return AnalyzerChain([reader], asks_if_settled=analyzer == "ai")
 
-    def _plugin_meter(self, name: str, configs: Iterable[AgentConfig], *, capped: bool) -> ConsensusMeter:
+    def _plugin_meter(self, name: str, configs: Iterable[AgentConfig], *, capped: bool) -> NamedMeter:
         entry = self._analyzers.find(name)
         if entry is None:
             known = (*ANALYZERS, *self._analyzers.names())
@@ -331,7 +331,7 @@ class Helpers:
             hint = f"Choose from {', '.join(known)}."
             raise ConfigurationError(f"unknown analyzer {name!r}{suggestion}", hint=hint)
         models = self._ai_analyzer(configs, capped=capped).models
-        return make("analyzer", entry, models[0] if models else None)
+        return NamedMeter(name, make("analyzer", entry, models[0] if models else None), entry.source)
 
     def _ai_analyzer(self, configs: Iterable[AgentConfig], *, capped: bool) -> AIConsensusAnalyzer:
         models, reason = self._readers(tuple(configs))

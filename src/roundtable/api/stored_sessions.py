@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from roundtable.types import (
         Budget,
         ContextResult,
-        JsonObject,
         RunningCalls,
         SearchHit,
         SessionFilter,
@@ -470,19 +469,18 @@ class StoredSessions(ABC):
         Raises:
             ConfigurationError: An argument is not valid, or the library of the backend is not installed.
         """
-        from roundtable.results.frames import event_rows, frame_of_rows, rows_of
+        from roundtable.results.frames import FrameBuilder, event_rows, rows_of
 
-        frame_of_rows(kind, (), backend)  # an argument is refused before anything is read
-        rows: list[JsonObject] = []
+        builder = FrameBuilder(kind, backend)
         for summary in await self.sessions(wanted):
             if summary.error is not None:
                 continue
             if kind == "events":
                 _, events = await self.wiring.storage.read(summary.id, tenant=self.wiring.options.tenant)
-                rows += event_rows(events)
+                builder.add(event_rows(events))
             else:
-                rows += rows_of(kind, await self._debates.load(summary.id))
-        return frame_of_rows(kind, rows, backend)
+                builder.add(rows_of(kind, await self._debates.load(summary.id)))
+        return builder.build()
 
     async def search(self, text: str, *, session_id: str | None = None, limit: int = 20) -> tuple[SearchHit, ...]:
         """Search for words in positions and their reasoning, the newest session first.

@@ -389,6 +389,60 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         )
         return Results(await many.hold(self._debates), rules=self.wiring.catalog.rules)
 
+    async def resume_many(
+        self,
+        results: Results,
+        *,
+        budget: Budget | None = None,
+        deadline_s: float | None = None,
+        concurrency: int = 8,
+        on_error: OnError = "record",
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> Results:
+        """Continue what is unfinished of many debates, a few at a time, and return all results in the same order.
+
+        Debates that stopped early (at a budget or a deadline, by a pause or a failure) continue from where they
+        stopped; no stored answer is asked for again. All others are returned as they are: those that ended, were
+        stopped, wait for information, or failed before their session was stored.
+
+        Args:
+            results: What `debate_many` returned, on this table or another one with the same storage.
+            budget: Limits of each debate, its earlier runs included; its original budget when left out.
+            deadline_s: Seconds that each debate has for this run.
+            concurrency: Most concurrent debates, 1 to 1000.
+            on_error: What to do when a debate fails, as for `debate_many`.
+            on_progress: Called whenever a debate has ended; `total` is the number of debates that continue.
+
+        Raises:
+            ConfigurationError: An argument is not valid; no model was called.
+            RoundtableError: With `on_error="raise"`, the error of the first debate that failed.
+
+        Example:
+            >>> import anyio
+            >>> from roundtable import Budget
+            >>> from roundtable.testing import scripted_agents
+            >>> table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
+            >>> async def main():
+            ...     half = await table.debate_many(["Tea or coffee?"], rounds=2, budget=Budget(max_calls=2))
+            ...     whole = await table.resume_many(half, budget=Budget(max_calls=4))
+            ...     return half[0].status, whole[0].status, whole.usage.calls
+            >>> anyio.run(main)
+            ('partial', 'completed', 4)
+        """
+        await self._load(None)
+        from roundtable.api.many import ManyResumes
+        from roundtable.results.many import Results
+
+        many = ManyResumes(
+            held=results.held,
+            budget=budget,
+            deadline_s=deadline_s,
+            concurrency=concurrency,
+            on_error=on_error,
+            on_progress=on_progress,
+        )
+        return Results(await many.hold(self._debates), rules=self.wiring.catalog.rules)
+
     def estimate(self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]) -> Estimate:
         """Return the most that a debate may consume, without any call; see `debate` for the arguments.
 

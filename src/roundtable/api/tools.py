@@ -113,6 +113,8 @@ class TableTools:
         if not _accepts_tools(agent):
             return agent
         own_toolkit = agent.toolkit
+        if isinstance(own_toolkit, DefaultAgentToolkit) and own_toolkit is not self.toolkit:
+            own_toolkit.check_dependencies(self._dependencies)
         toolkit = (
             own_toolkit.over(self._guard).with_dependencies(self._dependencies)
             if isinstance(own_toolkit, DefaultAgentToolkit)
@@ -158,6 +160,8 @@ def with_service(tools: Sequence[ToolLike], service: str | None) -> Sequence[Too
 
 def _add(toolkit: DefaultAgentToolkit, item: object, dependencies: object) -> None:
     if _is_toolkit(item):
+        if isinstance(item, DefaultAgentToolkit):
+            item.check_dependencies(dependencies)
         toolkit.include(item)
     elif _is_tool(item):
         if isinstance(item, FunctionTool):

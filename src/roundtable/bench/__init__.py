@@ -20,6 +20,7 @@ from roundtable.bench.metrics import (
     interaction_score,
 )
 from roundtable.bench.paper import write_paper
+from roundtable.bench.plan import Study, read_study
 from roundtable.bench.progress import print_progress
 from roundtable.bench.questions import Question, read_questions
 from roundtable.bench.report import (
@@ -91,6 +92,7 @@ __all__ = [
     "RepeatedScenario",
     "ScenarioRun",
     "Spread",
+    "Study",
     "StudyAnswer",
     "StudyReport",
     "StudyVerdict",
@@ -109,6 +111,7 @@ __all__ = [
     "read_experiment",
     "read_metrics",
     "read_questions",
+    "read_study",
     "run_experiment",
     "run_study",
     "smallest_difference",

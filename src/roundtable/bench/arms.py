@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from roundtable._core.text import error_text
 from roundtable._version import __version__
+from roundtable.analysis.decision import own_vote
 from roundtable.errors import ConfigurationError
 from roundtable.metrics import conformity, flip_rate, transitions
-from roundtable.modes.oxford import LAST_VOTE
 from roundtable.scoring import Choice, Measure, Normalise, Rule, decide, is_abstention, normaliser
 from roundtable.types import Share, Usage, Value
 
@@ -284,8 +284,7 @@ def _debate_answer(reader: Reader, result: DebateResult) -> StudyAnswer:
     last = _complete_rounds(result)[-1]
     if last.conclusion is not None:
         return reader.answer(result.mode, reader.read(last.conclusion), last.spoken, result.usage)
-    voted = any(turn.stage == LAST_VOTE for turn in last.turns)
-    if voted or reader.question.options is not None:
+    if own_vote(last) or reader.question.options is not None:
         winner = None if last.decision is None else last.decision.winner
         return reader.answer(result.mode, winner, last.responses, result.usage)
     return reader.count(result.mode, last.responses, result.usage)

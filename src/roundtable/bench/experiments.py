@@ -42,6 +42,7 @@ __all__ = [
     "ExperimentRun",
     "ExperimentVariables",
     "experiment_folder",
+    "read_data",
     "read_experiment",
     "read_metrics",
     "run_experiment",
@@ -156,13 +157,7 @@ def read_experiment(path: str | PathLike[str]) -> Experiment:
         ConfigurationError: The file cannot be read, is not an experiment, or needs a library that is not installed.
     """
     file = Path(path).expanduser()
-    try:
-        text = file.read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(
-            f"{str(file)!r} cannot be read: {getattr(error, 'strerror', None) or error}", cause=error
-        ) from error
-    data = _parse(file, text)
+    data = read_data(file)
     if not isinstance(data, dict):
         raise ConfigurationError(f"{str(file)!r} is not an experiment", hint="It needs a name and variables.")
     try:
@@ -171,7 +166,18 @@ def read_experiment(path: str | PathLike[str]) -> Experiment:
         raise ConfigurationError(f"{str(file)!r}: {': '.join(first_error(error))}", cause=error) from None
 
 
-def _parse(file: Path, text: str) -> JsonValue:
+def read_data(file: Path) -> JsonValue:
+    """Read a file of data: TOML or JSON by its ending, otherwise YAML (extra `bench`).
+
+    Raises:
+        ConfigurationError: The file cannot be read, or needs a library that is not installed.
+    """
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(
+            f"{str(file)!r} cannot be read: {getattr(error, 'strerror', None) or error}", cause=error
+        ) from error
     ending = file.suffix.lower()
     try:
         if ending == ".toml":
@@ -185,8 +191,8 @@ def _yaml(text: str) -> JsonValue:
     try:
         import yaml
     except ImportError as error:
-        hint = "Install it: pip install 'roundtable-sdk[bench]'; or write the experiment as TOML or JSON."
-        raise ConfigurationError("an experiment in YAML needs PyYAML", hint=hint, cause=error) from error
+        hint = "Install it: pip install 'roundtable-sdk[bench]'; or write the file as TOML or JSON."
+        raise ConfigurationError("a file in YAML needs PyYAML", hint=hint, cause=error) from error
     try:
         data: JsonValue = yaml.safe_load(text)
     except yaml.YAMLError as error:

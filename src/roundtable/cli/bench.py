@@ -137,7 +137,9 @@ def compare(
 
 @bench.command()
 def study(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Questions with gold answers: CSV or JSONL.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Questions with gold answers (CSV, JSONL), or a study (YAML, TOML).")
+    ],
     *,
     modes: Annotated[
         list[str] | None, typer.Option("--modes", metavar="LIST", help="Debate modes, separated by commas.")
@@ -183,12 +185,14 @@ def study(
     Every question is debated, and answered without debate at the same price.
     """
     arguments = locals()
-    from roundtable.cli.benchmarks import Asked, hold_study
+    from roundtable.cli.benchmarks import Asked, hold_study, study_of
 
     normalisations = ("casefold", "exact", "numeric")
     if normalise not in normalisations:
         raise ConfigurationError(f"unknown value for --normalise: {normalise!r}; choose {', '.join(normalisations)}")
     mode_names = split_list(modes, "--modes") or ("collaborative",)
     options = Asked(mode_names, rounds, decide, normalise, extract, concurrency, seed, name, fleet, report)
-    context = _open(arguments, keeps=name is not None)
+    if (planned := study_of(file, options)) is not None:
+        options = options._replace(study=planned.name)
+    context = _open(arguments, keeps=options.study is not None)
     return context.run(lambda context: hold_study(context, file, options), hears=True)

@@ -17,6 +17,7 @@ from roundtable.bench import (
     read_experiment,
     read_metrics,
     read_questions,
+    read_study,
     run_experiment,
     run_study,
     write_paper,
@@ -32,7 +33,7 @@ from roundtable.types.base import first_error
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from roundtable.bench import BenchmarkMetrics, ConsensusMetrics, Experiment, ExperimentRun, StudyReport
+    from roundtable.bench import BenchmarkMetrics, ConsensusMetrics, Experiment, ExperimentRun, Study, StudyReport
     from roundtable.cli.context import CommandContext
     from roundtable.fleet import Fleet
 
@@ -46,6 +47,7 @@ __all__ = [
     "list_debates",
     "list_experiments",
     "scenario_of",
+    "study_of",
 ]
 
 _SUFFIXES: Final = (".yaml", ".yml", ".toml", ".json")
@@ -224,6 +226,10 @@ async def compare_folders(context: CommandContext, baseline: str, candidate: str
     return ExitCode.OK
 
 
+_STUDY_FILES: Final = frozenset({".yaml", ".yml", ".toml"})
+"""Endings of files with a whole study; others hold its questions."""
+
+
 async def hold_study(context: CommandContext, file: str, asked: Asked) -> ExitCode:
     """Hold a study and show its tables."""
     if asked.report is not None:
@@ -248,6 +254,9 @@ async def hold_study(context: CommandContext, file: str, asked: Asked) -> ExitCo
 
 
 async def _hold_study(context: CommandContext, file: str, asked: Asked, on: Fleet | None = None) -> StudyReport:
+    on_progress = None if context.screen.quiet else print_progress
+    if (study := study_of(file, asked)) is not None:
+        return await study.run(context.table, concurrency=asked.concurrency, on=on, on_progress=on_progress)
     return await run_study(
         context.table,
         read_questions(file),
@@ -259,9 +268,27 @@ async def _hold_study(context: CommandContext, file: str, asked: Asked, on: Flee
         concurrency=asked.concurrency,
         study=asked.study,
         on=on,
-        on_progress=None if context.screen.quiet else print_progress,
+        on_progress=on_progress,
         seed=asked.seed,
     )
+
+
+def study_of(file: str, asked: Asked) -> Study | None:
+    """Return the study of a file, with the name and seed of the command if it has them; `None` for questions alone.
+
+    Raises:
+        ConfigurationError: The file cannot be read, or the command has an option that a study's file sets.
+    """
+    if Path(file).suffix.lower() not in _STUDY_FILES:
+        return None
+    given = (asked.modes, asked.rounds, asked.decide, asked.normalise, asked.extract)
+    usual = (("collaborative",), 2, "plurality", "casefold", None)
+    names = ("--modes", "--rounds", "--decide", "--normalise", "--extract")
+    for name, value, default in zip(names, given, usual, strict=True):
+        if value != default:
+            raise ConfigurationError(f"{name} is not an option for the study in {file!r}", hint="Set it in the file.")
+    study = read_study(file)
+    return study.model_copy(update={"name": asked.study or study.name, "seed": asked.seed or study.seed})
 
 
 def scenario_of(topic: str, mode: str, rounds: int) -> BenchmarkScenario:

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         DurableEvent,
         ForkOrigin,
         LiveEvent,
+        PluginUse,
         Session,
         SynthesisResult,
     )
@@ -254,6 +255,7 @@ class DebateEngine:
         mode: DebateModeStrategy | None = None,
         forked_from: ForkOrigin | None = None,
         caller_objects: CallerObjects | None = None,
+        plugins: Sequence[PluginUse] = (),
         session_id: str | None = None,
         attachments: Sequence[Attachment] = (),
     ) -> Session:
@@ -265,6 +267,7 @@ class DebateEngine:
             mode: The mode itself, where it is not in the registry.
             forked_from: Origin of a fork; `SessionManager.store_past` stores the shared past.
             caller_objects: Objects that the caller must pass again to resume the session; none when left out.
+            plugins: Plugins that take part.
             session_id: Id of the session; a random one when left out.
             attachments: Files that belong to the question, checked by `read_attachments`.
 
@@ -294,6 +297,7 @@ class DebateEngine:
             tuple(configs.values()),
             forked_from=forked_from,
             caller_objects=caller_objects,
+            plugins=plugins,
             session_id=session_id,
             attachments=attachments,
         )

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         DurableEvent,
         ForkOrigin,
         Owner,
+        PluginUse,
         RunningCalls,
         SearchHit,
         Session,
@@ -123,6 +124,7 @@ class SessionManager:
         *,
         forked_from: ForkOrigin | None = None,
         caller_objects: CallerObjects | None = None,
+        plugins: Sequence[PluginUse] = (),
         session_id: str | None = None,
         attachments: Sequence[Attachment] = (),
     ) -> Session:
@@ -134,6 +136,7 @@ class SessionManager:
                 library, and `add_response` adds its answers.
             forked_from: Origin of a fork; `store_past` stores the shared past.
             caller_objects: Objects that the caller must pass again to resume the session; none when left out.
+            plugins: Plugins that take part.
             session_id: Id of the session; a random one when left out.
             attachments: Files that belong to the question, checked by `read_attachments`.
 
@@ -161,6 +164,7 @@ class SessionManager:
             prompt_version=PROMPT_VERSION,
             forked_from=forked_from,
             caller_objects=caller_objects or CallerObjects(),
+            plugins=tuple(plugins),
             contents=stored_contents(attachments),
         )
         await self.storage.create(record)

@@ -18,10 +18,10 @@ from roundtable.gateway.state import EndpointKey, EndpointState, Rates, RetryBud
 from roundtable.gateway.wrapping import account_of, default_rate_of, endpoint_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
 
     from roundtable.protocols import ChatModel, SleepingClock
-    from roundtable.types import RetryPolicy
+    from roundtable.types import ModelCall, RetryPolicy
 
 __all__ = ["Gateway"]
 
@@ -92,6 +92,8 @@ class Gateway:
         self._budgets: dict[tuple[str, str, str], RetryBudget] = {}
         self._parts = 1
         self._has_shared = False
+        self.call_listeners: tuple[Callable[[ModelCall], None], ...] = ()
+        """Receive each try of each call, once it is over."""
         self._limiters: PerLoop[dict[EndpointKey, anyio.CapacityLimiter]] = PerLoop(dict)
 
     def guard(

@@ -14,6 +14,7 @@ from roundtable._core.text import error_text
 from roundtable.errors import AgentError, APITimeoutError, CircuitOpen, RoundtableError
 from roundtable.gateway.budget import MeteredModel, ReservedModel
 from roundtable.gateway.prices import sane_usage, usage_of_failure
+from roundtable.gateway.reports import CallReport
 from roundtable.gateway.retry import RetryRule
 from roundtable.gateway.state import Rates
 from roundtable.gateway.streams import ChatStream
@@ -465,6 +466,8 @@ class _Call:
         self._sent_at = 0.0
         self._probe = False
         self._is_done = False
+        self._attempt = 0
+        self._report: CallReport | None = None
         self._has_output = False
         self._shown: list[str] = []
         self.answering: ChatModel = model.inner
@@ -512,6 +515,8 @@ class _Call:
             raise
         self._is_done = self._has_output = False
         self._shown.clear()
+        self._attempt += 1
+        self._report = CallReport.begin(self._model, self._request, self._attempt)
         return self
 
     def __exit__(
@@ -524,6 +529,8 @@ class _Call:
             return
         own_error = as_own_error(error, self._model.provider) if isinstance(error, Exception) else None
         self._endpoint_state.failed(own_error or error, probe=self._probe, set_aside=self._set_aside)
+        if self._report is not None:
+            self._report.failed(own_error)
         if own_error is not None and is_missed(own_error) and not own_error.is_recorded:
             notify_timeout(self.answering, self._request, own_error, self._shown)
         if own_error is not None and own_error is not error:
@@ -572,6 +579,8 @@ class _Call:
         if deadline is not None and deadline.own_s <= 0:
             raise deadline.missed(self._model.provider)
         if piece.text:
+            if self._report is not None and not self._has_output:
+                self._report.has_text()
             self._has_output = True
             self._shown.append(piece.text)
 
@@ -583,6 +592,8 @@ class _Call:
         self._endpoint_state.succeeded(response.usage, probe=self._probe, set_aside=set_aside, cost=cost)
         if self._is_admitted:
             self._endpoint_state.adopt_limit(response.rate_limit, self._sent_at)
+        if self._report is not None:
+            self._report.answered(response)
         return response if self._retries is None else self._retries.settled(response)
 
     async def again(self, error: RoundtableError) -> None:

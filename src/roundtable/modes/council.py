@@ -79,7 +79,13 @@ class CouncilMode(BaseModeStrategy):
             sees = _under_aliases(view, [turn for turn in self.stage_turns(view, _ANSWERS) if turn.agent_id != seat.id])
             if len(sees) > 1:
                 names = tuple(seen.shown_as for seen in sees)
-                facts = {"role": "reviewer", "answer": "ranking", "options": names, "tools": NO_TOOLS}
+                facts = {
+                    "role": "reviewer",
+                    "answer": "ranking",
+                    "counts": "inform",
+                    "options": names,
+                    "tools": NO_TOOLS,
+                }
                 reviews.append(self.ask(view, seat, sees, **facts))
         return reviews
 

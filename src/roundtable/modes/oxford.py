@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from roundtable.modes.base import NO_TOOLS, RoleBasedModeStrategy, RoleConfig
-from roundtable.modes.shapes import Step, everything, flag, nothing, parallel, sequential
+from roundtable.modes.shapes import Step, Visibility, everything, flag, nothing, parallel, sequential
 from roundtable.types import BallotAnswer, Note
 
 if TYPE_CHECKING:
@@ -108,9 +108,9 @@ class OxfordMode(RoleBasedModeStrategy):
         """Plan the first vote, the speeches, and in the last round the second vote."""
         steps = sequential(view, lambda seat, sees: self._speech(view, seat, sees)) + self.reask_steps(view)
         if view.current_round == 1:
-            steps = parallel(view, lambda seat, _: self._vote(view, seat), sees=nothing, name=FIRST_VOTE) + steps
+            steps = self._vote(view, FIRST_VOTE, nothing, counts="inform") + steps
         if view.current_round == view.total_rounds:
-            steps += parallel(view, lambda seat, sees: self._vote(view, seat, sees), sees=everything, name=LAST_VOTE)
+            steps += self._vote(view, LAST_VOTE, everything, counts="decide")
         return steps
 
     def _speech(self, view: DebateContext, seat: Seat, sees: tuple[Visible, ...]) -> TurnSpec:
@@ -120,6 +120,7 @@ class OxfordMode(RoleBasedModeStrategy):
         note = Note(label="the side you speak for", text=side)
         return self.ask_role(view, seat, sees, notes=(note,), stance=None, opening=not sees)
 
-    def _vote(self, view: DebateContext, seat: Seat, sees: tuple[Visible, ...] = ()) -> TurnSpec:
+    def _vote(self, view: DebateContext, name: str, sees: Visibility, *, counts: str) -> tuple[Step, ...]:
         options = view.options or SIDES
-        return self.ask(view, seat, sees, role="voter", answer="ballot", options=options, tools=NO_TOOLS)
+        facts = {"role": "voter", "answer": "ballot", "counts": counts, "options": options, "tools": NO_TOOLS}
+        return parallel(view, lambda seat, seen: self.ask(view, seat, seen, **facts), sees=sees, name=name)

@@ -6,12 +6,12 @@ stage in its own way. The engine stores each step of this loop, so it takes them
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from roundtable._core.text import error_text
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.types import EndDebate, EndRound, Stage
-from roundtable.types.plan import MAX_STAGES
+from roundtable.types.plan import BASELINE_STAGE, JUDGE_STAGE, MAX_STAGES, MODERATOR_STAGE, VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from roundtable.types import DebateContext, Plan
 
 __all__ = ["RoundPlanner", "check_plan", "plan_with"]
+
+
+_BALLOTS: Final = frozenset({"ballot", "ranking", "approval", "scores"})
+_RESERVED: Final = frozenset({BASELINE_STAGE, VOTE_STAGE})
+_OXFORD_VOTE: Final = "vote-after"
+"""The deciding vote of Oxford debates, also in sessions whose turns do not say that they decide."""
 
 
 class RoundPlanner:
@@ -77,8 +83,8 @@ def check_plan(mode: DebateModeStrategy, plan: object, held: Collection[str]) ->
         held: Names of the stages that the round has had.
 
     Raises:
-        ConfigurationError: It is not a plan; or its stage has no turns, was held in this round already, or is one too
-            many.
+        ConfigurationError: It is not a plan; or its stage has no turns, was held in this round already, is one too
+            many, or asks for ballots without saying how they count.
     """
     if isinstance(plan, EndRound | EndDebate):
         return
@@ -92,6 +98,27 @@ def check_plan(mode: DebateModeStrategy, plan: object, held: Collection[str]) ->
     elif len(held) >= MAX_STAGES:
         problem = f"after {MAX_STAGES} others in one round"
     else:
+        _check_ballots(mode, plan)
         return
     msg = f"mode {mode.name!r} plans the stage {plan.name!r} {problem}"
     raise ConfigurationError(msg, hint="A mode ends a round with EndRound() and names each stage of it once.")
+
+
+def _check_ballots(mode: DebateModeStrategy, stage: Stage) -> None:
+    """Check that a stage of ballots says what they are for; known are those of judges, moderators and on motions."""
+    turns = [turn for turn in stage.turns if turn.answer in _BALLOTS]
+    if not turns or stage.name in {JUDGE_STAGE, MODERATOR_STAGE} or all(turn.motions for turn in turns):
+        return
+    counts = {turn.counts for turn in stage.turns}
+    if stage.name in _RESERVED or (stage.name == _OXFORD_VOTE and counts != {"decide"}):
+        problem, hint = "of ballots under a name that has another meaning", "Give the stage another name."
+    elif None in counts or len(counts) > 1:
+        problem = "of ballots without saying how they count"
+        hint = 'Set counts="decide" in each of its turns if they decide the debate, or counts="inform" if not.'
+    elif counts == {"decide"} and any(turn.answer != "ballot" for turn in stage.turns):
+        kinds = sorted({turn.answer for turn in stage.turns if turn.answer != "ballot"})
+        problem = f"that decides with answers of the kind {kinds[0]!r}"
+        hint = 'Ask for answer="ballot"; or set counts="inform", and hold the debate with vote=True for other ballots.'
+    else:
+        return
+    raise ConfigurationError(f"mode {mode.name!r} plans the stage {stage.name!r} {problem}", hint=hint)

@@ -208,6 +208,19 @@ class LoadedPlugins:
         ]
         return (*self._reports.values(), *unloaded)
 
+    def is_loaded(self, source: str) -> bool:
+        """Check whether loading a plugin was tried, by the name of its distribution."""
+        return source in self._reports
+
+    def version_of(self, source: str) -> str | None:
+        """Return the version of a loaded plugin's distribution; `None` for plugins passed as objects.
+
+        Args:
+            source: Where a registered thing comes from; see `Entry.source`.
+        """
+        report = self._reports.get(source)
+        return None if report is None else report.version
+
     def _describe_idle(self) -> str:
         """Return a hint that lists idle plugins, for errors about an unknown name that one of them may register."""
         idle = ", ".join(report.name for report in self.reports() if report.stage == "idle")

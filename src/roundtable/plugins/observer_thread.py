@@ -15,6 +15,8 @@ from roundtable._core.registry import HOST
 from roundtable._core.text import error_text
 from roundtable.logs import ROOT, is_power_of_ten
 from roundtable.plugins.errors import make
+from roundtable.protocols import CallObserver
+from roundtable.types import ModelCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +43,7 @@ CLOSE_S: Final = 2.0
 
 
 class ObserverThread:
-    """Delivers events to one observer on a separate thread; never waits for it.
+    """Delivers events, and calls of models, to one observer on a separate thread; never waits for it.
 
     The observer gets a copy of each event, so it cannot change the debate, and the context variables of the code that
     published it, such as the current span of a trace. When the queue is full, further events are
@@ -62,7 +64,7 @@ class ObserverThread:
         """Events that were dropped because the queue was full or the observer failed too often."""
         self._observer = observer
         self._idle_s = idle_s
-        self._queue: queue.Queue[tuple[Context, Event] | None] = queue.Queue(most)
+        self._queue: queue.Queue[tuple[Context, Event | ModelCall] | None] = queue.Queue(most)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._failures_in_row = 0
@@ -74,7 +76,16 @@ class ObserverThread:
         """Whether the observer wants pieces of answers."""
         return getattr(self._observer, "wants_pieces", True) is not False
 
-    def notify(self, event: Event) -> None:
+    @property
+    def wants_calls(self) -> bool:
+        """Whether the observer wants calls of models."""
+        return callable(getattr(self._observer, "notify_call", None))
+
+    def notify_call(self, call: ModelCall) -> None:
+        """Queue one call of a model, in order with the events."""
+        self.notify(call)
+
+    def notify(self, event: Event | ModelCall) -> None:
         """Queue one event."""
         if self._closed or self._failures_in_row >= FAILURES:
             self.left_out += 1
@@ -111,11 +122,15 @@ class ObserverThread:
             context, event = waiting
             context.run(self._deliver, event)
 
-    def _deliver(self, event: Event) -> None:
+    def _deliver(self, event: Event | ModelCall) -> None:
         if self._failures_in_row >= FAILURES:
             self.left_out += 1
             return
         try:
+            if isinstance(event, ModelCall):
+                if isinstance(self._observer, CallObserver):
+                    self._observer.notify_call(event)
+                return
             self._observer.notify(event.model_copy(deep=True))
         # Third-party code on this thread: SystemExit must not end the program.
         except (Exception, SystemExit) as error:
@@ -126,7 +141,7 @@ class ObserverThread:
                 logger.warning(
                     "the observer %s failed on %s%s: %s: %s%s",
                     self.name,
-                    event.type,
+                    "a call of a model" if isinstance(event, ModelCall) else event.type,
                     f", {self._failures_in_all:,} times so far" if self._failures_in_all > 1 else "",
                     type(error).__name__,
                     error_text(error),
@@ -191,6 +206,11 @@ class _LateObserver:
         if self._observer is not None:
             self._observer.notify(event)
 
+    def notify_call(self, call: ModelCall) -> None:
+        """Pass on one call of a model, if the observer exists and wants them."""
+        if isinstance(self._observer, CallObserver):
+            self._observer.notify_call(call)
+
     def close(self) -> None:
         """Close the observer, if it was created and can be closed."""
         close: Callable[[], None] | None = getattr(self._observer, "close", None)
@@ -234,6 +254,10 @@ class ObserverThreads:
 
     def _late_observer(self, entry: Entry[ObserverFactory]) -> _LateObserver:
         return _LateObserver(lambda: make("observer", entry, self._settings))
+
+    def call_functions(self) -> list[Callable[[ModelCall], None]]:
+        """Return the callbacks of the observers that want calls of models, or may want them once they are created."""
+        return [thread.notify_call for thread in self._threads.values() if thread.wants_calls]
 
     def _start_observer(self, entry: Entry[ObserverFactory]) -> Callable[[Event], None]:
         if entry.name not in self._threads:

@@ -1,4 +1,4 @@
-"""Debates as OpenTelemetry traces: an observer, enabled by `observers=["otel"]` (extra `otel`)."""
+"""Debates as OpenTelemetry traces and metrics: an observer, enabled by `observers=["otel"]` (extra `otel`)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar, Final, assert_never
+from urllib.parse import urlsplit
 
 from roundtable._version import __version__
 from roundtable.errors import ConfigurationError
+from roundtable.types import TurnKey
 from roundtable.vendors import VENDORS
 
 if TYPE_CHECKING:
@@ -17,15 +19,21 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from opentelemetry.context import Context
+    from opentelemetry.metrics import Meter
     from opentelemetry.trace import Span, SpanContext, Tracer
 
     from roundtable.settings import Settings
-    from roundtable.types import AgentComplete, AgentError, Event, ToolCallRecord, Turn, Usage
+    from roundtable.types import AgentComplete, AgentError, Event, ModelCall, ToolCallRecord, Turn, Usage
 
 __all__ = ["OpenTelemetryObserver", "mark", "open_telemetry", "within"]
 
 CONTENT_VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """OpenTelemetry's environment variable that allows content in traces."""
+
+_TOKEN_BOUNDS: Final = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
+"""Bounds of the buckets of token counts, as the conventions advise."""
+_SECONDS_BOUNDS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
+"""Bounds of the buckets of durations, as the conventions advise."""
 
 _Attributes = dict[str, str | int | float | bool | Sequence[str]]
 
@@ -93,14 +101,17 @@ def _sampled(parent: SpanContext, tracer: Tracer) -> SpanContext:
 
 
 class OpenTelemetryObserver:
-    """Writes a trace for each debate: spans for debate, rounds, turns (`invoke_agent`) and tools (`execute_tool`).
+    """Writes a trace for each debate, and metrics of model calls.
 
+    There are spans for debate, rounds, turns (`invoke_agent`), calls of models (`chat`) and tools (`execute_tool`).
     Names and attributes follow OpenTelemetry's conventions for generative AI. Content is recorded only if `content` is
     on.
 
     Args:
         tracer: Tracer for the spans; by default that of the program's own tracer provider.
         content: Whether to record topic, answers, and arguments and results of tools.
+        meter: Meter for the metrics `gen_ai.client.token.usage` and `gen_ai.client.operation.duration`; by default that
+            of the program's own meter provider.
 
     Raises:
         ConfigurationError: The extra `otel` is not installed.
@@ -109,16 +120,31 @@ class OpenTelemetryObserver:
     wants_pieces: ClassVar[bool] = False
     """It records whole turns."""
 
-    def __init__(self, tracer: Tracer | None = None, *, content: bool = False) -> None:
+    def __init__(self, tracer: Tracer | None = None, *, content: bool = False, meter: Meter | None = None) -> None:
         try:
-            from opentelemetry import context, trace
+            from opentelemetry import context, metrics, trace
         except ImportError as error:
             msg = "traces need OpenTelemetry"
             raise ConfigurationError(msg, cause=error, hint="pip install 'roundtable-sdk[otel]'") from error
         self._trace = trace
         self._context = context
         self._tracer: Tracer = trace.get_tracer("roundtable", __version__) if tracer is None else tracer
+        meter = metrics.get_meter("roundtable", __version__) if meter is None else meter
+        self._tokens = meter.create_histogram(
+            "gen_ai.client.token.usage",
+            unit="{token}",
+            description="Number of input and output tokens used",
+            explicit_bucket_boundaries_advisory=_TOKEN_BOUNDS,
+        )
+        self._duration = meter.create_histogram(
+            "gen_ai.client.operation.duration",
+            unit="s",
+            description="GenAI operation duration",
+            explicit_bucket_boundaries_advisory=_SECONDS_BOUNDS,
+        )
         self._content = content
+        self._calls: dict[str, dict[TurnKey, list[ModelCall]]] = {}
+        """Calls of turns that are not over, by session: the span of a turn is written when its outcome is known."""
         self._debates: dict[str, Span] = {}
         self._rounds: dict[str, Span] = {}
 
@@ -175,12 +201,51 @@ class OpenTelemetryObserver:
             case _:
                 assert_never(event.type)
 
+    def notify_call(self, call: ModelCall) -> None:
+        """Record one call of a model: its metrics at once, its span when that of its turn is known."""
+        self._measure(call)
+        session_id, key = call.metadata.get("session", ""), _turn_of(call)
+        if session_id and key is not None:
+            self._calls.setdefault(session_id, {}).setdefault(key, []).append(call)
+        else:
+            self._record_call(call, self._rounds.get(session_id) or self._debates.get(session_id))
+
     def close(self) -> None:
         """End all open spans, for example those of debates that another process continues."""
+        for session_id in list(self._calls):
+            self._record_left_calls(session_id)
         for span in (*self._rounds.values(), *self._debates.values()):
             span.end()
         self._rounds.clear()
         self._debates.clear()
+
+    def _measure(self, call: ModelCall) -> None:
+        attributes = _call_attributes(call)
+        for kind, tokens in () if call.usage is None else _tokens_of(call.usage):
+            self._tokens.record(tokens, {**attributes, "gen_ai.token.type": kind})
+        failed: _Attributes = {} if call.error is None else {"error.type": call.error}
+        self._duration.record(call.duration_s, {**attributes, **failed})
+
+    def _record_call(self, call: ModelCall, parent: Span | None) -> None:
+        attributes = {**_call_attributes(call), **_call_details(call)}
+        context = None if parent is None else self._trace.set_span_in_context(parent)
+        span = self._tracer.start_span(
+            f"chat {call.model}",
+            context=context,
+            kind=self._trace.SpanKind.CLIENT,
+            start_time=_nanoseconds(call.started_at),
+            attributes=attributes,
+        )
+        if call.error is not None:
+            self._mark_error(span, call.error, call.error)
+        span.end(_nanoseconds(call.started_at + timedelta(seconds=call.duration_s)))
+
+    def _record_left_calls(self, session_id: str) -> None:
+        """Write the spans of calls whose turn has no outcome, because it was cancelled."""
+        parent = self._rounds.get(session_id) or self._debates.get(session_id)
+        for calls in self._calls.pop(session_id, {}).values():
+            for call in calls:
+                self._record_call(call, parent)
 
     def _debate(self, event: Event) -> Span:
         """Return the span of a debate; a resumed debate gets a new one."""
@@ -254,6 +319,8 @@ class OpenTelemetryObserver:
         start = event.turn.timestamp - timedelta(seconds=duration_s)
         span = self._start_span(f"invoke_agent {attributes['gen_ai.agent.name']}", self._turn_parent(event), start, {})
         span.set_attributes(attributes)
+        for call in self._calls.get(event.session_id, {}).pop(event.turn.key, ()):
+            self._record_call(call, span)
         return span
 
     def _record_tool(self, parent: Span, turn: Turn, call: ToolCallRecord) -> None:
@@ -281,10 +348,56 @@ class OpenTelemetryObserver:
             span.end(_nanoseconds(event.timestamp))
 
     def _end_debate(self, event: Event) -> None:
+        self._record_left_calls(event.session_id)
         self._end_round(event)
         span = self._debates.pop(event.session_id, None)
         if span is not None:
             span.end(_nanoseconds(event.timestamp))
+
+
+def _turn_of(call: ModelCall) -> TurnKey | None:
+    """Return the key of the turn that a call belongs to; `None` for analyses, syntheses and calls outside debates."""
+    try:
+        return TurnKey(int(call.metadata["round"]), call.metadata["stage"], int(call.metadata["slot"]))
+    except (KeyError, ValueError):
+        return None
+
+
+def _call_attributes(call: ModelCall) -> _Attributes:
+    """Return the attributes that the span and the metrics of a call share."""
+    attributes: _Attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": _provider(call.provider),
+        "gen_ai.request.model": call.model,
+    }
+    if call.response_model:
+        attributes["gen_ai.response.model"] = call.response_model
+    address = urlsplit(call.endpoint)
+    if address.hostname:
+        attributes["server.address"] = address.hostname
+        attributes["server.port"] = address.port or (80 if address.scheme == "http" else 443)
+    return attributes
+
+
+def _call_details(call: ModelCall) -> _Attributes:
+    """Return the attributes that only the span of a call has."""
+    details: dict[str, str | int | float | Sequence[str] | None] = {
+        "gen_ai.conversation.id": call.metadata.get("session"),
+        "gen_ai.agent.id": call.metadata.get("agent"),
+        "gen_ai.request.temperature": call.temperature,
+        "gen_ai.request.max_tokens": call.max_tokens,
+        "roundtable.request_id": call.request_id,
+        "gen_ai.response.finish_reasons": None if call.finish_reason is None else (call.finish_reason,),
+        "roundtable.purpose": call.metadata.get("purpose"),
+        "roundtable.attempt": call.attempt,
+        "roundtable.first_text_s": call.first_text_s,
+    }
+    usage = {} if call.usage is None else {f"gen_ai.usage.{kind}_tokens": n for kind, n in _tokens_of(call.usage)}
+    return {name: value for name, value in details.items() if value is not None} | usage
+
+
+def _tokens_of(usage: Usage) -> tuple[tuple[str, int], tuple[str, int]]:
+    return ("input", usage.input_tokens), ("output", usage.output_tokens)
 
 
 def _provider(name: str) -> str:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import is_dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import anyio
 import anyio.to_thread
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
+from roundtable._core.eventloop import PerLoop
 from roundtable.errors import AgentError, ConfigurationError
+from roundtable.parsing.json_in_text import find_document
 from roundtable.providers.http_model import NonStreamingModel
-from roundtable.providers.human import reply_text, turn_of
+from roundtable.providers.human import plain_text, reply_text, turn_of
 from roundtable.types import ChatRequest, ChatResponse, ModelProfile, Usage
 
 if TYPE_CHECKING:
@@ -23,13 +27,18 @@ __all__ = ["AskFunction", "CallableAnswer", "CallableModel", "CallableReply"]
 
 CallableAnswer: TypeAlias = "str | Mapping[str, JsonValue] | BaseModel | ChatResponse | Any"
 """Answer of a function: a text, the fields of the answer as a mapping, a pydantic model or a dataclass, or a whole
-`ChatResponse`. A text with a JSON object is read as a model's text is; other text is the position, vote or ranking."""
+`ChatResponse`. A text with a JSON object that has fields of the answer is read as a model's text is; other text, with
+braces too, is the position, vote or ranking."""
 
 CallableReply: TypeAlias = "CallableAnswer | tuple[CallableAnswer, Usage]"
 """What a function returns: its answer, or the answer and what it consumed."""
 
 AskFunction: TypeAlias = Callable[[ChatRequest], "CallableReply | Awaitable[CallableReply]"]
 """A function that answers a request."""
+
+
+_MOST_THREADS: Final = 100
+"""Threads of one function at most, in each event loop; the gateway's `concurrency` is the limit that matters."""
 
 
 class CallableModel(NonStreamingModel):
@@ -71,6 +80,8 @@ class CallableModel(NonStreamingModel):
         self.model = model
         self.profile: ModelProfile = profile or ModelProfile(structured_output=True, calls_tools=False)
         self._function = function
+        # Threads of its own: functions that take minutes must not keep storages and files from theirs.
+        self._limiters: PerLoop[anyio.CapacityLimiter] = PerLoop(partial(anyio.CapacityLimiter, _MOST_THREADS))
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Call the function.
@@ -96,7 +107,9 @@ class CallableModel(NonStreamingModel):
         if is_async:
             reply: object = function(request)
         else:
-            reply = await anyio.to_thread.run_sync(function, request, abandon_on_cancel=True)
+            reply = await anyio.to_thread.run_sync(
+                function, request, abandon_on_cancel=True, limiter=self._limiters.get()
+            )
         return await reply if inspect.isawaitable(reply) else reply
 
     def _text(self, reply: object, request: ChatRequest) -> str:
@@ -106,11 +119,12 @@ class CallableModel(NonStreamingModel):
                 answer = from_json(to_json(reply))
             except PydanticSerializationError as error:
                 raise self._no_answer(reply) from error
-        if isinstance(answer, str) and "{" in answer:
-            return answer
         if not isinstance(answer, str | Mapping) or not answer:
             raise self._no_answer(reply)
-        return reply_text(answer, turn_of(request), request)
+        turn = turn_of(request)
+        if not isinstance(answer, str):
+            return reply_text(answer, turn, request)
+        return answer if _holds_answer(answer, turn.fields) else plain_text(answer, turn, request)
 
     def _no_answer(self, reply: object) -> AgentError:
         kind = "nothing" if reply in (None, "") else f"an object of {type(reply).__name__}"
@@ -119,3 +133,15 @@ class CallableModel(NonStreamingModel):
 
     async def aclose(self) -> None:
         """Do nothing; there is nothing to release."""
+
+
+def _holds_answer(text: str, fields: Collection[str]) -> bool:
+    """Check whether a text is read as JSON: it holds an object with fields of the answer, or is a whole object."""
+    if "{" not in text:
+        return False
+    if find_document(text, lambda found: not fields or not found.keys().isdisjoint(fields)) is not None:
+        return True
+    try:
+        return isinstance(from_json(text), dict)
+    except ValueError:
+        return False

@@ -28,6 +28,7 @@ __all__ = [
     "HumanTurn",
     "chosen",
     "listed",
+    "plain_text",
     "reply_text",
     "scored",
     "turn_of",
@@ -186,7 +187,12 @@ def reply_text(reply: object, turn: HumanTurn, request: ChatRequest) -> str:
     if isinstance(reply, Mapping):
         return json.dumps(dict(reply), ensure_ascii=False)
     text = reply if isinstance(reply, str) else ""
-    if not text.strip() or request.output_schema is None or text.lstrip().startswith("{"):
+    return text if text.lstrip().startswith("{") else plain_text(text, turn, request)
+
+
+def plain_text(text: str, turn: HumanTurn, request: ChatRequest) -> str:
+    """Convert a text without JSON, such as a position or a list of options, to the format that a model uses."""
+    if not text.strip() or request.output_schema is None:
         return text
     kind = next((name for name in _MAIN_FIELDS if name in turn.fields), "")
     parsers: dict[str, Callable[[str, HumanTurn], JsonObject]] = {

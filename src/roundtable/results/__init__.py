@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from roundtable.results.audit import AuditBasis, Counterfactual, DecisionAudit, NotTried
     from roundtable.results.debate_result import AnswerSource, DebateResult, answer_of
+    from roundtable.results.live import LiveView, show_live, show_live_async
     from roundtable.results.many import FailedDebate, Results
     from roundtable.results.transcripts import result_of_transcript
 
@@ -21,10 +22,13 @@ __all__ = [
     "DebateResult",
     "DecisionAudit",
     "FailedDebate",
+    "LiveView",
     "NotTried",
     "Results",
     "answer_of",
     "result_of_transcript",
+    "show_live",
+    "show_live_async",
 ]
 
 __getattr__: Callable[[str], object]
@@ -38,9 +42,12 @@ __getattr__, __dir__ = lazy_names(
         "DebateResult": "debate_result",
         "DecisionAudit": "audit",
         "FailedDebate": "many",
+        "LiveView": "live",
         "NotTried": "audit",
         "Results": "many",
         "answer_of": "debate_result",
         "result_of_transcript": "transcripts",
+        "show_live": "live",
+        "show_live_async": "live",
     },
 )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlia
 
 from roundtable import report
 from roundtable.analysis import ballots_of, cast_votes, check_rule, decide_record
-from roundtable.analysis.decision import check_stored_vote
+from roundtable.analysis.decision import check_stored_vote, own_vote_stage
 from roundtable.analysis.findings import DebateFacts
 from roundtable.analysis.health import compare_known
 from roundtable.errors import ConfigurationError, SessionConflict
@@ -167,10 +167,10 @@ class DecisionAudit(Value):
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        return report.fitted(audit_view(self), report.to_fragment)
 
     def _repr_markdown_(self) -> str:
-        return self.to_markdown()
+        return report.fitted(audit_view(self), report.to_markdown)
 
 
 def audit_decision(result: AuditedDebate, rules: Registry[Rule] | None = None) -> DecisionAudit:
@@ -261,6 +261,7 @@ class _Audit:
         self.names = {agent.id: agent.name for agent in result.agents}
         self.names |= {turn.agent_id: turn.agent_name or turn.agent_id for turn in last.turns}
         self.stage = _stage_of(last, self.config)
+        self.own_stage = own_vote_stage(last)
         self.ballots = self._ballots_of(last, last.consensus)
         self.not_tried: list[NotTried] = []
         self.is_known = True
@@ -281,7 +282,7 @@ class _Audit:
         return DecisionAudit(
             session_id=self.result.session_id,
             topic=self.result.topic,
-            basis=_BASIS.get(self.stage or "", "answers"),
+            basis=_basis_of(self.stage),
             rule=self.config.decide,
             winner=self.decision.winner,
             tied=self.decision.tied if self.decision.is_tie else (),
@@ -361,7 +362,7 @@ class _Audit:
         return self.decision.winner if self.decision.winner in joined and self.decision.winner else joined[0]
 
     def _ballots_of(self, record: RoundRecord, consensus: AnyConsensus | None) -> _Ballots:
-        has_vote = any(turn.stage in {VOTE_STAGE, LAST_VOTE} for turn in record.turns)
+        has_vote = any(turn.stage in {VOTE_STAGE, own_vote_stage(record)} for turn in record.turns)
         if self.config.options is not None or (has_vote and self.stage != JUDGE_STAGE):
             return _Ballots(record)
         camps = ballots_of(record.responses, consensus, "cluster")
@@ -430,7 +431,10 @@ class _Audit:
             return tuple(motion.name for motion in self.decision.vote.motions)
         if self.ballots.is_open:
             return tuple(dict.fromkeys(camp for camp in self.ballots.camps if camp is not None))
-        return self.config.options or SIDES
+        if self.config.options is not None or self.own_stage == LAST_VOTE:
+            return self.config.options or SIDES
+        votes = cast_votes(self.last, self.last.consensus, options=False)
+        return tuple(dict.fromkeys(vote.vote for vote in votes if vote.vote is not None))
 
     def _current_votes(self) -> dict[str, str | None]:
         """Return what each agent with a readable ballot votes for; `None` for an abstention or several options."""
@@ -522,7 +526,8 @@ class _Audit:
         if first.number == self.last.number or not first.complete:
             self._skip("the first round only", "the debate has one complete round")
             return None
-        if self.stage in {JUDGE_STAGE, LAST_VOTE} and not any(turn.stage == self.stage for turn in first.turns):
+        is_vote = self.stage is not None and self.stage in {JUDGE_STAGE, self.own_stage}
+        if is_vote and not any(turn.stage == self.stage for turn in first.turns):
             self._skip("the first round only", "its answers were not voted on, and the decision is a vote")
             return None
         answers = [turn for turn in first.turns if turn.outcome == "answered" and turn.answer.kind == "position"]
@@ -536,7 +541,7 @@ class _Audit:
         if not private:
             self._skip("private answers before the debate", "the debate was held without baseline=True")
             return None
-        if self.stage in {JUDGE_STAGE, LAST_VOTE}:
+        if self.stage is not None and self.stage in {JUDGE_STAGE, self.own_stage}:
             self._skip("private answers before the debate", "they were not voted on, and the decision is a vote")
             return None
         # Under another stage they count as answers; comparisons of them refer to nothing, as nobody had seen any.
@@ -564,7 +569,7 @@ class _Audit:
             yield "The answer is from the synthesis. This audit is of the decision, which has no winner."
         if self.stage == JUDGE_STAGE:
             yield "Judges decided. The other rules count the answers that they judged."
-        if self.stage in {VOTE_STAGE, LAST_VOTE}:
+        if self.stage not in {None, JUDGE_STAGE}:
             yield "Without an agent means without its ballot: what it put forward can still be voted for."
         if not self.is_known:
             yield "The decision depends on whether answers that nobody compared say the same."
@@ -623,15 +628,18 @@ class _Relation:
         return compare_known(placed, self.known, self.rounds)
 
 
-_BASIS: Final[Mapping[str, AuditBasis]] = {VOTE_STAGE: "vote", LAST_VOTE: "vote", JUDGE_STAGE: "judges"}
-
-
 def _stage_of(record: RoundRecord, config: DebateConfig) -> str | None:
     """Return the stage that holds the ballots of a decision; `None` if they are the positions."""
     if config.decide in JUDGED:
         return JUDGE_STAGE
     stages = {turn.stage for turn in record.turns}
-    return next((stage for stage in (VOTE_STAGE, LAST_VOTE) if stage in stages), None)
+    return VOTE_STAGE if VOTE_STAGE in stages else own_vote_stage(record)
+
+
+def _basis_of(stage: str | None) -> AuditBasis:
+    if stage is None:
+        return "answers"
+    return "judges" if stage == JUDGE_STAGE else "vote"
 
 
 def _names_of_winner(decision: Decision) -> set[str]:

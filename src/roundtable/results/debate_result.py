@@ -24,7 +24,7 @@ from roundtable.analysis import (
     minority_report,
     votes_of,
 )
-from roundtable.modes.oxford import LAST_VOTE
+from roundtable.analysis.decision import own_vote
 from roundtable.record import team_outcome
 from roundtable.record.chain import ChainHead
 from roundtable.results.dataframes import frame_of
@@ -527,10 +527,10 @@ class DebateResult(Value):
         return [(name, getattr(self, name)) for name in ("session_id", "topic", "mode", "status", "answer")]
 
     def _repr_html_(self) -> str:
-        return report.to_fragment(view_of(self))
+        return report.fitted(view_of(self), report.to_fragment)
 
     def _repr_markdown_(self) -> str:
-        return self.to_markdown()
+        return report.fitted(view_of(self), report.to_markdown)
 
 
 @cache
@@ -592,7 +592,7 @@ def _why_no_synthesis(record: DebateRecord) -> str | None:
 
 
 def _voted(last: RoundRecord | None) -> bool:
-    return last is not None and any(turn.stage == LAST_VOTE for turn in last.turns)
+    return last is not None and bool(own_vote(last))
 
 
 def _has_winning_motion(last: RoundRecord | None) -> bool:

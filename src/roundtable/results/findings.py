@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from roundtable.modes.oxford import LAST_VOTE, oxford_swing
+from roundtable.analysis.decision import own_vote_stage
+from roundtable.modes.oxford import oxford_swing
 from roundtable.report import PairTable
 from roundtable.report.view import short_name
 from roundtable.scoring import Approval, first_places
@@ -257,7 +258,7 @@ def _missing_votes(result: DebateResult) -> dict[str, _NoVote]:
     last = last_complete(result.rounds)
     if last is None:
         return {}
-    stages = [stage for stage in (VOTE_STAGE, LAST_VOTE) if any(turn.stage == stage for turn in last.turns)]
+    stages = [stage for stage in (VOTE_STAGE, own_vote_stage(last)) if any(turn.stage == stage for turn in last.turns)]
     if not stages:
         abstained = set(last.consensus.abstained) if last.consensus is not None else set[str]()
         spoke = (response.agent_id for response in last.responses)

@@ -26,6 +26,7 @@ __all__ = [
     "ColumnType",
     "Frame",
     "FrameBackend",
+    "FrameBuilder",
     "FrameKind",
     "event_rows",
     "frame_of_rows",
@@ -173,29 +174,74 @@ def event_rows(events: Iterable[DurableEvent]) -> Iterator[JsonObject]:
         }
 
 
+_BY_ROW: Final = frozenset({"records", "csv", "latex"})
+"""Backends that take whole rows."""
+
+
+class FrameBuilder:
+    """Collects rows, and makes a frame with the columns of their kind, typed also if there is no row.
+
+    A frame of pandas, polars or Arrow is filled column by column: rows are not kept, since those of a large frame take
+    several times the memory of its columns.
+
+    Args:
+        kind: What a row is.
+        backend: What to make.
+
+    Raises:
+        ConfigurationError: There is no such kind or backend, or the library of the backend is not installed.
+
+    Example:
+        >>> builder = FrameBuilder("events", "csv")
+        >>> builder.add([{"sessionId": "s", "seq": 1}])
+        >>> builder.build().splitlines()[1]
+        's,1,,,,,'
+    """
+
+    def __init__(self, kind: FrameKind, backend: FrameBackend = "pandas") -> None:
+        if kind not in FRAME_COLUMNS:
+            raise _unknown(kind)
+        if backend not in get_args(FrameBackend):
+            raise ConfigurationError(f"unknown backend {backend!r}; choose {', '.join(get_args(FrameBackend))}")
+        self._types = FRAME_COLUMNS[kind]
+        self._backend = backend
+        self._rows: list[JsonObject] = []
+        self._columns: dict[str, list[JsonValue]] = {name: [] for name in self._types}
+        if backend not in _BY_ROW:
+            self.build()  # a library that is missing is noticed before anything is read
+
+    def add(self, rows: Iterable[JsonObject]) -> None:
+        """Add rows; names without a column are ignored, and columns without a value are empty."""
+        if self._backend in _BY_ROW:
+            self._rows += ({name: row.get(name) for name in self._types} for row in rows)
+            return
+        fill = [(name, column.append) for name, column in self._columns.items()]
+        for row in rows:
+            for name, append in fill:
+                append(row.get(name))
+
+    def build(self) -> Frame:
+        """Return the frame of all rows so far."""
+        match self._backend:
+            case "records":
+                return self._rows
+            case "csv":
+                return "".join(csv_parts([*self._types], self._rows))
+            case "latex":
+                return latex_table([*self._types], self._rows)
+            case _:
+                return _READERS[self._backend](self._columns, self._types)
+
+
 def frame_of_rows(kind: FrameKind, rows: Iterable[JsonObject], backend: FrameBackend = "pandas") -> Frame:
-    """Return rows as a frame with the columns of their kind, typed also if there is no row.
+    """Return rows as a frame; see `FrameBuilder`.
 
     Raises:
         ConfigurationError: No frame is of this kind, the backend is unknown, or its library is not installed.
     """
-    if kind not in FRAME_COLUMNS:
-        raise _unknown(kind)
-    if backend not in get_args(FrameBackend):
-        raise ConfigurationError(f"unknown backend {backend!r}; choose {', '.join(get_args(FrameBackend))}")
-    types = FRAME_COLUMNS[kind]
-    if backend in {"records", "csv", "latex"}:
-        complete: list[JsonObject] = [{name: row.get(name) for name in types} for row in rows]
-        if backend == "records":
-            return complete
-        return "".join(csv_parts([*types], complete)) if backend == "csv" else latex_table([*types], complete)
-    columns: dict[str, list[JsonValue]] = {name: [] for name in types}
-    # Whole rows of a large frame would take several times the memory of its columns.
-    fill = [(name, column.append) for name, column in columns.items()]
-    for row in rows:
-        for name, append in fill:
-            append(row.get(name))
-    return _READERS[backend](columns, types)
+    builder = FrameBuilder(kind, backend)
+    builder.add(rows)
+    return builder.build()
 
 
 def _unknown(kind: str) -> ConfigurationError:

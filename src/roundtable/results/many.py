@@ -41,6 +41,8 @@ _SHOWN: Final = {
 """Columns of the table in a notebook, with their headings."""
 _MOST_SHOWN_ROWS: Final = 25
 _CELL_CHARS: Final = 80
+_MOST_SHOWN_BYTES: Final = 19_000
+"""Most bytes of its rows, so that the whole table stays below the limit of a cell."""
 
 
 def _cell(row: JsonObject, name: str) -> str:
@@ -157,6 +159,8 @@ class Results(Sequence[DebateResult]):
         body = [
             tag("tr", *(tag("td", _cell(row, name), dir="auto") for name in _SHOWN)) for row in rows[:_MOST_SHOWN_ROWS]
         ]
+        while sum(len(row.text.encode()) for row in body) > _MOST_SHOWN_BYTES:
+            body.pop()
         left = len(rows) - len(body)
         more = tag("p", f"{left:,} more; to_frame() has all.") if left > 0 else None
         head = tag("tr", *(tag("th", _SHOWN[name]) for name in _SHOWN))

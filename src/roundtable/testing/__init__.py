@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from roundtable.testing.doubles import Delay, FaultyModel, RecordingObserver, ScriptedModel, scripted_agents
     from roundtable.testing.servers import serving
     from roundtable.testing.storage_samples import ManualClock
+    from roundtable.testing.vendor_server import VendorAnswer, VendorRefusal, VendorServer
 
 SUITES = (
     "analyzer_suite",
@@ -47,6 +48,9 @@ __all__ = [
     "ManualClock",
     "RecordingObserver",
     "ScriptedModel",
+    "VendorAnswer",
+    "VendorRefusal",
+    "VendorServer",
     "scripted_agents",
     "serving",
     "without_network",
@@ -58,6 +62,9 @@ _HOME = {
     "ManualClock": "storage_samples",
     "RecordingObserver": "doubles",
     "ScriptedModel": "doubles",
+    "VendorAnswer": "vendor_server",
+    "VendorRefusal": "vendor_server",
+    "VendorServer": "vendor_server",
     "scripted_agents": "doubles",
     "serving": "servers",
     "without_network": "._core.network",

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.modes import ModeRegistry, WrappedMode, first_turn_findings, rehearse
-from roundtable.modes.rounds import RoundPlanner
+from roundtable.modes.rounds import RoundPlanner, check_plan
 from roundtable.stages import restrict_view
 from roundtable.testing.plan_process import plans_by_hash_seed
 from roundtable.testing.suite import LIMIT_S, Suite, at_once, drawn_law, within
@@ -448,6 +448,18 @@ class ModeSuite(Suite):
                 assert spec.task.strip()
                 if view.options and spec.answer != "text":
                     assert spec.options or spec.answer == "plan"
+
+    @_LAW
+    @given(data=st.data())
+    def test_ballots_say_how_they_count(self, mode: DebateModeStrategy, data: st.DataObject) -> None:
+        """A stage of ballots decides or informs, as `TurnSpec.counts` says; a mode that decides so has its own vote."""
+        played = self._draw_debate(data, mode)
+        for _, stage in played.stages:
+            check_plan(mode, stage, ())
+            if any(spec.counts == "decide" for spec in stage.turns):
+                assert getattr(mode, "has_own_vote", False) is True, (
+                    f"the stage {stage.name!r} decides the debate; set has_own_vote = True to hold no other vote"
+                )
 
     @_LAW
     @given(data=st.data())

@@ -30,6 +30,7 @@ from roundtable.tools.definition import (
     is_transient_error,
     to_result,
 )
+from roundtable.tools.functions import FunctionTool
 from roundtable.tools.standard import FactCheck, GetContext, PerplexitySearch, SearchWeb, SubmitResponse
 from roundtable.types.base import utc_now
 
@@ -328,6 +329,20 @@ class DefaultAgentToolkit:
         toolkit = copy.copy(self)
         toolkit._dependencies = dependencies  # noqa: SLF001  (its own class)
         return toolkit
+
+    def check_dependencies(self, dependencies: object) -> None:
+        """Check that tools with a `ToolContext` get what they need; a toolkit that has dependencies uses those.
+
+        Args:
+            dependencies: Those of the table.
+
+        Raises:
+            ConfigurationError: The dependencies are missing, or of another type.
+        """
+        given = dependencies if self._dependencies is None else self._dependencies
+        for each in self._all_tools().values():
+            if isinstance(each, FunctionTool):
+                each.check_dependencies(given)
 
     def asks(self, allow: Collection[str] | None = None) -> tuple[tuple[ModelCall, ...], ...]:
         """Return, for each tool that calls models, the most calls that one call of the tool makes.

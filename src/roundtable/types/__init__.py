@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         ChatResponse,
         FinishReason,
         Message,
+        ModelCall,
         OutputSchema,
         ToolCall,
         ToolCallDelta,
@@ -112,6 +113,7 @@ if TYPE_CHECKING:
         FailedTurn,
         ForkOrigin,
         ModeName,
+        PluginUse,
         Roster,
         RosterEntry,
         RoundRecord,
@@ -297,6 +299,7 @@ __all__ = [
     "Message",
     "MetadataLayer",
     "ModeName",
+    "ModelCall",
     "ModelProfile",
     "Motion",
     "NativeContent",
@@ -311,6 +314,7 @@ __all__ = [
     "Perspective",
     "Plan",
     "PlanAnswer",
+    "PluginUse",
     "ProviderConfig",
     "RankingAnswer",
     "RateLimit",
@@ -387,7 +391,7 @@ _NAMES = {
         "ServerCall Share Timestamp Value utc_now"
     ),
     "chat": (
-        "AgentTool ChatDelta ChatRequest ChatResponse FinishReason Message OutputSchema ToolCall "
+        "AgentTool ChatDelta ChatRequest ChatResponse FinishReason Message ModelCall OutputSchema ToolCall "
         "ToolCallDelta ToolResult Usage"
     ),
     "consensus": (
@@ -398,7 +402,7 @@ _NAMES = {
     "debate": (
         "AnyPerspective AnyTurn CallerObjects DebateConfig DebateContext DebateMode "
         "DebateRecord DebateStatus ErrorInfo ExitCriteria ExitReason ExitResult FailedTurn "
-        "BuiltinMode BuiltinRule ForkOrigin ModeName Roster RosterEntry RoundRecord RoundResult RuleName "
+        "BuiltinMode BuiltinRule ForkOrigin ModeName PluginUse Roster RosterEntry RoundRecord RoundResult RuleName "
         "SCHEMA_VERSION Seat Session SessionRecord SessionStatus Topic Turn TurnResult"
     ),
     "events": (

@@ -8,6 +8,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from functools import cache
 from itertools import pairwise
 from mimetypes import guess_type
@@ -49,6 +50,15 @@ _KIND: Final = re.compile(r"[A-Z]\w*|bool|int|float|str|.*\[.*")
 _set: Final = object.__setattr__
 
 _with_descriptions: ContextVar[bool] = ContextVar("roundtable_field_descriptions", default=False)
+
+
+def _unknown_field(kind: type[BaseModel], changes: Mapping[str, Any]) -> TypeError:
+    """Return the error for changes of a field that a type does not have."""
+    known = kind.__pydantic_fields__
+    name = next(name for name in changes if name not in known)
+    close = get_close_matches(name, known, 1)
+    hint = f"did you mean {close[0]!r}?" if close else f"its fields are {', '.join(known)}"
+    return TypeError(f"{kind.__name__} has no field {name!r}; {hint}")
 
 
 class Value(BaseModel):
@@ -107,7 +117,12 @@ class Value(BaseModel):
         """Return a copy with some fields changed, without validation; see pydantic.
 
         What a property has computed from the fields is not copied.
+
+        Raises:
+            TypeError: `update` names a field that does not exist.
         """
+        if update and not update.keys() <= self.__pydantic_fields__.keys():
+            raise _unknown_field(type(self), update)
         if deep or self.__pydantic_private__ is not None:
             return super().model_copy(update=update, deep=deep)
         changes = update or {}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Final, Literal, Self, TypeAlias
 
@@ -30,6 +32,7 @@ __all__ = [
     "ChatResponse",
     "FinishReason",
     "Message",
+    "ModelCall",
     "OutputSchema",
     "ToolCall",
     "ToolCallDelta",
@@ -369,3 +372,42 @@ class ChatDelta(Value):
     """Sources added by this piece."""
     usage: Usage | None = None
     """What the call consumed so far; the last one counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """One try of a call of a model, once it is over, as observers with `notify_call` get it.
+
+    A call that fails and is tried again is several of these. It holds nothing of what was asked or answered.
+    """
+
+    provider: str
+    """Provider that was asked."""
+    model: str
+    """Model that was requested."""
+    endpoint: str
+    """Root of the API; empty where there is none."""
+    started_at: datetime
+    """When the try began."""
+    duration_s: float
+    """Seconds until its end, without the waits for admission and between tries."""
+    first_text_s: float | None = None
+    """Seconds until the first piece of text, if the answer was streamed."""
+    attempt: int = 1
+    """Number of the try, from 1."""
+    usage: Usage | None = None
+    """What it used; `None` where that is unknown."""
+    finish_reason: FinishReason | None = None
+    """Why the answer ended; `None` without an answer."""
+    response_model: str | None = None
+    """Model that answered."""
+    request_id: str | None = None
+    """The provider's id of the request."""
+    error: str | None = None
+    """Class of the error of a failed try, such as `"APIRateLimitError"`; `"cancelled"` for one that was given up."""
+    temperature: float | None = None
+    """Temperature that was requested."""
+    max_tokens: int | None = None
+    """Most tokens that were requested."""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    """What the call is for: `session`, `agent`, `round`, `stage` and `slot` of a turn, or a `purpose`."""

@@ -37,6 +37,7 @@ __all__ = [
     "FailedTurn",
     "ForkOrigin",
     "ModeName",
+    "PluginUse",
     "Roster",
     "RosterEntry",
     "RoundRecord",
@@ -162,6 +163,8 @@ class _TurnBase(Value):
     """Model that was requested; `TurnResult.model` is the one that answered."""
     role: str = "participant"
     """Role in this turn."""
+    decides: bool = False
+    """Whether it is a vote of the mode that the decision rule counts; see `TurnSpec.counts`."""
     duration_s: Annotated[float, Field(ge=0)] = 0.0
     """Wall time in seconds."""
     timestamp: Timestamp
@@ -566,6 +569,25 @@ class CallerObjects(Value):
     """Class of the analyzer, if it was an object."""
 
 
+class PluginUse(Value):
+    """A plugin that took part in a session.
+
+    Example:
+        >>> str(PluginUse(name="roundtable-court", version="1.2", provides=("mode court",)))
+        'roundtable-court 1.2'
+    """
+
+    name: NonEmpty
+    """Name of its distribution; for a plugin passed as an object, the name of its module or class."""
+    version: str | None = None
+    """Version of the distribution; `None` without a distribution."""
+    provides: tuple[str, ...] = ()
+    """What the session used of it, as `"kind name"`, such as `"mode court"`."""
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}" if self.version else self.name
+
+
 class SessionRecord(Value):
     """The part of a session that is fixed when it is created."""
 
@@ -585,6 +607,8 @@ class SessionRecord(Value):
     """Origin of its past, if it was forked."""
     caller_objects: CallerObjects = CallerObjects()
     """Objects passed when it was created that are not in any registry."""
+    plugins: tuple[PluginUse, ...] = ()
+    """Plugins that took part, with their versions when the session was created; what is built in is left out."""
     imported: bool = False
     """Whether it came from a file, so that someone else may have chosen its agents. A program of this machine is never
     started just because the file names it as an agent."""

@@ -1,0 +1,149 @@
+"""The plugins that take part in a session: recorded when it is created, named when one is missing later."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from roundtable._core.registry import HOST, same_distribution
+from roundtable.api.tools import with_service
+from roundtable.errors import PluginError
+from roundtable.modes.shapes import split_mode_name
+from roundtable.scoring.rules import find_rule
+from roundtable.types import PluginUse
+from roundtable.types.plan import JUDGED
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from pydantic import JsonValue
+
+    from roundtable._core.registry import Entry, Registry
+    from roundtable.api.assembly import TableParts
+    from roundtable.types import DebateConfig, SessionRecord
+
+__all__ = ["check_plugins", "plugins_in_use", "tool_hints"]
+
+_TABLE: Final = "this table"
+"""Source of rules and exits that a caller passed as objects."""
+_TOOLS: Final = ("tool ", "search provider ")
+_DISTRIBUTION: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_VERSION: Final = re.compile(r"[A-Za-z0-9.!+_-]+")
+
+
+def plugins_in_use(
+    config: DebateConfig, providers: Iterable[str], wiring: TableParts, *, own_mode: bool
+) -> tuple[PluginUse, ...]:
+    """Return the plugins of a new session: of its mode, rule, exits, agents, and of the table's storage and tools.
+
+    Args:
+        config: What is debated and how.
+        providers: Providers of the agents that were made by name.
+        wiring: The table; all names in use are loaded.
+        own_mode: Whether the caller passed the mode as an object.
+    """
+    uses: dict[str, list[str]] = {}
+    for kind, entry in _entries_in_use(config, providers, wiring, own_mode=own_mode):
+        if entry.source not in {HOST, _TABLE}:
+            provides = uses.setdefault(entry.source, [])
+            provides.append(f"{kind} {entry.name}")
+    return tuple(
+        PluginUse(name=source, version=wiring.plugins.version_of(source), provides=tuple(dict.fromkeys(provides)))
+        for source, provides in uses.items()
+    )
+
+
+def _entries_in_use(
+    config: DebateConfig, providers: Iterable[str], wiring: TableParts, *, own_mode: bool
+) -> Iterator[tuple[str, Entry[object]]]:
+    catalog, options = wiring.catalog, wiring.options
+    named: list[tuple[Registry[object], Iterable[str]]] = [
+        (catalog.registries()["providers"], providers),
+        (catalog.registries()["modes"], () if own_mode or config.team else (_mode_name(config.mode),)),
+        (catalog.registries()["exits"], _kinds(config.exit)),
+        (catalog.registries()["storages"], [str(options.storage).partition(":")[0]]),
+        (catalog.registries()["analyzers"], [options.analyzer] if isinstance(options.analyzer, str) else ()),
+    ]
+    tools = [tool for tool in with_service(options.tools, wiring.search.service) if isinstance(tool, str)]
+    named.append((catalog.registries()["tools"], tools))
+    services = (tool.split(":")[1].strip() for tool in tools if ":" in tool)
+    named.append((catalog.registries()["search_providers"], services))
+    for registry, names in named:
+        for name in names:
+            # An unknown name belongs to an object of the caller: it must not load a plugin.
+            entry = registry.find(name) if name in registry or "/" in name else None
+            if entry is not None:
+                yield registry.kind, entry
+    if config.decide not in JUDGED:
+        rule, _ = find_rule(config.decide, catalog.rules)
+        yield from (("rule", entry) for entry in catalog.registries()["rules"] if entry.thing is rule)
+
+
+def _mode_name(mode: str) -> str:
+    return split_mode_name(mode)[0] if ":" in mode else mode
+
+
+def _kinds(spec: JsonValue) -> Iterator[str]:
+    """Yield the kinds of a stop criterion and of all criteria in it."""
+    if isinstance(spec, dict):
+        kind = spec.get("kind")
+        if isinstance(kind, str):
+            yield kind
+    if isinstance(spec, dict | list):
+        for part in spec.values() if isinstance(spec, dict) else spec:
+            yield from _kinds(part)
+
+
+def check_plugins(
+    record: SessionRecord, wiring: TableParts, needed: Iterable[str], *, names: Collection[str] | None = None
+) -> None:
+    """Refuse to continue a session without the plugins that brought what it needs.
+
+    Args:
+        record: The session as it is stored.
+        wiring: The table; plugins that it may load are loaded.
+        needed: Kinds that are needed, such as `"mode"`.
+        names: Names that are needed; all that the plugins brought when left out.
+
+    Raises:
+        PluginError: A plugin is not installed, is not loaded, or no longer has what the session needs.
+    """
+    registries = {registry.kind: registry for registry in wiring.catalog.registries().values()}
+    wanted = set(needed)
+    for use in record.plugins:
+        for thing in use.provides:
+            kind, _, name = thing.partition(" ")
+            if kind in wanted and (names is None or name in names) and registries[kind].find(name) is None:
+                raise _missing_plugin_error(record, use, f"{kind} {name!r}", wiring)
+
+
+def _missing_plugin_error(record: SessionRecord, use: PluginUse, thing: str, wiring: TableParts) -> PluginError:
+    installed = next((each for each in wiring.plugins.installed if same_distribution(each.name, use.name)), None)
+    if installed is None:
+        why, hint = "which is not installed", _install_hint(record, use)
+    elif not wiring.plugins.is_loaded(installed.name):
+        why = "which is installed, but not loaded"
+        hint = f"Load it: Roundtable(plugins=Plugins.of({installed.name!r}))."
+    else:
+        why = f"of which {installed.version or 'another version'} is installed, without it"
+        hint = _install_hint(record, use)
+    msg = f"session {record.id!r} needs the {thing} of the plugin {use.name!r}"
+    version = f" ({use.version})" if use.version else ""
+    return PluginError(f"{msg}{version}, {why}", plugin=use.name, stage="use", hint=hint)
+
+
+def _install_hint(record: SessionRecord, use: PluginUse) -> str:
+    """Return how to get a plugin; a name from an imported file comes with a warning, an odd one without a command."""
+    if use.version is None:
+        return "Pass the plugin to the table: Roundtable(plugins=[plugin])."
+    if not (_DISTRIBUTION.fullmatch(use.name) and _VERSION.fullmatch(use.version)):
+        return "Install the plugin."
+    hint = f"Install it: pip install '{use.name}=={use.version}'."
+    warning = "The name comes from the imported file: install it only if you trust its author."
+    return f"{hint} {warning}" if record.imported else hint
+
+
+def tool_hints(record: SessionRecord) -> list[str]:
+    """Return a sentence for each plugin that brought tools of a session."""
+    brought = [(use, [thing for thing in use.provides if thing.startswith(_TOOLS)]) for use in record.plugins]
+    return [f"The plugin {use} brought the {', '.join(things)}." for use, things in brought if things]

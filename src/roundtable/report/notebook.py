@@ -1,0 +1,129 @@
+"""Views of a limited size for cells of notebooks, which keep what they show in their file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roundtable.report.view import FlowView, Parts, ReportView, RoundView, SpeakerView
+
+__all__ = ["MOST_BYTES", "fitted"]
+
+MOST_BYTES: Final = 20_000
+"""Most bytes of what a result shows in a cell, in each format."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    chars: int
+    """Most characters of a text."""
+    reasons: int
+    """Most characters of the reasons of an answer; 0 leaves them out."""
+    rounds: int
+    """Most rounds, the last ones."""
+    rows: int
+    """Most rows of a table or entries of a list."""
+
+
+_LEVELS: Final = (
+    _Limits(chars=1_000, reasons=400, rounds=10, rows=50),
+    _Limits(chars=500, reasons=160, rounds=4, rows=30),
+    _Limits(chars=300, reasons=0, rounds=2, rows=20),
+    _Limits(chars=200, reasons=0, rounds=1, rows=12),
+    _Limits(chars=120, reasons=0, rounds=0, rows=8),
+    _Limits(chars=60, reasons=0, rounds=0, rows=3),
+)
+_MOST_FACTS: Final = 12
+_CUT: Final = ("Shortened", "to_html() has everything, and print(result.to_text()) shows it as text.")
+
+
+def fitted(view: ReportView, render: Callable[[ReportView], str], *, most: int = MOST_BYTES) -> str:
+    """Render a view whole if it is short enough, else as much of it as fits, with a note that says so.
+
+    First reasons are shortened and earlier rounds left out, then everything else.
+
+    Args:
+        view: What to render.
+        render: Renders a view.
+        most: Most bytes of the text, in UTF-8.
+    """
+    text = render(view)
+    for limits in _LEVELS:
+        if len(text.encode()) <= most:
+            break
+        text = render(_shortened(view, limits))
+    return text
+
+
+def _shortened(view: ReportView, limits: _Limits) -> ReportView:
+    def cut(text: str) -> str:
+        return _cut(text, limits.chars)
+
+    rounds = view.rounds[-limits.rounds :] if limits.rounds else ()
+    facts = tuple((cut(label), cut(value)) for label, value in view.facts[:_MOST_FACTS])
+    left_out = len(view.rounds) - len(rounds)
+    note = f"{left_out} of {len(view.rounds)} rounds are left out. {_CUT[1]}" if left_out else _CUT[1]
+    return replace(
+        view,
+        title=cut(view.title),
+        facts=(*facts, (_CUT[0], note)),
+        answer=None if view.answer is None else cut(view.answer),
+        answer_reason=None if view.answer_reason is None else cut(view.answer_reason),
+        answer_note=cut(view.answer_note),
+        advice=None if view.advice is None else (cut(view.advice[0]), cut(view.advice[1])),
+        story=cut(view.story),
+        rule=cut(view.rule),
+        missing=tuple(map(cut, view.missing[: limits.rows])),
+        failed=tuple(map(cut, view.failed[: limits.rows])),
+        options=tuple(replace(option, name=cut(option.name)) for option in view.options[: limits.rows]),
+        camps=(),
+        flow=None if view.flow is None else _shortened_flow(view.flow, limits),
+        pairs=None if view.pairs is None else replace(view.pairs, names=tuple(map(cut, view.pairs.names))),
+        synthesis=_shortened_parts(view.synthesis, limits),
+        goal=_shortened_parts(view.goal, limits),
+        minority=tuple(_shortened_speaker(speaker, limits) for speaker in view.minority[: limits.rows]),
+        sources=(),
+        costs=(),
+        rounds=tuple(_shortened_round(held, limits) for held in rounds),
+    )
+
+
+def _shortened_round(held: RoundView, limits: _Limits) -> RoundView:
+    speakers = tuple(_shortened_speaker(speaker, limits) for speaker in held.speakers[: limits.rows])
+    return replace(
+        held, summary=_cut(held.summary, limits.chars), focus=_cut(held.focus, limits.chars), speakers=speakers
+    )
+
+
+def _shortened_speaker(speaker: SpeakerView, limits: _Limits) -> SpeakerView:
+    return replace(
+        speaker,
+        position=_cut(speaker.position, limits.chars),
+        choice=None if speaker.choice is None else _cut(speaker.choice, limits.chars),
+        reasoning=_cut(speaker.reasoning, limits.reasons),
+        error=None if speaker.error is None else _cut(speaker.error, limits.chars),
+        sources=(),
+        notes=tuple(_cut(note, limits.chars) for note in speaker.notes[:1]),
+        change=None,
+    )
+
+
+def _shortened_flow(flow: FlowView, limits: _Limits) -> FlowView | None:
+    if len(flow.rounds) > limits.rows:
+        return None  # a table without its columns says nothing
+    camps = tuple((label, _cut(name, limits.chars)) for label, name in flow.camps[: limits.rows])
+    return replace(flow, camps=camps, rows=flow.rows[: limits.rows], note=_cut(flow.note, limits.chars))
+
+
+def _shortened_parts(parts: Parts, limits: _Limits) -> Parts:
+    return tuple(
+        (_cut(label, limits.chars), tuple(_cut(line, limits.chars) for line in lines[: limits.rows]))
+        for label, lines in parts[: limits.rows]
+    )
+
+
+def _cut(text: str, chars: int) -> str:
+    return text if len(text) <= chars else f"{text[: max(0, chars - 1)]}\u2026" if chars else ""

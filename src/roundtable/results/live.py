@@ -1,0 +1,292 @@
+"""A debate in progress in a cell of a notebook: who writes, what each holds, and the camps of each round.
+
+Outside a notebook, the same is a line of text for each answer. The display changes only when an event arrives.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Protocol, assert_never
+
+from roundtable.report.html_builder import tag
+from roundtable.report.sanitize import plain
+from roundtable.report.view import percent, short_name
+from roundtable.scoring.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from roundtable.results.debate_result import DebateResult
+    from roundtable.types import AnyConsensus, Event, Retry
+
+__all__ = ["LiveView", "show_live", "show_live_async"]
+
+_PAUSE_S: Final = 0.2
+"""Seconds between two changes of a cell at least; a model may send hundreds of pieces a second."""
+_MOST_AGENTS: Final = 24
+_MOST_ROUNDS: Final = 3
+_MOST_CAMPS: Final = 5
+_NAME_CHARS: Final = 30
+_SAID_CHARS: Final = 100
+_CAMP_CHARS: Final = 50
+
+
+class _Stream(Protocol):
+    """A debate that is being held, as `sync.Roundtable.stream` returns it."""
+
+    def __iter__(self) -> Iterator[Event]: ...
+
+    @property
+    def result(self) -> DebateResult: ...
+
+
+class _AsyncStream(Protocol):
+    """A debate that is being held, as `Roundtable.stream` returns it."""
+
+    def __aiter__(self) -> AsyncIterator[Event]: ...
+
+    @property
+    def result(self) -> DebateResult: ...
+
+
+@dataclass(slots=True)
+class _Seat:
+    name: str
+    state: str = ""
+    said: str = ""
+    confidence: float | None = None
+    written: int = 0
+
+
+@dataclass(slots=True)
+class LiveView:
+    """What a debate in progress shows.
+
+    Example:
+        >>> from roundtable import sync
+        >>> from roundtable.testing import scripted_agents
+        >>> view, table = LiveView(), sync.Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
+        >>> with table, table.stream("Tea or coffee?", rounds=1) as events:
+        ...     lines = [view.add(event) for event in events]
+        >>> sorted(line for line in lines if line.startswith("  "))[0]
+        '  Ada: Tea (80%)'
+    """
+
+    topic: str = ""
+    """The question."""
+    mode: str = ""
+    """Debate mode."""
+    rounds: int = 0
+    """Rounds planned."""
+    round: int = 0
+    """Current round; 0 before the first."""
+    _seats: dict[str, _Seat] = field(default_factory=dict)
+    _camps: dict[int, tuple[str, tuple[tuple[str, str], ...]]] = field(default_factory=dict)
+
+    def add(self, event: Event) -> str:
+        """Take an event; return a line of text about it, empty if it is not worth one."""
+        match event.type:
+            case "debate_start":
+                self.topic, self.mode, self.rounds = event.topic, event.mode, event.rounds
+                self._seats = {agent: _Seat(agent) for agent in event.agents}
+                return f"{plain(event.topic)} ({event.mode})"
+            case "round_start":
+                self.round = event.round
+                return f"Round {event.round}"
+            case "agent_start":
+                self._seat(event.agent).state = "writes"
+                self._seat(event.agent).written = 0
+            case "agent_response_chunk":
+                seat = self._seat(event.agent)
+                seat.written += len(event.chunk)
+                seat.state = f"writes, {seat.written:,} characters"
+            case "retry":
+                self._retried(event)
+            case "agent_tool_call":
+                self._seat(event.agent).state = f"uses {event.tool_call.name}"
+            case "agent_complete":
+                return self._answered(event.agent, event.turn.agent_name, event.turn.answer)
+            case "agent_error":
+                seat = self._seat(event.agent, event.turn.agent_name)
+                seat.state = f"failed: {event.turn.error.message}"
+                return f"  {plain(seat.name)} {plain(seat.state)}"
+            case "consensus":
+                return self._measured(event.round, event.consensus)
+            case "error":
+                return f"Ended by an error: {plain(event.error)}"
+            case (
+                "round_complete"
+                | "agent_tool_result"
+                | "context_requested"
+                | "exit"
+                | "control"
+                | "synthesis_complete"
+                | "debate_complete"
+                | "conversation_start"
+                | "conversation_complete"
+                | "initiator_start"
+                | "initiator_tool_call"
+                | "initiator_complete"
+                | "summarizer_start"
+                | "summarizer_chunk"
+            ):
+                pass
+            case _:
+                assert_never(event.type)
+        return ""
+
+    def _retried(self, event: Retry) -> None:
+        if event.agent is not None:
+            self._seat(event.agent).state = f"tries again: {event.error.message}"
+
+    def _seat(self, agent: str, name: str = "") -> _Seat:
+        seat = self._seats.setdefault(agent, _Seat(agent))
+        seat.name = name or seat.name
+        return seat
+
+    def _answered(self, agent: str, name: str, answer: Any) -> str:  # noqa: ANN401  (any kind of answer)
+        seat = self._seat(agent, name)
+        seat.state = "answered"
+        if answer.kind != "position":
+            return ""
+        seat.said, seat.confidence = answer.bottom_line or answer.choice or answer.position, answer.confidence
+        share = f" ({percent(seat.confidence)})" if seat.confidence is not None else ""
+        return f"  {plain(seat.name)}: {short_name(plain(seat.said), _SAID_CHARS)}{share}"
+
+    def _measured(self, number: int, consensus: AnyConsensus) -> str:
+        camps = tuple(
+            (cluster.theme, ", ".join(self._seat(agent).name for agent in dict.fromkeys(cluster.agent_ids)))
+            for cluster in consensus.clusters
+        )
+        self._camps[number] = consensus.level_in_words, camps
+        held = "; ".join(f"{short_name(plain(theme), _CAMP_CHARS)}: {plain(names)}" for theme, names in camps)
+        return f"  agreement: {consensus.level_in_words}{f' ({held})' if held else ''}"
+
+    def to_html(self) -> str:
+        """Render as an HTML fragment of at most 20 kB, without scripts; text of agents is escaped."""
+        seats = list(self._seats.values())
+        rows = [
+            tag(
+                "tr",
+                tag("th", short_name(seat.name, _NAME_CHARS), dir="auto"),
+                tag("td", short_name(plain(seat.state), _CAMP_CHARS)),
+                tag("td", short_name(plain(seat.said), _SAID_CHARS), dir="auto"),
+                tag("td", percent(seat.confidence)),
+            )
+            for seat in seats[:_MOST_AGENTS]
+        ]
+        left = len(seats) - len(rows)
+        progress = f"round {self.round} of {self.rounds}" if self.round else "begins"
+        return tag(
+            "div",
+            tag("h3", short_name(plain(self.topic), _SAID_CHARS), dir="auto"),
+            tag("p", f"{self.mode}, {progress}"),
+            tag("table", *rows),
+            tag("p", f"and {counted(left, 'agent')} more") if left else None,
+            *(
+                tag("p", tag("strong", f"Round {number}"), f", agreement: {level}. {self._camps_in_words(camps)}")
+                for number, (level, camps) in list(self._camps.items())[-_MOST_ROUNDS:]
+            ),
+            class_="roundtable",
+        ).text
+
+    @staticmethod
+    def _camps_in_words(camps: tuple[tuple[str, str], ...]) -> str:
+        shown = [
+            f"{short_name(plain(theme), _CAMP_CHARS)}: {short_name(names, _CAMP_CHARS)}"
+            for theme, names in camps[:_MOST_CAMPS]
+        ]
+        return "; ".join(shown + ([f"{len(camps) - _MOST_CAMPS} more"] if len(camps) > _MOST_CAMPS else []))
+
+
+class _Screen:
+    """Where a live view is shown: a cell of a notebook, or lines of text."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._view = LiveView()
+        self._write = write
+        self._display: Any = _notebook_display()
+        self._handle: Any = None
+        self._drawn_at = 0.0
+
+    def take(self, event: Event) -> None:
+        line = self._view.add(event)
+        if self._display is None:
+            if line:
+                self._write(line)
+            return
+        now = time.monotonic()
+        if self._handle is None:
+            self._handle = self._display.display(self._display.HTML(self._view.to_html()), display_id=True)
+        elif now - self._drawn_at >= _PAUSE_S or line:
+            self._handle.update(self._display.HTML(self._view.to_html()))
+        else:
+            return
+        self._drawn_at = now
+
+    def end(self, result: DebateResult) -> None:
+        if self._display is None:
+            self._write(str(result))
+        elif self._handle is None:
+            self._display.display(result)
+        else:
+            self._handle.update(result)
+
+
+def _notebook_display() -> Any:  # noqa: ANN401  (IPython has no types, and is not a dependency)
+    """Return IPython's module `display` in a notebook; `None` elsewhere, also in IPython's terminal."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return None if getattr(shell, "kernel", None) is None else import_module("IPython.display")
+
+
+def show_live(stream: _Stream, *, write: Callable[[str], None] = print) -> DebateResult:
+    """Show a debate while it runs, and return its result.
+
+    In a notebook, the cell shows who writes, what each agent holds and the camps of each round, and in the end the
+    result. Elsewhere, each answer is a line.
+
+    Args:
+        stream: The debate, as `roundtable.sync.Roundtable.stream` returns it, entered.
+        write: Writes a line where there is no notebook.
+
+    Raises:
+        RoundtableError: The debate failed.
+
+    Example:
+        >>> from roundtable import sync
+        >>> from roundtable.testing import scripted_agents
+        >>> agents = scripted_agents({"ada": "Tea"})
+        >>> with sync.Roundtable(agents, storage="memory://") as table, table.stream("Tea?", rounds=1) as stream:
+        ...     result = show_live(stream, write=lambda line: print(line.splitlines()[0]))
+        Tea? (collaborative)
+        Round 1
+          Ada: Tea (80%)
+          agreement: one answer (Tea: Ada)
+        Tea?
+    """
+    screen = _Screen(write)
+    for event in stream:
+        screen.take(event)
+    screen.end(stream.result)
+    return stream.result
+
+
+async def show_live_async(stream: _AsyncStream, *, write: Callable[[str], None] = print) -> DebateResult:
+    """Show a debate while it runs, and return its result; see `show_live`.
+
+    Args:
+        stream: The debate, as `roundtable.Roundtable.stream` returns it, entered.
+        write: Writes a line where there is no notebook.
+
+    Raises:
+        RoundtableError: The debate failed.
+    """
+    screen = _Screen(write)
+    async for event in stream:
+        screen.take(event)
+    screen.end(stream.result)
+    return stream.result

@@ -1,0 +1,119 @@
+"""A study is one object: from a file and from Python it is equal, asks the same, and goes on under its name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import roundtable as rt
+from roundtable import sync
+from roundtable.bench import Question, Study, read_study
+from roundtable.errors import ConfigurationError
+from roundtable.testing import scripted_agents
+from roundtable.types import Budget
+
+QUESTIONS = (
+    Question(id="1", question="What is 17 * 24?", gold="408", category="sums"),
+    Question(id="q2", question="Which is a prime?", gold="97", options=("91", "97")),
+)
+PYTHON = Study(
+    name="sums",
+    description="Is debating worth it?",
+    questions=QUESTIONS,
+    modes=("collaborative", "delphi"),
+    normalise="numeric",
+    extract="number",
+    resamples=200,
+    seed=3,
+    debate={"rounds": 1, "decide": "plurality"},
+)
+YAML = """
+name: sums
+description: Is debating worth it?
+questions:
+  - {id: "1", question: "What is 17 * 24?", gold: "408", category: sums}
+  - {id: q2, question: "Which is a prime?", gold: "97", options: ["91", "97"]}
+modes: [collaborative, delphi]
+normalise: numeric
+extract: number
+resamples: 200
+seed: 3
+debate:
+  rounds: 1
+  decide: plurality
+"""
+
+
+def agents() -> list[rt.BaseAgent]:
+    return scripted_agents({"ada": {"position": "It is 408.", "choice": "97", "confidence": 0.8}, "bo": "408"})
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "study.yaml"
+    path.write_text(YAML)
+    return path
+
+
+def test_the_file_and_python_give_the_same_object(file: Path, tmp_path: Path) -> None:
+    assert read_study(file) == PYTHON
+    written = tmp_path / "study.json"
+    written.write_text(PYTHON.to_json())
+    assert read_study(written) == PYTHON
+
+
+def test_questions_may_be_in_a_file_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "questions.csv").write_text(
+        "question,gold,options,category,id\nWhat is 17 * 24?,408,,sums,1\nWhich is a prime?,97,91|97,,q2\n"
+    )
+    lines = [line for line in YAML.splitlines() if not line.startswith("  - {")]
+    (tmp_path / "study.yaml").write_text("\n".join(lines).replace("questions:", "questions: questions.csv"))
+    assert read_study(tmp_path / "study.yaml") == PYTHON
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_it_runs_as_run_study_does_and_goes_on_under_its_name(anyio_backend: str, tmp_path: Path) -> None:
+    async with rt.Roundtable(agents(), storage=f"sqlite:///{tmp_path}/s.db", analyzer="declared") as table:
+        report = await PYTHON.run(table)
+        assert report.modes == ("collaborative", "delphi")
+        assert (report.resamples, report.seed, dict(report.failed)) == (200, 3, {})
+        stored = len(await table.sessions())
+        assert (await PYTHON.run(table)).answers == report.answers
+        assert len(await table.sessions()) == stored
+        other = PYTHON.model_copy(update={"normalise": "exact"})
+        with pytest.raises(ConfigurationError, match="normalise was"):
+            await other.run(table)
+
+
+def test_its_arguments_are_those_of_the_blocking_twin() -> None:
+    small = PYTHON.model_copy(update={"name": None, "questions": QUESTIONS[:1], "modes": ("delphi",)})
+    with sync.Roundtable(agents(), storage="memory://", analyzer="declared") as table:
+        report = sync.run_study(table, **small.arguments())
+    assert report.arm("delphi").questions == 1
+    assert PYTHON.model_copy(update={"debate": {"budget": {"maxCalls": 7}}}).arguments()["budget"] == Budget(
+        max_calls=7
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"questions": ()}, "questions"),
+        ({"debate": {"mode": "delphi"}}, "debate cannot have 'mode'"),
+        ({"debate": {"rouds": 1}}, "debate: rouds"),
+        ({"debate": {"rounds": 0}}, "debate: rounds"),
+        ({"name": "two words"}, "name"),
+        ({"extract": "("}, "pattern"),
+        ({"normalise": "fuzzy"}, "normalise"),
+        ({"mods": ()}, "mods"),
+    ],
+)
+def test_what_is_wrong_in_the_file_is_named(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "study.json"
+    path.write_text(json.dumps({**json.loads(PYTHON.to_json()), **change}))
+    with pytest.raises(ConfigurationError, match=message) as refused:
+        read_study(path)
+    assert str(path) in refused.value.message
