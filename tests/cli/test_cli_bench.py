@@ -112,6 +112,7 @@ def test_two_folders_of_results_are_compared(command: Command) -> None:
     assert command("bench", "compare", "old", "nowhere").code == 2
 
 
+@pytest.mark.slow
 def test_a_study_shows_its_tables(command: Command) -> None:
     Path("q.csv").write_text("question,gold\n2 + 2?,4\n3 + 3?,6\n", "utf-8")
     agents = ",".join(script(Path.cwd(), name, {"*": said("4")}) for name in ("ada", "bo", "cy"))
@@ -167,6 +168,7 @@ def test_a_file_that_is_not_there_is_a_matter_of_the_command_line(command: Comma
     assert command("bench", "study", file).code == 2
 
 
+@pytest.mark.slow
 def test_a_study_writes_a_folder_for_a_paper(command: Command, tmp_path: Path) -> None:
     questions = tmp_path / "questions.csv"
     questions.write_text("question,gold\n2 + 2?,4\n", "utf-8")

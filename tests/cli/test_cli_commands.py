@@ -207,6 +207,7 @@ def test_a_session_that_is_not_there_is_an_error(command: Command, agree: str, g
     assert "Hint: " in done.err
 
 
+@pytest.mark.slow
 def test_a_beginning_that_fits_several_sessions_is_an_error(command: Command, agree: str) -> None:
     ids = [session_of(command("Tea?", "-a", agree, "-r", "1", "--json")) for _ in range(17)]
     first = next(letter for letter in "0123456789abcdef" if sum(name.startswith(letter) for name in ids) > 1)

@@ -20,6 +20,8 @@ from roundtable.results.debate_result import DebateResult
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, http_reply
 from roundtable.types import JsonObject
 
+pytestmark = pytest.mark.slow
+
 CANARY = "sk-canary-8f14e45fceea167a"
 KEY_REFUSED = http_reply(b'{"error":{"message":"bad key","code":"invalid_api_key"}}', status=401)
 

@@ -92,6 +92,7 @@ def test_an_interrupted_debate_in_json_is_the_result_so_far(place: Path) -> None
     assert DebateResult.from_json(out).exit is not None
 
 
+@pytest.mark.slow
 def test_a_killed_debate_is_finished_without_asking_for_a_stored_turn_again(place: Path, command: Command) -> None:
     slow = Slow(quick=5)
     with LoopbackServer(slow) as server:
@@ -204,6 +205,7 @@ anyio.run(interruptible, work, Screen())
 """
 
 
+@pytest.mark.slow
 def test_who_asks_twice_does_not_wait(tmp_path: Path) -> None:
     began = time.monotonic()
     done = subprocess.run(
@@ -364,6 +366,7 @@ def test_the_installed_command_and_the_module_are_the_same() -> None:
         assert re.fullmatch(r"roundtable \d+\.\d+\.\d+\S*\n", done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "unloaded"),
     [
@@ -380,6 +383,7 @@ def test_what_needs_no_engine_does_not_load_it(words: list[str], unloaded: list[
     assert done.stderr.strip() == "[]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["typer", "rich"])
 def test_without_its_extra_the_command_says_how_to_install_it(missing: str) -> None:
     code = (

@@ -176,6 +176,7 @@ def test_doctor_looks_through_a_database_and_saves_what_can_be_read(command: Com
     assert command("doctor", "--storage", "memory://", "--salvage", "x.db").code == 2
 
 
+@pytest.mark.slow
 def test_a_session_is_forked_and_the_first_stays_as_it_was(command: Command, place: Path, held: str) -> None:
     before = command("show", held, "--db", "d.db").out
     forked = command("fork", held, "--at-round", "1", "--rounds", "3", "--focus", "And cold?", "--db", "d.db")
@@ -207,6 +208,7 @@ OPTIONS = {
 """Options by their name in the stored configuration: how the command writes one, and what is stored."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", some_every_day(OPTIONS, 4))
 def test_a_debate_and_a_fork_store_the_options_of_the_command(
     command: Command, place: Path, held: str, name: str

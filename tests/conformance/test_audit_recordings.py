@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from unit.test_results_audit import answer, result_of
 
+pytestmark = pytest.mark.slow
+
 SHARED = Path(os.environ.get("ROUNDTABLE_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
 DEBATES = SHARED / "transcripts" / "dev.jsonl"
 LETTERS = ("A", "B", "C", "D")

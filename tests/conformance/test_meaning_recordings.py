@@ -60,6 +60,7 @@ def test_who_agrees_by_the_extracted_answers_is_called_unanimous() -> None:
     assert called >= 0.99 * unanimous, (called, unanimous)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PAIRS.exists(), reason="the labelled pairs are not on this machine")
 async def test_no_two_statements_that_differ_are_one_camp_without_a_reader() -> None:
     chain, pairs = AnalyzerChain([]), 0

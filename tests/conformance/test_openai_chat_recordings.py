@@ -216,6 +216,7 @@ def test_plain_answers_say_what_they_say(recordings):
     assert count > 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunkings", CHUNKINGS)
 def test_streamed_answers_say_the_same_however_they_are_cut(recordings, chunkings):
     found, count = [], 0
@@ -233,6 +234,7 @@ def test_streamed_answers_say_the_same_however_they_are_cut(recordings, chunking
     assert count > 80 * chunkings
 
 
+@pytest.mark.slow
 def test_a_stream_cut_short_anywhere_is_never_taken_for_an_answer(recordings):
     found = []
     for record in recordings:

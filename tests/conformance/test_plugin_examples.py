@@ -30,6 +30,8 @@ from roundtable.testing.storage_suite import StorageSuite
 from roundtable.testing.tool_suite import ToolSuite
 from roundtable.types import JsonObject, ProviderConfig
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples/plugins"
 MOST_LINES = {"redis_storage": 150, "veto_rule": 30, "duel_mode": 40, "acme_provider": 60, "average_tool": 10}
 SERVER = shutil.which("redis-server")

@@ -57,6 +57,8 @@ from roundtable.types import (
     Usage,
 )
 
+pytestmark = pytest.mark.slow
+
 # ------------------------------------------------------------------ providers
 
 ACME = ProviderSpec(
@@ -466,6 +468,7 @@ def test_an_exit_that_is_not_pure_is_caught(criterion: Exit) -> None:
         law(ExitSuite(), criterion=criterion, rounds=())
 
 
+@pytest.mark.slow
 def test_rules_and_exits_that_wait_are_refused_before_anything_is_drawn() -> None:
     for call in (partial(decide, ["tea"], rule=Rule("sleepy", sleepy)), partial(Dozing().check, ())):
         with pytest.raises(AssertionError, match="it waited for"):

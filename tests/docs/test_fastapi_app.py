@@ -58,6 +58,7 @@ async def test_wrong_requests_are_answered_with_their_status(made: Any) -> None:
         assert (await web.post("/debates", json={"topic": ""})).status_code == 422
 
 
+@pytest.mark.slow
 async def test_a_debate_is_continued_after_a_restart(made: Any, tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path}/web.db"
     async with served(made(storage)) as url, httpx.AsyncClient(base_url=url) as web:

@@ -75,6 +75,7 @@ def test_importing_opens_no_socket_no_thread_and_no_file_but_modules(code: str, 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_importing_loads_nothing_heavy(tmp_path: Path) -> None:
     modules = watched(EVERYDAY, tmp_path)["modules"]
     assert [name for name in modules if name.startswith(OWN)] == []

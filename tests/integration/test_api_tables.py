@@ -170,6 +170,7 @@ async def test_tenants_on_one_storage_do_not_see_each_other() -> None:
     assert (await one.session(result.session_id)).status == "completed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 async def test_many_debates_at_once_keep_apart(kind: str, tmp_path: Path) -> None:
     """Also when they share agents: each sees only its own topic and answers."""
@@ -205,6 +206,7 @@ def test_a_table_may_be_used_in_one_event_loop_after_another(backends: tuple[str
     anyio.run(table.aclose)
 
 
+@pytest.mark.slow
 async def test_a_deadline_gives_what_was_answered_by_then(capsys: pytest.CaptureFixture[str]) -> None:
     model = CountingModel(lambda request: said("Tea") if request.metadata["agent"] == "ada" else late(30, "Tea"))
     storage = MemoryStorage()

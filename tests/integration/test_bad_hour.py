@@ -191,6 +191,7 @@ async def test_no_sink_of_an_error_holds_the_key(reply, timeout_s, caplog):
     assert found_in(*sinks, "".join(frames)) == []
 
 
+@pytest.mark.slow
 async def test_no_sink_of_a_debate_holds_the_key(agent, fine, tmp_path, caplog):
     caplog.set_level(logging.DEBUG)
     place, heard = tmp_path / "d.db", []

@@ -114,6 +114,7 @@ async def test_whatever_an_executor_raises_is_recorded() -> None:
         await BenchmarkRunner(broken).compare_scenarios(TEA, TEA)
 
 
+@pytest.mark.slow
 async def test_a_partial_debate_is_no_success_but_is_measured() -> None:
     async def stopped(scenario: BenchmarkScenario) -> DebateResult:
         slow = table({"ada": ["Tea", Delay(30, "Tea")], "bo": "Tea"})

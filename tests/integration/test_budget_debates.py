@@ -180,6 +180,7 @@ async def _closing(table, act):
         return await act(table)
 
 
+@pytest.mark.slow
 async def test_seconds_end_a_debate_like_a_deadline_but_say_budget():
     model = CountingModel(lambda request: said("Tea") if request.metadata["agent"] == "ada" else late(30, "Tea"))
     table = table_of(model)

@@ -109,6 +109,7 @@ async def test_a_team_works_and_answers() -> None:
             assert [one["name"] for one in profiles["profiles"]] == ["scout"]
 
 
+@pytest.mark.slow
 async def test_a_session_is_paused_resumed_stopped_and_extended(slow_url: str) -> None:
     async with RoundtableClient(slow_url) as client:
         session_id = await client.start("Tea?", rounds=10)

@@ -105,6 +105,7 @@ async def test_what_follows_the_end_of_the_debate_is_heard() -> None:
         assert kinds((await heard(server.origin))[0]) == ["debate_start", "debate_complete", "synthesis_complete"]
 
 
+@pytest.mark.slow
 async def test_a_silent_server_counts_as_gone() -> None:
     silent = WireReply([*stream_of(START, whole=False).parts, 5.0], "close")
     with serving(silent, stream_of(END)) as server:

@@ -172,6 +172,7 @@ async def test_a_program_that_is_installed_later_is_found(stubs: Stubs) -> None:
     assert (await spawn_agent("?", SONNET, gateway=gateway())).content
 
 
+@pytest.mark.slow
 async def test_what_a_program_complains_about_holds_no_key(stubs: Stubs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "canary-1234567890")
     stubs.make(

@@ -47,6 +47,7 @@ note(child=child.pid)
 """
 
 
+@pytest.mark.slow
 async def test_what_a_program_started_does_not_keep_its_answer_back(stubs: Stubs) -> None:
     stubs.make("claude", FORKS + "envelope('Tea.')")
     began = time.monotonic()

@@ -120,6 +120,7 @@ async def test_a_stop_while_agreement_is_measured_measures_nothing() -> None:
     assert await took_s(storage, session.id) < ENOUGH_S
 
 
+@pytest.mark.slow
 async def test_a_pause_lets_running_calls_settle_and_starts_no_other(disk: SQLiteStorage) -> None:
     model = CountingModel(late(0.05, "Tea"))
     async with table_of(model, storage=disk) as table:

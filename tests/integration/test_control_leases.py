@@ -27,7 +27,7 @@ from roundtable.storage import MemoryStorage, SQLiteStorage, current_owner
 from roundtable.testing import Delay, ManualClock, scripted_agents
 from roundtable.types import AgentResponse, ChatRequest, DurableEvent, Lease, Owner, SessionRecord
 
-pytestmark = pytest.mark.both_loops
+pytestmark = [pytest.mark.both_loops, pytest.mark.slow]
 
 
 async def test_a_session_is_run_by_one_owner_at_a_time(disk: SQLiteStorage) -> None:
@@ -48,6 +48,7 @@ async def test_a_session_is_run_by_one_owner_at_a_time(disk: SQLiteStorage) -> N
     assert (await fold_of(disk, session.id)).progress.status == "paused"
 
 
+@pytest.mark.slow
 async def test_who_waits_gives_up_once_the_owner_shows_that_it_lives(caplog: pytest.LogCaptureFixture) -> None:
     storage, model = MemoryStorage(), CountingModel(late(30, "Tea"))
     agents = seated(model, "ada")

@@ -221,6 +221,7 @@ async def test_a_line_of_a_plot_has_a_gap_where_a_turn_failed() -> None:
     assert len(lines["confidence of Ada"]) == len(lines["agreement"]) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agents", [2, 10])
 async def test_the_legend_of_a_plot_lies_beside_the_lines_and_within_the_figure(agents: int) -> None:
     import matplotlib as mpl

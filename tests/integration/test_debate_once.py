@@ -108,6 +108,7 @@ async def test_a_tenant_has_ids_of_its_own(tmp_path: Path) -> None:
     await counted.table.aclose()
 
 
+@pytest.mark.slow
 def test_the_blocking_twin_and_a_process_that_dies(tmp_path: Path) -> None:
     script = f"""
 import os

@@ -63,6 +63,7 @@ class Talker(CountingModel):
         return ChatResponse(text=text, usage=usage)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(
     st.lists(st.integers(0, 4), max_size=12),

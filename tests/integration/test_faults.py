@@ -34,6 +34,8 @@ from roundtable.settings import Settings
 from roundtable.testing.servers import LoopbackServer, WireReply, chat_chunks, chat_reply, http_reply, sse_reply
 from roundtable.types import ChatResponse, Usage
 
+pytestmark = pytest.mark.slow
+
 RULE = RetryRule(base_delay_s=0.001)
 TIMEOUT_S = 1.0
 SLACK_S = 2.0
@@ -287,6 +289,7 @@ async def test_a_rate_limit_for_ever_is_charged_to_the_budget():
         assert fault.model.endpoint_state.budget.available == 485
 
 
+@pytest.mark.slow
 async def test_a_compressed_answer_is_read_and_a_bomb_is_not():
     """P32 and P33."""
     zipped = {"content-type": "application/json", "content-encoding": "gzip"}
@@ -396,6 +399,7 @@ async def test_the_deadline_holds_where_data_comes_faster_than_it_is_taken():
             await take_slowly()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
 async def test_the_gateways_deadline_ends_a_call_whose_model_has_more_time(streamed):
     head = HEAD + b"content-length: 9999\r\n\r\n"

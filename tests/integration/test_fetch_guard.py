@@ -217,6 +217,7 @@ async def test_a_page_is_cut_at_its_limit_plain_or_compressed(server):
     assert not (await get(fetcher, f"{server.origin}/x")).is_cut
 
 
+@pytest.mark.slow
 async def test_a_bomb_is_left_unread(server):
     """40 MiB in 40 kB."""
     server.queue(http_reply(gzip.compress(b"\0" * 40 * 2**20), headers={"content-encoding": "gzip"}))

@@ -85,6 +85,7 @@ def child(storage: str, folder: Path, job: str, *numbers: float) -> subprocess.P
 
 @pytest.mark.anyio
 class TestJobs:
+    @pytest.mark.slow
     async def test_a_job_is_held_and_its_results_are_in_the_order_of_the_questions(self, tmp_path: Path) -> None:
         seen: list[JobStatus] = []
         async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
@@ -103,6 +104,7 @@ class TestJobs:
         assert seen[-1] == status
         assert (tmp_path / "debates.fleet.db").stat().st_mode & 0o077 == 0
 
+    @pytest.mark.slow
     async def test_files_of_questions_are_stored_once_a_job(self, tmp_path: Path) -> None:
         shared, own = Attachment(name="rules.md", text="Be brief."), Attachment(name="own.txt", text="Only mine.")
         asked = [*questions(2), DebateRequest(topic="question-2: tea?", attachments=(own, shared))]
@@ -266,6 +268,7 @@ class TestBudgets:
 
 @pytest.mark.anyio
 class TestCancelling:
+    @pytest.mark.slow
     async def test_queued_and_running_debates_are_cancelled_and_go_on_after_a_retry(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path, delay_s=0.4) as table, Fleet(table) as fleet:
             await fleet.submit("long", questions(3), rounds=8)
@@ -284,6 +287,7 @@ class TestCancelling:
 
 @pytest.mark.anyio
 class TestWorkers:
+    @pytest.mark.slow
     async def test_an_ended_worker_returns_its_debates_and_another_goes_on(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path, delay_s=0.1) as table, Fleet(table) as fleet:
             await fleet.submit("long", questions(4), rounds=5)
@@ -571,6 +575,7 @@ class TestCommand:
         assert (done.returncode, "a fleet cannot work in memory" in done.stderr) == (2, True)
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_the_log_of_the_queue_is_quiet(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]

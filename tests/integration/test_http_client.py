@@ -71,6 +71,7 @@ async def test_connections_are_kept_and_used_again(server, client):
     assert server.connections == 1
 
 
+@pytest.mark.slow
 async def test_idle_connections_are_kept_by_time_and_not_by_count(server, client, monkeypatch):
     all_called = threading.Event()
 
@@ -227,6 +228,7 @@ async def test_a_client_of_another_kind_is_refused():
         HttpClient("acme", client=own)
 
 
+@pytest.mark.slow
 async def test_gzip_is_undone_and_a_bomb_is_not(server, client):
     coded = {"content-encoding": "gzip"}
     server.queue(http_reply(gzip.compress(b"packed"), headers=coded))
@@ -430,6 +432,7 @@ def test_an_aiohttp_that_is_too_old_is_not_used(monkeypatch, installed, used):
     assert http_client._has_fast.__wrapped__() is used
 
 
+@pytest.mark.slow
 async def test_a_body_of_your_own_client_that_does_not_close_holds_nobody_up():
     class Endless(httpx.AsyncByteStream):
         async def __aiter__(self):

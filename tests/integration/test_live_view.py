@@ -18,6 +18,8 @@ from roundtable.results import LiveView, live, show_live, show_live_async
 from roundtable.testing import scripted_agents
 from roundtable.types import AgentToolCall, ErrorInfo, Retry, ToolCall, utc_now
 
+pytestmark = pytest.mark.slow
+
 SAYS: Any = {"ada": ["Tea", "Tea"], "bo": ["<b>Milk</b>", "Tea"], "cy": [APIAuthError("no key"), "Tea"]}
 
 

@@ -74,6 +74,7 @@ async def test_it_answers_in_the_form_asked_for_and_the_same_for_the_same_seed(m
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 async def test_leaving_an_answer_frees_the_model(model):
     long = ASK.model_copy(update={"output_schema": None, "max_tokens": 200, "seed": 1})
     start = time.monotonic()

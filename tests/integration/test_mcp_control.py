@@ -29,6 +29,7 @@ async def until(client: Any, session_id: str, status: str) -> dict[str, Any]:
             await anyio.sleep(0.01)
 
 
+@pytest.mark.slow
 async def test_a_resumed_debate_is_active_in_the_answer() -> None:
     agents, model = held_talkers()
     async with connected(server_of(agents)) as client:
@@ -167,6 +168,7 @@ async def test_a_debate_that_somebody_runs_is_not_resumed() -> None:
             assert "15 seconds" in error["hint"]
 
 
+@pytest.mark.slow
 async def test_between_two_steps_there_is_nothing_to_resume() -> None:
     async with connected(server_of()) as client:
         begun = await call(client, "start_roundtable", topic="Tea?", rounds=3, step=True)

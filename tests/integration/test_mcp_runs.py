@@ -108,6 +108,7 @@ async def test_a_debate_that_outlasts_its_call_is_followed(era: str) -> None:
         assert held["complete"]
 
 
+@pytest.mark.slow
 async def test_waiting_for_a_round_ends_with_the_round() -> None:
     agents, model = held_talkers()
     async with connected(server_of(agents)) as client:

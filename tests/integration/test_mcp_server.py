@@ -26,6 +26,7 @@ from roundtable.types import AgentConfig, ChatRequest, ChatResponse, Citation
 QUICK = {"topic": "Tea or coffee?", "rounds": 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 async def test_every_tool_answers(era: str) -> None:
     async with connected(server_of(), era) as client:

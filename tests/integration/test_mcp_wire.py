@@ -84,6 +84,7 @@ async def check(wire: Wire, rows: list[tuple[object, dict[str, str], int, int]])
             assert word not in answer.text
 
 
+@pytest.mark.slow
 async def test_versions_that_differ_are_refused(wire: Wire) -> None:
     await wire.shake_hands()
     tools = "tools/list"
@@ -126,6 +127,7 @@ async def test_half_of_a_surrogate_pair_is_told_under_the_id_of_the_request(wire
     assert (answer.status_code, found["error"]["code"], found["id"]) == (400, PARAMS, call["id"])
 
 
+@pytest.mark.slow
 async def test_what_is_no_message_is_told_so(wire: Wire) -> None:
     await wire.shake_hands()
     ping = asked("ping")
@@ -158,6 +160,7 @@ async def test_what_is_no_message_is_told_so(wire: Wire) -> None:
     )
 
 
+@pytest.mark.slow
 async def test_a_message_of_four_mebibytes_is_read_and_a_larger_one_is_not(wire: Wire) -> None:
     await wire.shake_hands()
 

@@ -40,6 +40,8 @@ from roundtable.types import (
     ToolResult,
 )
 
+pytestmark = pytest.mark.slow
+
 PROVIDERS = ("anthropic", "openai", "google", "perplexity")
 
 
@@ -249,6 +251,7 @@ def test_answers_are_told_apart_as_wholes_in_every_script(one: str, other: str) 
     assert calculate_stats([answers[0], position("cy", f"{one}.")]).consensus_level == 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", ["{topic} $& $1 {previousResponses}", "%s {0} $$ ${agentName}"])
 async def test_a_topic_that_looks_like_a_template_arrives_as_it_is(topic: str) -> None:
     """The original filled in templates by replacing strings, so that a topic could be replaced as well."""

@@ -21,6 +21,8 @@ from roundtable.providers.scripted import Delay, Reply, ScriptedModel
 from roundtable.storage import MemoryStorage
 from roundtable.types import ChatRequest, Seat, ToolPolicy
 
+pytestmark = pytest.mark.slow
+
 PLANS = Path(__file__).resolve().parents[1] / "snapshots/plans"
 TABLE = tuple(Seat(id=name, name=name.title()) for name in NAMES)
 VARIANTS = [

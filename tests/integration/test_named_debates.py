@@ -273,6 +273,7 @@ async def test_a_fleet_holds_what_is_missing(tmp_path: Path) -> None:
         assert list(await counted.table.debate_many([], name="drinks", on=fleet)) == []
 
 
+@pytest.mark.slow
 def test_many_results_show_themselves_as_a_short_table() -> None:
     counted = Counted()
     counted.broken = {"Milk?"}

@@ -267,6 +267,7 @@ async def test_forms_of_other_origins_are_turned_away_at_the_login_too(origin: s
         assert "set-cookie" not in answer.headers
 
 
+@pytest.mark.slow
 async def test_pages_are_neither_kept_nor_framed_and_load_nothing_from_elsewhere() -> None:
     async with visiting() as ann:
         pages = [await ann.get("/login"), await ann.log_in(token="wrong"), await ann.get("/nowhere")]
@@ -356,6 +357,7 @@ async def at_rest(ann: Visitor, place: str) -> None:
             await anyio.sleep(0.01)
 
 
+@pytest.mark.slow
 async def test_a_form_says_who_debates_about_what_options_and_a_round_at_a_time() -> None:
     table = served_table()
     async with visiting(table=table, models=["scripted:other"]) as ann:
@@ -382,6 +384,7 @@ async def test_a_form_says_who_debates_about_what_options_and_a_round_at_a_time(
         assert "Tea\nTee</textarea>" in refused.text
 
 
+@pytest.mark.slow
 async def test_a_form_with_everybody_or_nobody_ticked_leaves_the_choice_to_the_table() -> None:
     table = served_table()
     async with visiting(table=table) as ann:
@@ -448,6 +451,7 @@ async def test_sessions_of_others_do_not_exist() -> None:
             assert "secret" not in (await ann.get(path)).text
 
 
+@pytest.mark.slow
 async def test_the_list_has_pages_and_words_are_found() -> None:
     table = served_table()
     hers = table.for_tenant("ann")

@@ -73,6 +73,7 @@ async def test_a_server_without_jobs_loads_and_creates_nothing_of_fleets(tmp_pat
     assert not (tmp_path / "debates.fleet.db").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_jobs_are_shown_with_rate_budget_failures_and_stragglers(tmp_path: Path) -> None:
     async with working(tmp_path) as fleet, visiting("read", "write", "admin", table=fleet_table(tmp_path)) as root:
@@ -169,6 +170,7 @@ async def test_a_job_that_was_queued_again_and_made_no_call_is_read_again(tmp_pa
         assert second == await fleet.status("night")
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_metrics_do_not_wait_for_a_slow_database_and_say_how_old_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -208,6 +210,7 @@ async def test_metrics_do_not_wait_for_a_slow_database_and_say_how_old_they_are(
                 pass
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_an_overview_reads_no_more_often_than_needed(tmp_path: Path) -> None:
     table = fleet_table(tmp_path)

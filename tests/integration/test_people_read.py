@@ -24,7 +24,11 @@ from roundtable.types import SessionFilter
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.parametrize("anyio_backend", ["asyncio"]),
+    pytest.mark.slow,
+]
 
 
 async def stopped_debate(table: rt.Roundtable) -> rt.DebateResult:
@@ -56,6 +60,7 @@ async def test_a_stopped_debate_is_called_stopped_in_reports_and_in_the_terminal
         assert row.split()[1] == "stopped"
 
 
+@pytest.mark.slow
 async def test_a_stopped_debate_is_called_stopped_on_the_pages() -> None:
     table = served_table(agents=scripted_agents({"ada": "Tea", "bo": "Tea"}))
     async with visiting(table=table) as ann, table.for_tenant("ann") as own:

@@ -20,7 +20,7 @@ from roundtable.testing import scripted_agents
 from roundtable.testing.storage_samples import owner_elsewhere, record
 from roundtable.types import ChatRequest, ChatResponse, Control, DebateStart, utc_now
 
-pytestmark = pytest.mark.both_loops
+pytestmark = [pytest.mark.both_loops, pytest.mark.slow]
 
 
 class Counted:

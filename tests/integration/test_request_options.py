@@ -148,6 +148,7 @@ def test_every_option_is_tried() -> None:
     assert sorted(GIVEN) == sorted(OPTIONS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # uvicorn knows no other
 @pytest.mark.parametrize("name", some_every_day(OPTIONS, 4))
 async def test_an_option_is_stored_alike_from_every_front(name: str) -> None:

@@ -85,6 +85,7 @@ async def same_in_the_end(straight: Straight, model: CountingModel, table: Round
     assert last == "debate_complete"
 
 
+@pytest.mark.slow
 async def test_a_debate_cancelled_at_any_step_is_finished_as_if_it_had_not_been() -> None:
     straight, cancelled = await Straight.run(), 0
     for step in range(1, 400):
@@ -136,6 +137,7 @@ async def test_a_cancelled_debate_keeps_every_answer_it_was_given() -> None:
     assert (fold.exit.reason, fold.progress.status) == ("cancelled", "paused")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost_answer", [False, True], ids=["refused", "stored but not told"])
 async def test_a_storage_that_fails_at_any_write_loses_nothing_acknowledged(lost_answer: bool) -> None:
     straight = await Straight.run()

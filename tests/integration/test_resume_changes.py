@@ -305,6 +305,7 @@ async def test_what_a_table_lacks_of_a_session_is_named_before_anybody_is_asked(
         assert len((await table.resume(handle.session_id)).rounds) == 2
 
 
+@pytest.mark.slow
 async def test_a_session_keeps_the_tools_that_every_table_has() -> None:
     def seats() -> tuple[ScriptedModel, list[BaseAgent]]:
         model = ScriptedModel({"a": said("Tea"), "b": said("Tea")})

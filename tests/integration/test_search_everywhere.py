@@ -26,6 +26,8 @@ from roundtable.testing import scripted_agents
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, http_reply
 from roundtable.types import AgentConfig, NativeSearch, RetryPolicy
 
+pytestmark = pytest.mark.slow
+
 NATIVE = ("anthropic", "google", "openai", "perplexity")
 MODELS = {
     "anthropic": "claude-sonnet-4-5",
@@ -653,6 +655,7 @@ async def test_a_session_over_mcp_shows_what_was_found(doubles: dict[str, Loopba
     assert "search" in json.dumps(wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_session_over_http_shows_what_was_found(doubles: dict[str, LoopbackServer]) -> None:
     async with client_of(table_of(doubles)) as web:

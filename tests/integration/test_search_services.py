@@ -15,6 +15,8 @@ from roundtable.tools import SearchOptions, SearchWeb
 from roundtable.tools.search import BraveSearch, SearxngSearch, TavilySearch
 from roundtable.tools.toolkit import call_tool
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-canary+/=0123456789?"
 FORMS = [*traces(KEY), KEY[:12]]
 SERVICES = {

@@ -37,6 +37,7 @@ async def test_everything_else_needs_a_token(path: str) -> None:
         assert told["requestId"] == answer.headers["x-request-id"]
 
 
+@pytest.mark.slow
 async def test_a_token_gets_in() -> None:
     table = served_table()
     token = await token_for(table, "ann")
@@ -60,6 +61,7 @@ async def test_a_foreign_host_and_origin_are_turned_away() -> None:
         assert (answer.status_code, answer.json()["code"]) == (403, "FORBIDDEN")
 
 
+@pytest.mark.slow
 async def test_a_page_of_an_admitted_origin_may_call_with_a_token_and_no_other() -> None:
     table = served_table()
     token = await token_for(table, "ann")

@@ -92,6 +92,7 @@ async def test_going_on_takes_no_more_calls_than_are_allowed() -> None:
         assert one.status_code == 200, one.text
 
 
+@pytest.mark.slow
 async def test_a_conversation_has_its_seconds_whenever_it_goes_on() -> None:
     table = team_table(clerk=Delay(60, "late"))
     own = table.for_tenant("default")
@@ -139,6 +140,7 @@ async def test_rounds_of_a_session_from_elsewhere_are_counted_as_they_may_be_hel
         assert (len(done.json()["rounds"]), await rounds_left(web)) == (4, 97)
 
 
+@pytest.mark.slow
 async def test_calls_that_are_made_once_more_because_of_the_caller_count_as_a_round() -> None:
     slow = served_table(agents=scripted_agents({"ada": late(60, "Tea"), "bo": "Tea"}))
     async with client_of(slow) as web:
@@ -159,6 +161,7 @@ async def test_calls_that_are_made_once_more_because_of_the_caller_count_as_a_ro
         await web.post(f"{place}/stop")
 
 
+@pytest.mark.slow
 async def test_a_debate_that_failed_is_counted_when_it_is_tried_again_and_one_whose_server_ended_is_not() -> None:
     table = served_table(agents=scripted_agents({"ada": [AgentError("no")], "bo": [AgentError("no")]}))
     async with client_of(table) as web:

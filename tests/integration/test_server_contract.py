@@ -39,6 +39,7 @@ def operations() -> list[tuple[str, str, dict[str, Any]]]:
     return [(path, method, one) for path, item in document()["paths"].items() for method, one in item.items()]
 
 
+@pytest.mark.slow
 def test_every_operation_says_what_it_takes_gives_and_refuses() -> None:
     names = [one["operationId"] for _, _, one in operations()]
     assert len(set(names)) == len(names)
@@ -59,6 +60,7 @@ def test_everything_that_is_pointed_to_is_there_and_nothing_else() -> None:
     assert pointed == document()["components"]["schemas"].keys()
 
 
+@pytest.mark.slow
 def test_schemas_are_schemas_and_examples_fit_them() -> None:
     defs = {"components": document()["components"]}
     for name, schema in document()["components"]["schemas"].items():

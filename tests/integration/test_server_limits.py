@@ -85,6 +85,7 @@ async def test_who_is_recognised_counts_and_not_the_token_or_the_address() -> No
         assert await ask(tokens[2], "10.0.0.0") == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.anyio
 async def test_a_place_comes_free_with_the_end_of_a_conversation() -> None:

@@ -141,6 +141,7 @@ async def end_of(web: httpx.AsyncClient, session: str, model: Gated) -> str:
     return status
 
 
+@pytest.mark.slow
 async def test_a_conversation_that_everybody_left_is_paused_and_goes_on_when_somebody_returns() -> None:
     model, storage = gated_team(), MemoryStorage()
     async with client_of(table(model, storage), pause_after_s=0.1, limits=FREE) as web:
@@ -155,6 +156,7 @@ async def test_a_conversation_that_everybody_left_is_paused_and_goes_on_when_som
             assert await is_complete(lines_of(rest))
 
 
+@pytest.mark.slow
 async def test_a_debate_that_is_streamed_is_paused_and_one_begun_detached_goes_on() -> None:
     position: dict[str, JsonValue] = {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}
     model, clock, storage = Gated({"*": position}), HeldClock(), MemoryStorage()
@@ -173,6 +175,7 @@ async def test_a_debate_that_is_streamed_is_paused_and_one_begun_detached_goes_o
         assert await end_of(web, detached, model) == "completed"
 
 
+@pytest.mark.slow
 async def test_whoever_returns_in_time_keeps_it_going() -> None:
     model, clock = gated_team(), HeldClock()
     async with client_of(table(model), pause_after_s=PATIENT_S, limits=FREE, clock=clock) as web:
@@ -211,6 +214,7 @@ async def test_with_none_nothing_is_paused() -> None:
         assert await end_of(web, session, model) == "completed"
 
 
+@pytest.mark.slow
 async def test_a_listener_at_another_process_counts(tmp_path: Path) -> None:
     model, clock = gated_team(), HeldClock()
     ours, theirs = (SQLiteStorage(tmp_path / "shared.db") for _ in range(2))
@@ -258,6 +262,7 @@ class _Faulty(MemoryStorage):
         return await super().kv.get(key, tenant=tenant)
 
 
+@pytest.mark.slow
 async def test_a_storage_that_fails_once_only_puts_the_pause_off(caplog: pytest.LogCaptureFixture) -> None:
     model, storage = gated_team(), _Faulty()
     async with client_of(table(model, storage), pause_after_s=0.1, limits=FREE) as web:

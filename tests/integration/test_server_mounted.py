@@ -36,6 +36,7 @@ def client(url: str) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=url, timeout=30, trust_env=False, verify=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", some_every_day(["/rt", "/api", "/tools/debates"], 3))
 async def test_a_mounted_server_answers_and_its_links_lead_to_it(path: str) -> None:
     parent = FastAPI()

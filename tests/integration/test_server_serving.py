@@ -108,6 +108,7 @@ async def test_asked_to_end_it_tells_every_stream_and_leaves_debates_to_be_resum
     await storage.aclose()
 
 
+@pytest.mark.slow
 async def test_asked_to_end_it_answers_who_waits_at_once() -> None:
     app = create_app(served_table(agents=[ScriptedModel({"*": Delay(60, "Tea")})]), auth=LocalUser())
     answers: list[httpx.Response] = []
@@ -161,6 +162,7 @@ async def test_what_outlasts_the_grace_is_told_so_or_broken_off_without_a_traceb
     assert [error.split(",")[0] for error in errors] == ["Cancel 2 running task(s)"]
 
 
+@pytest.mark.slow
 async def test_it_says_that_it_is_not_ready_before_it_ends() -> None:
     async with running(create_app(served_table(), auth=LocalUser()), drain_s=1.0) as (server, web):
         assert (await web.get("/ready")).status_code == 200

@@ -197,6 +197,7 @@ async def test_an_export_that_does_not_exist_is_refused() -> None:
         assert (answer.status_code, answer.json()["code"]) == (400, "CONFIGURATION_ERROR")
 
 
+@pytest.mark.slow
 async def test_a_session_is_paused_resumed_stopped_and_removed() -> None:
     async with client_of(slow_table()) as web:
         name = (await web.post("/api/debates", json={"topic": "Tea?"})).json()["sessionId"]
@@ -356,6 +357,7 @@ async def test_modes_are_listed() -> None:
         assert len(modes) >= 10
 
 
+@pytest.mark.slow
 async def test_servers_over_one_storage_know_each_other() -> None:
     kept = MemoryStorage()
     agents = scripted_agents({"ada": late(0.1, "Tea"), "bo": "Tea"})
@@ -371,6 +373,7 @@ async def test_servers_over_one_storage_know_each_other() -> None:
         assert '"debate_complete"' in followed.text
 
 
+@pytest.mark.slow
 async def test_a_session_is_paused_through_another_server() -> None:
     kept = MemoryStorage()
     agents = scripted_agents({"ada": late(30, "Tea"), "bo": "Tea"})

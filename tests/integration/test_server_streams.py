@@ -96,6 +96,7 @@ async def test_a_stream_is_read_by_the_javascript_of_the_seed_and_replayed_as_it
         assert len(app.state.roundtable.streams) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["{session}:{seq}", "{seq}"])
 async def test_who_comes_back_with_an_id_gets_what_follows(place: str) -> None:
     async with telling() as (web, _):
@@ -161,6 +162,7 @@ async def test_a_session_that_nobody_runs_is_not_waited_for() -> None:
         assert error["data"]["error"] == f"no process runs session '{left.id}' any more"
 
 
+@pytest.mark.slow
 async def test_what_another_process_stores_is_told(tmp_path: Any) -> None:
     place = f"sqlite:///{tmp_path / 'shared.db'}"
     async with telling(served_table(storage=place)) as (web, _), served_table(storage=place) as other:

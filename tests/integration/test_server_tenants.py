@@ -43,6 +43,7 @@ NEEDS: dict[str, tuple[str, Any]] = {
     "GET /api/sessions/{sessionId}": (READ, None),
     "GET /api/sessions/{sessionId}/events": (READ, None),
     "GET /api/sessions/{sessionId}/export": (READ, None),
+    "GET /api/sessions/{sessionId}/arguments": (READ, None),
     "GET /api/sessions/{sessionId}/audit": (READ, None),
     "GET /api/sessions/{sessionId}/consensus": (READ, None),
     "GET /api/sessions/{sessionId}/rounds/{round}": (READ, None),
@@ -132,6 +133,7 @@ async def test_no_endpoint_is_forgotten() -> None:
     assert sorted(endpoints(create_app(tables()))) == sorted({**NEEDS, **PAGES})
 
 
+@pytest.mark.slow
 async def test_nobody_who_is_not_known_gets_in() -> None:
     table = tables()
     store = TokenStore.of(table.wiring.storage)
@@ -154,6 +156,7 @@ async def test_nobody_who_is_not_known_gets_in() -> None:
             assert needs == OPEN or statuses == {401}, endpoint
 
 
+@pytest.mark.slow
 async def test_a_token_does_what_its_scopes_say_and_no_more() -> None:
     table = tables()
     tokens = {scope: await token_for(table, "ann", scope) for scope in (READ, WRITE, ADMIN)}
@@ -197,7 +200,7 @@ async def test_a_session_of_somebody_else_is_answered_like_one_that_does_not_exi
         begun = await called(web, "POST /api/debates", ann)
         session_id, missing = begun.json()["sessionId"], "f" * 32
         tried = [endpoint for endpoint in NEEDS if "{sessionId}" in endpoint]
-        assert len(tried) == 13
+        assert len(tried) == 14
         for endpoint in tried:
             theirs, nowhere = await called(web, endpoint, bob, session_id), await called(web, endpoint, bob, missing)
             assert theirs.text.count(session_id) == nowhere.text.count(missing), endpoint
@@ -241,6 +244,7 @@ async def test_a_foreign_authenticator_decides_alone() -> None:
         assert (await called(web, "GET /api/me", token)).status_code == 401
 
 
+@pytest.mark.slow
 async def test_how_agents_were_set_up_is_told_to_the_user_of_the_session_and_nobody_else() -> None:
     says = {"initiator": {"goal": "Name it."}, "scout": "It is Paris.", "summarizer": "Paris."}
     profiles = [AgentProfile("scout", instructions="Mind the gap.")]

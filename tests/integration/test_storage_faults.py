@@ -26,6 +26,8 @@ from roundtable.testing import scripted_agents
 from roundtable.testing.storage_samples import answered, control, record
 from roundtable.types import SessionFilter
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:

@@ -146,6 +146,7 @@ def test_two_processes_may_create_the_file_at_the_same_time(path: Path) -> None:
     storage.close()
 
 
+@pytest.mark.slow
 def test_a_short_lock_of_another_process_is_waited_out(path: Path) -> None:
     storage = create(path, "s")
     with child("lock", path, 0.3) as process:

@@ -147,6 +147,7 @@ def test_every_row_outside_the_lost_pages_is_read(lost: tuple[int, ...], tmp_pat
     assert set(range(1, 3001)) - read_rows(tmp_path / "r.db") == gone
 
 
+@pytest.mark.slow
 def test_a_damaged_id_costs_a_few_rows(tmp_path: Path) -> None:
     rows(tmp_path / "r.db").close()
     sound = (tmp_path / "r.db").read_bytes()
@@ -234,6 +235,7 @@ async def judged(sound: bytes, folder: Path, seed: int) -> Salvaged:
     return saved
 
 
+@pytest.mark.slow
 async def test_of_a_damaged_file_only_what_was_stored_is_saved(sound: bytes, tmp_path: Path) -> None:
     saved = [await judged(sound, tmp_path, seed) for seed in range(8)]
     assert sum(one.events for one in saved) > WHOLE.events * 2

@@ -409,6 +409,7 @@ async def test_the_log_is_emptied_once_it_has_grown(storage: SQLiteStorage, path
     assert len((await storage.read(made.id))[1]) == 12
 
 
+@pytest.mark.slow
 async def test_a_reader_in_the_way_is_warned_about_and_harms_nobody(
     storage: SQLiteStorage, path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

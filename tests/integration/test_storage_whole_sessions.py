@@ -12,6 +12,8 @@ from roundtable.storage.whole_sessions import WholeSessionMethods
 from roundtable.testing.storage_samples import NOON, ManualClock, answered, control, record, round_start
 from roundtable.types import AgentResponse, ConsensusResult, DurableEvent, Session, SessionRecord, SessionStatus
 
+pytestmark = pytest.mark.slow
+
 RECORD = record("s", rounds=3)
 
 

@@ -282,6 +282,7 @@ async def test_leaving_the_table_ends_its_streams_too() -> None:
     await stream.__aexit__(None, None, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pieces", [1, 400])
 async def test_a_slow_reader_loses_no_durable_event_and_holds_nothing_up(tmp_path: Path, pieces: int) -> None:
     """Its queue stays bounded; what does not fit is read from the log, and pieces of answers are dropped."""

@@ -22,6 +22,8 @@ from roundtable.providers.scripted import ScriptedModel
 from roundtable.testing import scripted_agents
 from roundtable.types import ChatRequest
 
+pytestmark = pytest.mark.slow
+
 SIZE = 50
 AGENTS = ("ada", "bo", "cy")
 PRIME = Question(id="p", question="Which is a prime?", gold="97", options=("91", "95", "97"))
@@ -94,6 +96,7 @@ def test_accuracies_are_those_of_the_models_with_the_intervals_of_theory(world: 
     assert report.arm("single").interval.low <= 0.7 <= report.arm("single").interval.high
 
 
+@pytest.mark.slow
 def test_pairs_are_compared_question_by_question(world: Any) -> None:
     alone, together, report = world
     (pair,) = [one for one in report.pairs if one.baseline == "single"]

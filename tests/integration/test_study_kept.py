@@ -67,6 +67,7 @@ def same_answers(one: StudyReport, other: StudyReport) -> bool:
     return told(one) == told(other) and one.arms == other.arms and one.pairs == other.pairs
 
 
+@pytest.mark.slow
 def test_a_killed_study_is_finished_by_the_same_call(tmp_path: Path, undisturbed: StudyReport) -> None:
     storage = f"sqlite:///{tmp_path}/study.db"
     words = [sys.executable, str(CHILD), storage, str(tmp_path), "0.05"]
@@ -105,6 +106,7 @@ def test_every_answer_says_where_it_is_from(undisturbed: StudyReport) -> None:
     assert repr(undisturbed) == "StudyReport(arms=10, questions=6, failed=0)"
 
 
+@pytest.mark.slow
 def test_progress_counts_the_debates_of_all_arms(tmp_path: Path) -> None:
     seen: list[Progress] = []
     with table_for("memory://", tmp_path, 0.0) as table:
@@ -146,6 +148,7 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.parametrize(("change", "message"), CHANGES)
 async def test_another_study_under_a_used_name_is_refused_with_the_difference(

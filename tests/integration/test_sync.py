@@ -434,6 +434,7 @@ def test_one_debate_takes_the_keys_and_addresses_of_its_providers() -> None:
         assert server.seen[0].headers["authorization"] == "Bearer key-of-a-vault"
 
 
+@pytest.mark.slow
 def test_the_blocking_facade_needs_no_import_of_its_own() -> None:
     code = (
         "import roundtable as rt; print('roundtable.sync' in __import__('sys').modules, rt.sync.Roundtable.__module__)"

@@ -288,6 +288,7 @@ async def test_a_process_that_dies_while_it_is_made_leaves_a_debate_that_is_over
     await fold_of(died, record.id)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["deadline", "stop", "pause", "cancel"])
 async def test_who_cannot_wait_for_it_finds_the_debate_over(how: str) -> None:
     storage = MemoryStorage()

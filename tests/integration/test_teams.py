@@ -205,6 +205,7 @@ async def test_nobody_answering_is_a_lost_quorum() -> None:
         )
 
 
+@pytest.mark.slow
 async def test_a_conversation_that_takes_too_long_says_so_and_can_be_resumed() -> None:
     spoken = model(ada=[Delay(60, "late"), "in time"])
     at = table(spoken)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 CITIES = {"ada": "Lisbon", "bo": "Porto", "cy": "Faro"}
 QUESTION = "Which city?"
 CAPTION = "Head to head: ballots that put the row above the column"
@@ -164,6 +166,7 @@ def test_in_the_command(vote: Vote, tmp_path: Path) -> None:
     check_table(shown.out, vote)
 
 
+@pytest.mark.slow
 @votes
 async def test_over_mcp(vote: Vote) -> None:
     async with connected(server_of(voters(vote))) as client:
@@ -378,6 +381,7 @@ async def test_a_plot_draws_the_interval_even_of_a_single_round() -> None:
     assert is_interval(*before.get_extents().transformed(axes.transData.inverted()).intervaly)
 
 
+@pytest.mark.slow
 def test_the_command_shows_the_interval(tmp_path: Path) -> None:
     said = {name: {"position": it, "reasoning": "So.", "confidence": 0.8} for name, it in SAID.items()}
     seats = ",".join(script(tmp_path, name, {"*": it}) for name, it in said.items())
@@ -387,6 +391,7 @@ def test_the_command_shows_the_interval(tmp_path: Path) -> None:
     assert f"Agreement before anyone heard anyone: {SHOWN}" in done.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # uvicorn runs on it
 async def test_mcp_and_http_tell_both_bounds() -> None:
     async with connected(server_of(scripted_agents(SAID))) as client:

@@ -45,7 +45,7 @@ def law(price: int = 1, /, **cases: st.SearchStrategy[Any]) -> Callable[[Callabl
     """Turn a check into a test: 20 random cases every day, 500 in CI, 20,000 in the deep run, divided by the price.
 
     Args:
-        price: How many times as much a case costs as one count of ballots, such as 5 for a debate recounted in all ways.
+        price: How many times as much a case costs as one count of ballots; 5 for a debate that is recounted.
         cases: What is drawn.
     """
 

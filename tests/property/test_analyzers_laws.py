@@ -87,6 +87,7 @@ def test_any_text_is_measured(positions: list[str]) -> None:
     assert (found.agreement_level == 0.0) or positions
 
 
+@pytest.mark.slow
 def test_huge_and_many_texts_are_measured() -> None:
     assert 0.0 <= level(SemanticAnalyzer(), ["tea is good " * 90_000, "not " * 200_000]) <= 1.0
     assert level(SemanticAnalyzer(), ["tea", "coffee"] * 500) == 0.0

@@ -50,6 +50,7 @@ async def hold(path, mode, model):
         return str(error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @settings(max_examples=min(15, settings().max_examples), deadline=None)
 @given(SCRIPTS)

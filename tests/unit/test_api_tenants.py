@@ -32,6 +32,7 @@ async def test_runs_are_those_of_their_user_alone() -> None:
     await table.aclose()
 
 
+@pytest.mark.slow
 async def test_of_runs_that_ended_the_last_are_remembered_and_all_that_go_on() -> None:
     table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
     slow = Roundtable(scripted_agents({"ada": Delay(30, "Tea"), "bo": "Tea"}), storage="memory://")

@@ -226,6 +226,7 @@ def test_the_work_for_a_document_with_very_many_object_streams_is_bounded(
     assert inflations.read <= 2_000 * 16_384 + 32 * 1024 * 1024
 
 
+@pytest.mark.slow
 def test_object_streams_that_inflate_to_much_are_read_up_to_a_limit() -> None:
     stream = b"/ObjStm stream\n" + zlib.compress(b" " * 20_000_000 + b"/Type /Page")
     page = b"/ObjStm stream\n" + zlib.compress(b"/Type /Page")

@@ -96,6 +96,7 @@ async def test_a_turn_nobody_hears_has_a_deadline_too():
     assert (turn.error.code, turn.usage) == ("API_TIMEOUT", Usage())
 
 
+@pytest.mark.slow
 async def test_a_table_sets_the_deadline_of_turns():
     model = CountingModel(lambda request: "Tea" if request.metadata["agent"] == "ada" else late(60, "Tea"))
     table = Roundtable(seated(model, "ada", "bo"), storage=MemoryStorage(), turn_timeout_s=0.6)

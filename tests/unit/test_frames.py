@@ -9,6 +9,7 @@ import json
 import sys
 import weakref
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any, get_args
 
 import pandas as pd
@@ -163,6 +164,7 @@ async def test_frames_of_a_table_are_those_of_its_results(table: Roundtable) -> 
         await table.frames("turn")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 async def test_all_sessions_are_listed_page_by_page(table: Roundtable, monkeypatch: pytest.MonkeyPatch) -> None:
     results = await table.debate_many([f"Question {number}?" for number in range(55)], rounds=1, concurrency=1)
     ids = [result.session_id for result in reversed(results)]
@@ -173,11 +175,11 @@ async def test_all_sessions_are_listed_page_by_page(table: Roundtable, monkeypat
     assert [found.id for found in await table.sessions(SessionFilter(limit=50))] == ids[:50]
 
 
-@pytest.mark.parametrize("backend", ["pandas", "arrow", "polars"])
-def test_a_frame_of_columns_keeps_no_rows_while_it_is_filled(backend: Any) -> None:
-    if backend != "pandas":
-        pytest.importorskip({"arrow": "pyarrow"}.get(backend, backend))
+LIBRARIES = {"pandas": "pandas", "arrow": "pyarrow", "polars": "polars"}
 
+
+@pytest.mark.parametrize("backend", [backend for backend, name in LIBRARIES.items() if find_spec(name)])
+def test_a_frame_of_columns_keeps_no_rows_while_it_is_filled(backend: Any) -> None:
     class Row(dict[str, Any]):
         """A row that can be watched."""
 

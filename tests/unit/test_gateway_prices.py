@@ -128,6 +128,7 @@ def test_without_the_extra_only_stated_prices_are_known(monkeypatch):
     assert table.cost("a", "b", ONE) is not None
 
 
+@pytest.mark.slow
 def test_pricing_opens_no_socket():
     program = """
 import sys

@@ -209,6 +209,7 @@ async def test_closing_a_model_that_was_never_used(provider, file, engines):
     assert engines == []
 
 
+@pytest.mark.slow
 async def test_one_answer_at_a_time_and_the_event_loop_goes_on(provider, file, engines):
     models = [provider(str(file), CONFIG, Settings()) for _ in range(4)]
     await models[0].prepare()

@@ -15,6 +15,8 @@ from roundtable.analysis.movement import Followed
 from roundtable.errors import ConfigurationError
 from roundtable.testing import scripted_agents
 
+pytestmark = pytest.mark.slow
+
 PICTURES = ("rounds", "opinions", "pairs", "influence", "votes", "confidence", "tokens", "time")
 CAPTION = "#444444"
 
@@ -120,12 +122,14 @@ def test_confidence_and_tokens_are_those_of_the_turns(moved: DebateResult) -> No
     assert sum(heights) == moved.usage.total_tokens
 
 
+@pytest.mark.slow
 def test_formulas_and_long_names_stay_text() -> None:
     result = debated({"ada": ["$x^{2$ " + "long " * 30], "bo": ["$\\frac$"]}, seen={})
     for name in ("opinions", "pairs", "influence", "votes", "confidence", "tokens"):
         drawn(result, name)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_drawn_is_refused_with_what_can() -> None:
     assigned = debated(CITIES, mode="devils-advocate", rounds=2)
     for name in ("opinions", "pairs", "influence", "confidence"):

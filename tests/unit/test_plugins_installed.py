@@ -214,6 +214,7 @@ def test_a_name_registered_before_the_failure_is_known_to_be_missing(site: Site)
     assert "gavel" not in loaded.catalog.tools
 
 
+@pytest.mark.slow
 def test_a_plugin_that_blocks_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(vars(sys.modules[__name__]), "OBSTRUCTIONS", OBSTRUCTIONS)
     sys.modules["obstructions"] = sys.modules[__name__]
@@ -287,6 +288,7 @@ def test_a_registrar_takes_nothing_after_its_hook(site: Site) -> None:
     assert "late" not in loaded.catalog.tools
 
 
+@pytest.mark.slow
 def test_a_hundred_broken_plugins_leave_a_working_host_and_a_readable_report(site: Site) -> None:
     causes = [BAD, "raise SystemExit", hook("modes", BAD), MODE.replace("_modes(", "_moods("), "x = ("]
     for number in range(100):

@@ -345,6 +345,7 @@ def test_the_markdown_of_models_is_shown_as_they_meant_it(said: str, block: str)
     assert "".join(part.text for part in prose(said)) == block
 
 
+@pytest.mark.slow
 def test_long_stars_take_linear_time() -> None:
     for hostile in (
         "**a" * 50_000,

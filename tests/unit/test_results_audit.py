@@ -491,5 +491,6 @@ assert "roundtable.results.audit" in sys.modules
 """
 
 
+@pytest.mark.slow
 def test_a_debate_does_not_load_the_audit() -> None:
     subprocess.run([sys.executable, "-c", USE], check=True, capture_output=True)

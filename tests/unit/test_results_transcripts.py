@@ -46,6 +46,7 @@ def test_moves_are_those_of_the_answers(result: DebateResult) -> None:
     assert camps[1, names["c"]] is None
 
 
+@pytest.mark.slow
 def test_frames_and_pictures_work(result: DebateResult) -> None:
     rows = result.frames("turns", "records")
     assert [row["agentName"] for row in rows] == ["a", "b", "c"] * 2

@@ -75,6 +75,7 @@ def test_the_path_is_kept_as_given_and_the_default_is_the_seeds() -> None:
     assert SQLiteStorage(Path("a") / "b.db").db_path == "a/b.db"
 
 
+@pytest.mark.slow
 def test_making_a_storage_makes_no_file_and_no_thread(tmp_path: Path) -> None:
     code = (
         "import sys, threading\n"

@@ -31,6 +31,8 @@ from roundtable.bench.report import report_of
 from roundtable.errors import ConfigurationError
 from roundtable.types import Usage
 
+pytestmark = pytest.mark.slow
+
 SIZE = 90
 MODES = ("collaborative", "delphi")
 ARMS = ("single", *(f"{way}{mode}" for mode in MODES for way in ("", "self-consistency as ", "independent-vote as ")))
@@ -265,6 +267,7 @@ def only_a_baseline_is_confident() -> StudyReport:
     return report_of(said, {}, resamples=100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", [many_categories, only_a_baseline_is_confident])
 def test_what_is_said_to_be_drawable_is_drawn_and_the_rest_is_refused(study: Callable[[], StudyReport]) -> None:
     report = study()

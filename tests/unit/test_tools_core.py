@@ -521,6 +521,7 @@ async def test_a_failure_is_not_kept_and_a_cancelled_call_is_made_by_who_waits()
     assert [result.success for result in results] == [False, True]
 
 
+@pytest.mark.slow
 async def test_results_of_long_gone_debates_are_forgotten() -> None:
     kit = toolkit_of(definition(lambda given: 1))
     for number in range(300):

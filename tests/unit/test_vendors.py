@@ -50,6 +50,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.slow
 def test_a_vendor_on_a_known_wire_is_one_row() -> None:
     ran = subprocess.run([sys.executable, "-c", NEW_VENDOR], capture_output=True, text=True, timeout=60, check=False)
     assert ran.stdout == (
