@@ -43,7 +43,7 @@ from integration.test_http_client import (  # noqa: F401
 from roundtable.http import HttpClient, HttpRequest
 from roundtable.testing.servers import LoopbackServer, http_reply
 
-pytestmark = pytest.mark.slow  # every day the same tests run over the library's own transport
+pytestmark = pytest.mark.slow  # as these tests are over the library's own transport
 
 
 @pytest.fixture

@@ -64,6 +64,10 @@ VendorReply: TypeAlias = "str | Mapping[str, object] | VendorAnswer | VendorRefu
 """A scripted reply: a text; a mapping, which is sent as JSON text; an answer; a refusal; or raw bytes."""
 
 
+def _say_ok(_request: Seen) -> VendorReply:
+    return "ok"
+
+
 class VendorServer:
     """Serve the API of a vendor on 127.0.0.1, on separate threads, so that any event loop can call it.
 
@@ -96,7 +100,7 @@ class VendorServer:
         self.vendor: Vendor = VENDORS[vendor]
         """What the library knows about the vendor."""
         self._wire = _format_of(self.vendor.wire)
-        self._answer = answer or (lambda _seen: "ok")
+        self._answer = answer or _say_ok
         self._queue: deque[VendorReply] = deque()
         self._server = LoopbackServer(self._reply)
         self.seen: list[Seen] = []
