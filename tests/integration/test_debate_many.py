@@ -11,6 +11,7 @@ from integration.engine_kit import CountingModel, late, said, seated
 
 import roundtable as rt
 from roundtable import sync
+from roundtable.api.debates import Debates
 from roundtable.errors import AgentError, APIAuthError, ConfigurationError, QuorumLost, RoundtableError
 from roundtable.modes import CollaborativeMode
 from roundtable.providers.scripted import ScriptedModel
@@ -301,6 +302,48 @@ async def test_a_debate_that_failed_continues_when_its_models_answer_again() -> 
     healthy = True
     again = await used.resume_many(failed)
     assert ([result.answer for result in again], again.failures) == (["Tea"], ())
+    await used.aclose()
+
+
+@pytest.mark.parametrize("on_error", ["record", "raise"])
+async def test_debates_resumed_without_a_new_budget_keep_their_partial_results(on_error: Any) -> None:
+    used = table({"ada": "Tea", "bo": "Tea"})
+    half = await used.debate_many(["One?", "Two?"], rounds=2, budget=rt.Budget(max_calls=2))
+    again = await used.resume_many(half, on_error=on_error)
+    assert (again.failures, [result.status for result in again]) == ((), ["partial"] * 2)
+    assert ([result.answer for result in again], again.usage.calls) == (["Tea"] * 2, 4)
+    await used.aclose()
+
+
+async def test_a_debate_that_cannot_begin_again_fails_with_its_partial_result() -> None:
+    used = table({"ada": "Tea", "bo": "Tea"})
+    half = await used.debate_many(["One?"], rounds=2, budget=rt.Budget(max_calls=2))
+    assert half[0].session_id is not None
+    await used.delete(half[0].session_id)
+    again = await used.resume_many(half, budget=rt.Budget(max_calls=4))
+    assert [failure.error.name for failure in again.failures] == ["SessionNotFound"]
+    assert [failure.partial for failure in again.failures] == [half[0]]
+    with pytest.raises(RoundtableError) as caught:
+        await used.resume_many(half, budget=rt.Budget(max_calls=4), on_error="raise")
+    assert caught.value.partial == half[0]
+    await used.aclose()
+
+
+async def test_a_debate_that_another_process_ends_meanwhile_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = table({"ada": "Tea", "bo": "Tea"})
+    half = await used.debate_many(["One?"], rounds=2, budget=rt.Budget(max_calls=2))
+    prepare = Debates.continued
+    budget = rt.Budget(max_calls=4)
+
+    async def late(self: Debates, session_id: str, **given: Any) -> Any:
+        monkeypatch.setattr(Debates, "continued", prepare)
+        ready = await prepare(self, session_id, **given)
+        await used.resume(session_id, budget=budget)
+        return ready
+
+    monkeypatch.setattr(Debates, "continued", late)
+    again = await used.resume_many(half, budget=budget)
+    assert (again.failures, [result.status for result in again]) == ((), ["completed"])
     await used.aclose()
 
 

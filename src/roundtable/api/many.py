@@ -15,7 +15,7 @@ from pydantic_core import to_json
 
 from roundtable.api.checks import check_budget, check_deadline, check_job_name, check_list, check_whole
 from roundtable.api.debates import finish
-from roundtable.errors import ConfigurationError, RoundtableError, SessionBusy
+from roundtable.errors import BudgetExceeded, ConfigurationError, RoundtableError, SessionBusy, SessionConflict
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate, Progress
 from roundtable.stages import error_from_info, error_info
@@ -246,15 +246,20 @@ class ManyResumes:
         try:
             outcome = await self._once_free(debates, session_id)
         except RoundtableError as error:
+            error.session_id = session_id
+            if error.partial is None:  # it did not begin: what is stored stays the result
+                error.partial = before if isinstance(before, DebateResult) else before.partial
             if self.on_error == "raise":
                 raise
-            error.session_id = session_id
             outcome = _failed(_Asked(before.topic, before.mode, {}), error)
         count.add(outcome)
         return outcome
 
     async def _once_free(self, debates: Debates, session_id: str) -> DebateResult:
-        """Continue a session as soon as no other process runs it; one that has ended meanwhile is read."""
+        """Continue a session as soon as no other process runs it; one that has ended meanwhile is read.
+
+        One whose budget is used up is returned as it is stored.
+        """
         while True:
             current = await debates.load(session_id)
             if not _is_unfinished(current):
@@ -263,6 +268,15 @@ class ManyResumes:
                 return await finish(await debates.continued(session_id, budget=self.budget, deadline_s=self.deadline_s))
             except SessionBusy:
                 await sleep(_BUSY_PAUSE_S)
+            except SessionConflict:
+                current = await debates.load(session_id)
+                if _is_unfinished(current):
+                    raise
+                return current  # another process ended it meanwhile
+            except BudgetExceeded as error:
+                if error.partial is not None or current.session_status == "error":
+                    raise
+                return current
 
 
 def _is_unfinished(outcome: DebateResult | FailedDebate) -> bool:

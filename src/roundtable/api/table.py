@@ -407,7 +407,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
 
         Args:
             results: What `debate_many` returned, on this table or another one with the same storage.
-            budget: Limits of each debate, its earlier runs included; its original budget when left out.
+            budget: Limits of each debate, its earlier runs included; its original budget when left out, with which
+                debates that have used it up stay as they are.
             deadline_s: Seconds that each debate has for this run.
             concurrency: Most concurrent debates, 1 to 1000.
             on_error: What to do when a debate fails, as for `debate_many`.
