@@ -246,7 +246,8 @@ class Kinds(BaseModeStrategy):
             if not self.stage_done(view, kind):
                 sees = self.earlier_positions(view)
                 facts = {"slot": 0, "agent": view.agents[0].id, "sees": sees, "tools": ToolPolicy(max=2)}
-                return Stage(name=kind, turns=(TurnSpec(**facts, answer=kind, counts="inform"),))
+                counts = "inform" if kind in {"ballot", "ranking", "scores"} else None
+                return Stage(name=kind, turns=(TurnSpec(**facts, answer=kind, counts=counts),))
         return EndRound() if view.current_round < 2 else EndDebate()
 
 

@@ -184,8 +184,9 @@ class JudgedMode(BaseModeStrategy):
             turns = tuple(TurnSpec(slot=slot, agent=seat.id, task="Plead.") for slot, seat in enumerate(pleading))
             return Stage(name="pleas", turns=turns)
         if not self.stage_done(view, "ruling"):
+            counts = "inform" if self.answer == "ballot" else None
             turn = TurnSpec(
-                slot=0, agent=judge.id, role="judge", answer=self.answer, counts="inform", task="Say stop, or go on."
+                slot=0, agent=judge.id, role="judge", answer=self.answer, counts=counts, task="Say stop, or go on."
             )
             return Stage(name="ruling", turns=(turn,))
         return EndRound()

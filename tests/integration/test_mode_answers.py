@@ -295,6 +295,18 @@ async def test_ballots_that_inform_count_nothing() -> None:
             id="ranking",
         ),
         pytest.param(
+            JuryMode("decide", answer="position"),
+            "counts='decide' for answers of the kind 'position'",
+            "ballot",
+            id="no ballot",
+        ),
+        pytest.param(
+            JuryMode("inform", answer="position"),
+            "counts='inform' for answers of the kind 'position'",
+            "ballot",
+            id="inform",
+        ),
+        pytest.param(
             JuryMode("decide", stage="vote"), "under a name that has another meaning", "another name", id="vote"
         ),
         pytest.param(

@@ -84,7 +84,7 @@ def check_plan(mode: DebateModeStrategy, plan: object, held: Collection[str]) ->
 
     Raises:
         ConfigurationError: It is not a plan; or its stage has no turns, was held in this round already, is one too
-            many, or asks for ballots without saying how they count.
+            many, or asks for ballots without saying how they count, or says it of other answers.
     """
     if isinstance(plan, EndRound | EndDebate):
         return
@@ -98,10 +98,20 @@ def check_plan(mode: DebateModeStrategy, plan: object, held: Collection[str]) ->
     elif len(held) >= MAX_STAGES:
         problem = f"after {MAX_STAGES} others in one round"
     else:
+        _check_others(mode, plan)
         _check_ballots(mode, plan)
         return
     msg = f"mode {mode.name!r} plans the stage {plan.name!r} {problem}"
     raise ConfigurationError(msg, hint="A mode ends a round with EndRound() and names each stage of it once.")
+
+
+def _check_others(mode: DebateModeStrategy, stage: Stage) -> None:
+    """Check that no answer but a ballot says how it counts: the votes of a stage without ballots would be none."""
+    for turn in stage.turns:
+        if turn.counts is not None and turn.answer not in _BALLOTS:
+            where = f"mode {mode.name!r} plans the stage {stage.name!r}"
+            msg = f"{where} with counts={turn.counts!r} for answers of the kind {turn.answer!r}, which are no ballots"
+            raise ConfigurationError(msg, hint='Leave counts out, or ask for ballots, such as answer="ballot".')
 
 
 def _check_ballots(mode: DebateModeStrategy, stage: Stage) -> None:
@@ -109,12 +119,12 @@ def _check_ballots(mode: DebateModeStrategy, stage: Stage) -> None:
     turns = [turn for turn in stage.turns if turn.answer in _BALLOTS]
     if not turns or stage.name in {JUDGE_STAGE, MODERATOR_STAGE} or all(turn.motions for turn in turns):
         return
-    counts = {turn.counts for turn in stage.turns}
+    counts = {turn.counts for turn in turns}
     if stage.name in _RESERVED or (stage.name == _OXFORD_VOTE and counts != {"decide"}):
         problem, hint = "of ballots under a name that has another meaning", "Give the stage another name."
     elif None in counts or len(counts) > 1:
         problem = "of ballots without saying how they count"
-        hint = 'Set counts="decide" in each of its turns if they decide the debate, or counts="inform" if not.'
+        hint = 'Set counts="decide" in each of its ballots if they decide the debate, or counts="inform" if not.'
     elif counts == {"decide"} and any(turn.answer != "ballot" for turn in stage.turns):
         kinds = sorted({turn.answer for turn in stage.turns if turn.answer != "ballot"})
         problem = f"that decides with answers of the kind {kinds[0]!r}"

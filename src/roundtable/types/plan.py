@@ -133,9 +133,10 @@ class TurnSpec(Value):
     options: tuple[str, ...] | None = None
     """Options to choose from."""
     counts: Literal["decide", "inform"] | None = None
-    """What the ballots of a mode's own stage are for, the same in each turn of a stage. `"decide"`: they are the votes
+    """What the ballots of a mode's own stage are for, the same in each of them. `"decide"`: they are the votes
     that the decision rule of the debate counts, instead of the positions, for `answer="ballot"`. `"inform"`: nothing
-    counts them, but the mode reads them. A stage of ballots that says neither is refused."""
+    counts them, but the mode reads them. A stage of ballots that says neither is refused, as are other answers that say
+    one of them."""
     motions: Mapping[str, str] = Field(default_factory=dict)
     """In a vote on motions: the motion behind each option, under whose name the vote is stored. Where they differ, the
     options are letters, and the turn also asks which motions say the same."""
