@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import signal
@@ -26,7 +27,8 @@ from roundtable import Roundtable
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.exits import MaxRounds
 from roundtable.fleet import Fleet, JobStatus, read_jsonl
-from roundtable.fleet.jobs import Job
+from roundtable.fleet.jobs import Job, file_hashes, queued_request, request_from_queue
+from roundtable.fleet.queue import FORMAT
 from roundtable.fleet.tracing import job_traced, within_trace
 from roundtable.plugins.observer_thread import ObserverThread
 from roundtable.plugins.otel import OpenTelemetryObserver
@@ -117,6 +119,30 @@ class TestJobs:
                 record = (await table.wiring.sessions.load(result.session_id)).record
                 assert [(file.name, file.text) for file in record.attachments] == [(f.name, f.text) for f in files]
         assert b"Be brief." not in queue_bytes(tmp_path)
+
+    async def test_a_request_in_which_an_earlier_version_queued_its_files_whole_is_read(self) -> None:
+        whole, stored = Attachment(name="rules.md", text="Be brief."), Attachment(name="own.txt", text="Only mine.")
+        queued = json.loads(queued_request(DebateRequest(topic="Tea?", rounds=1, attachments=(whole, stored))))
+        queued["attachments"][0] = whole.model_dump(mode="json", exclude_unset=True)
+        text = json.dumps(queued)
+        digest = stored.info.sha256
+        assert file_hashes(text) == (digest,)
+        request = request_from_queue(text, {digest: "Only mine."})
+        assert request.given_options().keys() == {"rounds", "attachments"}
+        assert [(file.name, file.text) for file in request.attachments or ()] == [
+            ("rules.md", "Be brief."),
+            ("own.txt", "Only mine."),
+        ]
+        with pytest.raises(StorageError, match=r"the content of 'own\.txt' is missing"):
+            request_from_queue(text, {})
+        assert request_from_queue(text, None).attachments == (whole,)
+
+    async def test_the_version_of_the_queue_changes_with_what_is_queued(self) -> None:
+        request = DebateRequest(topic="Tea?", rounds=1, attachments=(Attachment(name="rules.md", text="Be brief."),))
+        digest = hashlib.sha256(b"Be brief.").hexdigest()
+        file = {"name": "rules.md", "mediaType": "text/plain", "size": 9, "sha256": digest, "pages": None}
+        form = {"topic": "Tea?", "rounds": 1, "attachments": [file]}
+        assert (FORMAT, json.loads(queued_request(request))) == ("3", form)
 
     async def test_a_file_of_a_question_is_checked_when_it_is_submitted(self, tmp_path: Path) -> None:
         broken = {"topic": "Tea?", "attachments": [{"name": "chart.png", "data": "no base64!"}]}

@@ -204,31 +204,38 @@ def queued_request(request: DebateRequest) -> str:
 
 
 def file_hashes(queued: str) -> tuple[str, ...]:
-    """Return the hashes of the files of a request from the queue."""
-    return tuple(file["sha256"] for file in json.loads(queued).get("attachments", ()))
+    """Return the hashes of the files of a request from the queue, without those that are in it whole."""
+    return tuple(file["sha256"] for file in json.loads(queued).get("attachments", ()) if not _is_whole(file))
 
 
 def request_from_queue(queued: str, contents: Mapping[str, str] | None) -> DebateRequest:
     """Return a request from the queue.
 
     Args:
-        queued: The request as `queued_request` returns it.
-        contents: The contents of its files, by hash; `None` leaves the files out.
+        queued: The request as `queued_request` returns it; files may be in it whole, as earlier versions queued them.
+        contents: The contents of its files, by hash; `None` leaves these files out.
 
     Raises:
         StorageError: The content of a file is missing.
     """
     fields = json.loads(queued)
-    infos = [AttachmentInfo.model_validate(file) for file in fields.pop("attachments", ())]
-    request = DebateRequest.model_validate_json(json.dumps(fields) if infos else queued)
-    if contents is None or not infos:
-        return request
-    missing = [info.name for info in infos if info.sha256 not in contents]
-    if missing:
-        raise StorageError(f"the content of {missing[0]!r} is missing", hint="Submit the job again.", retryable=False)
-    return request.model_copy(
-        update={"attachments": tuple(Attachment.stored(info, contents[info.sha256]) for info in infos)}
-    )
+    files: list[Attachment] = []
+    for file in fields.pop("attachments", ()):
+        if _is_whole(file):
+            files.append(Attachment.model_validate(file))
+        elif contents is not None:
+            info = AttachmentInfo.model_validate(file)
+            if info.sha256 not in contents:
+                msg = f"the content of {info.name!r} is missing"
+                raise StorageError(msg, hint="Submit the job again.", retryable=False)
+            files.append(Attachment.stored(info, contents[info.sha256]))
+    request = DebateRequest.model_validate_json(json.dumps(fields))
+    return request.model_copy(update={"attachments": tuple(files)}) if files else request
+
+
+def _is_whole(file: Mapping[str, object]) -> bool:
+    """Check whether a file of a queued request has its content, not only its hash."""
+    return file.get("text") is not None or file.get("data") is not None
 
 
 def digest_of(requests: Iterable[DebateRequest]) -> str:

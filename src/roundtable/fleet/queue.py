@@ -29,7 +29,7 @@ __all__ = ["FORMAT", "HOLD", "Database", "JobQueue", "QueuedDebate", "database_o
 
 T = TypeVar("T")
 
-FORMAT: Final = "2"
+FORMAT: Final = "3"
 """Version of what is queued. Workers take only debates of their version: raise it when older ones cannot read it."""
 HOLD: Final = "roundtable.hold_debate"
 """Name of the workflow that holds a debate."""
