@@ -157,6 +157,28 @@ class TestJobs:
             assert await fleet.jobs() == ()
 
     @pytest.mark.slow
+    async def test_a_debate_whose_files_cannot_be_read_once_is_tried_again(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        failed: list[str] = []
+        async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
+            values = table.wiring.storage.kv
+            read = values.get
+
+            async def get(key: str, **given: str) -> object:
+                if key.startswith("fleet-files/") and not failed:
+                    failed.append(key)
+                    raise StorageError("the database is locked", retryable=True)
+                return await read(key, **given)
+
+            await fleet.submit("drinks", questions(1), rounds=1, attachments=[Attachment(text="Be brief.")])
+            monkeypatch.setattr("roundtable.fleet.worker._FIRST_PAUSE_S", 0.01)
+            monkeypatch.setattr(values, "get", get)
+            await fleet.work(until_done="drinks")
+            status = await fleet.status("drinks")
+        assert (status.completed, status.failed, len(failed)) == (1, 0, 1)
+
+    @pytest.mark.slow
     async def test_the_same_job_again_changes_nothing_and_another_of_its_name_is_refused(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
             await fleet.submit("drinks", questions(2), rounds=1)

@@ -204,7 +204,7 @@ class Worker:
         begun = time.monotonic()
         try:
             with run.scope:
-                await self._try(workflow_id, session_id, await self._request(workflow_id, request))
+                await self._try(workflow_id, session_id, request)
                 self._durations.append(time.monotonic() - begun)
                 return
             if run.is_cancelled:
@@ -226,11 +226,11 @@ class Worker:
             self._contents = await self._records.contents(job, wanted)
         return request_from_queue(queued, self._contents)
 
-    async def _try(self, workflow_id: str, session_id: str, request: DebateRequest) -> None:
-        """Hold a debate; try again what may succeed later."""
+    async def _try(self, workflow_id: str, session_id: str, queued: str) -> None:
+        """Hold a debate as it is in the queue; try again what may succeed later, such as reading its files."""
         for number in range(1, _TRIES + 1):
             try:
-                await self._hold_once(workflow_id, session_id, request)
+                await self._hold_once(workflow_id, session_id, await self._request(workflow_id, queued))
             except RoundtableError as error:
                 if not error.retryable or number == _TRIES:
                     raise
