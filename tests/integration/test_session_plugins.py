@@ -204,6 +204,46 @@ async def test_another_version_without_the_mode_is_named_with_both_versions(site
     assert missing.value.hint == "Install it: pip install 'roundtable-court==1.2'."
 
 
+async def test_another_plugin_with_the_same_name_does_not_stand_in(site: Site) -> None:
+    site.install("roundtable-court", version="1.2")
+    storage = MemoryStorage()
+    used = table(storage)
+    half = await used.debate("Tea?", mode="court", rounds=2, budget=Budget(max_calls=2))
+    await used.aclose()
+    uninstall(site, "roundtable-court")
+    site.install("roundtable-other", MODE.replace("{name}", "court"), entry_points="court = roundtable_other_plugin\n")
+    other = table(storage)
+    assert other.wiring.catalog.modes.entry("court").source == "roundtable-other"
+    with pytest.raises(PluginError, match=r"of the plugin 'roundtable-court' \(1.2\), which is not installed"):
+        await other.resume(half.session_id, budget=Budget(max_calls=9))
+    await other.aclose()
+
+
+async def test_a_plugin_that_the_caller_passes_stands_in_for_the_installed_one(site: Site) -> None:
+    site.install("roundtable-day", version="1.2")
+    storage = MemoryStorage()
+    used = table(storage)
+    half = await used.debate("Tea?", mode="day", rounds=2, budget=Budget(max_calls=2))
+    await used.aclose()
+    uninstall(site, "roundtable-day")
+    given = table(storage, plugins=Plugins.of(_Day()))
+    assert (await given.resume(half.session_id, budget=Budget(max_calls=9))).status == "completed"
+    await given.aclose()
+
+
+async def test_a_seat_with_the_full_name_of_its_provider_names_the_missing_plugin(site: Site) -> None:
+    site.install("roundtable-acme", hook("providers", PROVIDER), version="1.2")
+    storage = MemoryStorage()
+    used = table(storage, agents=["roundtable-acme/acme:one"])
+    half = await used.debate("Tea?", rounds=2, budget=Budget(max_calls=1))
+    await used.aclose()
+    uninstall(site, "roundtable-acme")
+    without = table(storage, agents=None)
+    with pytest.raises(PluginError, match="needs the provider 'acme' of the plugin 'roundtable-acme'"):
+        await without.resume(half.session_id, budget=Budget(max_calls=9))
+    await without.aclose()
+
+
 async def test_a_missing_tool_names_the_plugin_that_brought_it(site: Site) -> None:
     site.install("roundtable-dice", hook("tools", TOOL), version="0.3")
     storage = MemoryStorage()

@@ -113,8 +113,22 @@ def check_plugins(
     for use in record.plugins:
         for thing in use.provides:
             kind, _, name = thing.partition(" ")
-            if kind in wanted and (names is None or name in names) and registries[kind].find(name) is None:
+            is_needed = kind in wanted and (names is None or any(_means(each, use, name) for each in names))
+            if is_needed and not _is_there(registries[kind].find(name), use, wiring):
                 raise _missing_plugin_error(record, use, f"{kind} {name!r}", wiring)
+
+
+def _means(asked: str, use: PluginUse, name: str) -> bool:
+    """Check whether a name means what a plugin brought; either may be a full name, `"source/name"`."""
+    source, _, plain = asked.rpartition("/")
+    return asked == name or (same_distribution(source, use.name) and plain == name.rpartition("/")[2])
+
+
+def _is_there(entry: Entry[object] | None, use: PluginUse, wiring: TableParts) -> bool:
+    """Check whether what has the name now is that of the plugin, or one that the caller passed in its place."""
+    if entry is None or use.version is None or same_distribution(entry.source, use.name):
+        return entry is not None
+    return entry.source != HOST and wiring.plugins.version_of(entry.source) is None
 
 
 def _missing_plugin_error(record: SessionRecord, use: PluginUse, thing: str, wiring: TableParts) -> PluginError:
