@@ -18,7 +18,7 @@ from roundtable.plugins import ObserverRegistrar, Plugins
 from roundtable.plugins.observer_thread import FAILURES, ObserverThread
 from roundtable.settings import Settings
 from roundtable.testing import scripted_agents
-from roundtable.types import AgentToolResult, DebateComplete, Event
+from roundtable.types import AgentToolResult, DebateComplete, Event, ModelCall
 
 pytestmark = pytest.mark.both_loops
 
@@ -109,6 +109,45 @@ def test_one_success_forgives_failures() -> None:
         watcher.notify(event())
     watcher.close()
     assert len(notes.heard) == 3 * FAILURES
+
+
+class Caller(Notes):
+    """Also hears calls of models."""
+
+    def __init__(self, does: Callable[[Event], object] = lambda _: None) -> None:
+        super().__init__(does)
+        self.calls = 0
+
+    def notify_call(self, call: ModelCall) -> None:
+        self.calls += 1
+
+
+def a_call() -> ModelCall:
+    return ModelCall(provider="p", model="m", endpoint="", started_at=datetime(2031, 1, 1, tzinfo=UTC), duration_s=1.0)
+
+
+def test_a_call_that_is_heard_forgives_failures() -> None:
+    notes = Caller(lambda _: 1 / 0)
+    watcher = ObserverThread("moody", notes)
+    for _ in range(2 * FAILURES):
+        watcher.notify(event())
+        watcher.notify_call(a_call())
+    assert watcher.close()
+    assert (len(notes.heard), notes.calls, watcher.left_out) == (2 * FAILURES, 2 * FAILURES, 0)
+
+
+async def test_a_call_that_nobody_hears_forgives_no_failures() -> None:
+    notes = Notes(lambda _: 1 / 0)
+
+    class Plugin:
+        @hookimpl
+        def roundtable_register_observers(self, registrar: ObserverRegistrar) -> None:
+            registrar.add("moody", lambda settings: notes)
+
+    used = table(Plugin())
+    await used.debate("Tea?", rounds=4)
+    await used.aclose()
+    assert len(notes.heard) == FAILURES
 
 
 def test_a_failure_at_the_end_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -523,7 +523,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
 
         Args:
             tenant: Owner of the sessions; the new table does not see those of other tenants.
-            observers: Receive every event of the new table's debates, besides the observers of this table.
+            observers: Receive every event of the new table's debates, besides the observers of this table. Their
+                `notify_call` is not called: they would learn of the calls of other tenants.
 
         Example:
             >>> table = Roundtable(storage="memory://")

@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from contextvars import Context, copy_context
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 import anyio
 
@@ -127,11 +127,12 @@ class ObserverThread:
             self.left_out += 1
             return
         try:
-            if isinstance(event, ModelCall):
-                if isinstance(self._observer, CallObserver):
-                    self._observer.notify_call(event)
-                return
-            self._observer.notify(event.model_copy(deep=True))
+            if not isinstance(event, ModelCall):
+                self._observer.notify(event.model_copy(deep=True))
+            elif _takes_calls(self._observer):
+                self._observer.notify_call(event)
+            else:
+                return  # nothing succeeded, so earlier failures in a row still count
         # Third-party code on this thread: SystemExit must not end the program.
         except (Exception, SystemExit) as error:
             self._failures_in_row += 1
@@ -191,31 +192,39 @@ class _LateObserver:
 
     def __init__(self, create: Callable[[], Observer]) -> None:
         self._create: Callable[[], Observer] | None = create
-        self._observer: Observer | None = None
+        self.observer: Observer | None = None
+        """The observer, once it is created."""
 
     @property
     def wants_pieces(self) -> bool:
         """Whether the observer wants pieces of answers; so it seems until it is created."""
-        return getattr(self._observer, "wants_pieces", True) is not False
+        return getattr(self.observer, "wants_pieces", True) is not False
 
     def notify(self, event: Event) -> None:
         """Pass on one event."""
         if self._create is not None:
             create, self._create = self._create, None
-            self._observer = create()
-        if self._observer is not None:
-            self._observer.notify(event)
+            self.observer = create()
+        if self.observer is not None:
+            self.observer.notify(event)
 
     def notify_call(self, call: ModelCall) -> None:
         """Pass on one call of a model, if the observer exists and wants them."""
-        if isinstance(self._observer, CallObserver):
-            self._observer.notify_call(call)
+        if isinstance(self.observer, CallObserver):
+            self.observer.notify_call(call)
 
     def close(self) -> None:
         """Close the observer, if it was created and can be closed."""
-        close: Callable[[], None] | None = getattr(self._observer, "close", None)
+        close: Callable[[], None] | None = getattr(self.observer, "close", None)
         if close is not None:
             close()
+
+
+def _takes_calls(observer: Observer) -> TypeGuard[CallObserver]:
+    """Check whether an observer takes calls of models now; one that is not created yet does not."""
+    if isinstance(observer, _LateObserver):
+        return isinstance(observer.observer, CallObserver)
+    return isinstance(observer, CallObserver)
 
 
 class ObserverThreads:
