@@ -227,6 +227,31 @@ async def test_an_overview_reads_no_more_often_than_needed(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.anyio
+async def test_an_overview_that_is_cancelled_closes_its_connections(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(fleet: Fleet, **known: Any) -> Any:
+        await anyio.sleep_forever()
+
+    monkeypatch.setattr("roundtable.fleet.overview._PAUSE_S", 0.0)
+    monkeypatch.setattr("roundtable.fleet.overview._SHARE", 0)
+    table = fleet_table(tmp_path)
+    async with Fleet(table) as fleet:
+        await fleet.submit("a", ["Tea?"])
+        with anyio.CancelScope() as scope:
+            async with FleetOverview(table) as overview:
+                await overview.read()
+                (read,) = overview._fleets.values()
+                assert read._parts is not None
+                monkeypatch.setattr(Fleet, "jobs", never)
+                await overview.latest(0.01)
+                scope.cancel()
+        assert scope.cancelled_caught
+        assert (read._parts, overview._fleets) == (None, {})
+
+
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
 def test_everybody_can_read_the_page(browser: Any, tmp_path: Path, width: int, scheme: str) -> None:

@@ -84,11 +84,13 @@ class FleetOverview:
         """Close the connections to the queues."""
         if self._group is not None:
             self._group.cancel_scope.cancel()
-        await self._stack.aclose()
-        with CancelScope(shield=True):
-            for fleet in self._fleets.values():
-                await fleet.aclose()
-        self._fleets.clear()
+        try:
+            await self._stack.aclose()
+        finally:
+            with CancelScope(shield=True):
+                for fleet in self._fleets.values():
+                    await fleet.aclose()
+            self._fleets.clear()
 
     async def read(self) -> tuple[FleetState, ...]:
         """Return all fleets that have a job, by name; the state may be a few seconds old.
