@@ -19,6 +19,7 @@ from roundtable.results.many import FailedDebate, Results
 from roundtable.scoring import find_rule
 from roundtable.testing import scripted_agents
 from roundtable.types import ChatRequest
+from roundtable.types.request import DebateRequest
 
 pytestmark = pytest.mark.both_loops
 
@@ -302,6 +303,16 @@ async def test_a_debate_that_failed_continues_when_its_models_answer_again() -> 
     healthy = True
     again = await used.resume_many(failed)
     assert ([result.answer for result in again], again.failures) == (["Tea"], ())
+    await used.aclose()
+
+
+async def test_a_request_with_a_criterion_as_json_is_a_question() -> None:
+    used = table({"ada": "Tea", "bo": "Tea"})
+    request = DebateRequest(topic="One?", rounds=3, exit_when={"kind": "max_rounds", "rounds": 1})
+    results = await used.debate_many([request, "Two?"], rounds=1)
+    assert [len(result.rounds) for result in results] == [1, 1]
+    assert results[0].exit is not None
+    assert results[0].exit.reason == "max_rounds"
     await used.aclose()
 
 

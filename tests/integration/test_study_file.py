@@ -88,6 +88,26 @@ async def test_it_runs_as_run_study_does_and_goes_on_under_its_name(anyio_backen
             await other.run(table)
 
 
+@pytest.mark.parametrize("exit_when", ["max_rounds(1)", {"kind": "max_rounds", "rounds": 1}], ids=["text", "JSON"])
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_it_takes_a_criterion_as_text_and_as_json(anyio_backend: str, exit_when: Any) -> None:
+    study = PYTHON.model_copy(update={"name": None, "questions": QUESTIONS[:1], "modes": ("delphi",)})
+    study = Study.model_validate({**json.loads(study.to_json()), "debate": {"rounds": 3, "exit_when": exit_when}})
+    async with rt.Roundtable(agents(), storage="memory://", analyzer="declared") as table:
+        report = await study.run(table)
+        held = [await table.session(session.id) for session in await table.sessions()]
+    assert dict(report.failed) == {}
+    assert [len(result.rounds) for result in held if result.mode == "delphi"] == [1]
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_criterion_of_an_unknown_kind_is_named(anyio_backend: str) -> None:
+    study = PYTHON.model_copy(update={"name": None, "debate": {"exit_when": {"kind": "bell"}}})
+    async with rt.Roundtable(agents(), storage="memory://", analyzer="declared") as table:
+        with pytest.raises(ConfigurationError, match="unknown exit 'bell'"):
+            await study.run(table)
+
+
 def test_its_arguments_are_those_of_the_blocking_twin() -> None:
     small = PYTHON.model_copy(update={"name": None, "questions": QUESTIONS[:1], "modes": ("delphi",)})
     with sync.Roundtable(agents(), storage="memory://", analyzer="declared") as table:

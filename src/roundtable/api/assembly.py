@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -36,7 +37,7 @@ from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_
 from roundtable.api.tools import TableTools, with_service
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
-from roundtable.exits import ExitSettings, exit_from_text, members
+from roundtable.exits import ExitSettings, exit_from_spec, exit_from_text, members
 from roundtable.gateway import GuardedModel
 from roundtable.http import masked_url
 from roundtable.logs import ROOT
@@ -54,7 +55,7 @@ from roundtable.types.plan import JUDGED
 from roundtable.vendors import VENDORS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from roundtable._core.registry import Entry
     from roundtable.agents import Synthesizer
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
     from roundtable.plugins import Catalog, LoadedPlugins
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion, Storage
     from roundtable.providers import ProviderFactory
-    from roundtable.types import Budget, Event, JsonObject, ModelCall
+    from roundtable.types import Budget, Event, JsonObject, JsonValue, ModelCall
 
 __all__ = ["TableParts"]
 
@@ -334,14 +335,19 @@ class TableParts:
             raise ConfigurationError(msg, hint="Give your rule a name of its own.")
         return decide.name
 
-    def exit_spec(self, exit_when: str | ExitCriterion) -> JsonObject:
-        """Return a stop criterion, given as text or as an object, as JSON; the caller's own kinds are registered.
+    def exit_spec(self, exit_when: str | ExitCriterion | Mapping[str, JsonValue]) -> JsonObject:
+        """Return a stop criterion as JSON; the caller's own kinds are registered.
+
+        Args:
+            exit_when: The criterion as text, as an object, or as JSON, which requests and studies hold.
 
         Raises:
             ConfigurationError: It is not a criterion, has no kind, or has the kind of another exit.
         """
         if isinstance(exit_when, str):
             return exit_from_text(exit_when, self.catalog.exits).to_spec()
+        if isinstance(exit_when, Mapping):
+            return exit_from_spec(exit_when, self.catalog.exits).to_spec()
         if not callable(getattr(exit_when, "to_spec", None)):
             msg = f"exit_when must be an exit such as MaxRounds(3), or text such as 'max_rounds(3)', not {exit_when!r}"
             raise ConfigurationError(msg)
