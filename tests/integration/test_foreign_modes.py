@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
+from functools import partial
 
 import anyio
 import pytest
@@ -116,6 +118,52 @@ async def test_an_estimate_does_not_wait_for_a_mode_without_end(
     async with table_of(CountingModel("Tea")) as table:
         with pytest.raises(ConfigurationError, match=r"mode 'sleepy' returned no plan within 0\.2 s"):
             table.estimate("Tea?", mode=sleepy, rounds=1)
+
+
+class SlowMode(CourtMode):
+    """Takes its time for each plan, and counts how many plans are made at once."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.now = self.most = 0
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+        time.sleep(0.01)
+        with self.lock:
+            self.now -= 1
+        return super().next_stage(view)
+
+
+async def test_estimates_beside_the_loop_wait_for_one_another() -> None:
+    mode = SlowMode()
+    async with table_of(CountingModel("Tea")) as table, anyio.create_task_group() as group:
+        for _ in range(6):
+            group.start_soon(partial(debates.Debates(table.wiring).estimate_aside, "Tea?", mode=mode, rounds=1))
+    assert mode.most == 2
+
+
+async def test_an_estimate_that_took_too_long_gives_its_place_back_when_its_thread_ends(
+    sleepy: SleepyMode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with table_of(CountingModel("Tea")) as table:
+        used = debates.Debates(table.wiring)
+        monkeypatch.setattr(debates, "ESTIMATE_S", 0.05)
+        for _ in range(2):
+            with pytest.raises(ConfigurationError, match=r"could not be planned within 0\.05 s") as late:
+                await used.estimate_aside("Tea?", mode=sleepy, rounds=1)
+            assert late.value.retryable
+        monkeypatch.setattr(debates, "ESTIMATE_S", ENOUGH_S)
+        with anyio.move_on_after(0.05) as waiting:
+            await used.estimate_aside("Tea?", rounds=2)
+        assert waiting.cancelled_caught
+        sleepy.wake.set()
+        with anyio.fail_after(ENOUGH_S):
+            assert await used.estimate_aside("Tea?", rounds=2) == table.estimate("Tea?", rounds=2)
 
 
 async def test_an_estimate_beside_the_loop_has_a_limit(sleepy: SleepyMode, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 import anyio
 
-from roundtable._core.eventloop import on_thread
+from roundtable._core.eventloop import PerLoop, on_thread
 from roundtable._core.single_flight import SingleFlight
 from roundtable.analysis import ResponseSettings
 from roundtable.api.changes import (
@@ -156,6 +156,8 @@ _LONGEST_ID = 200
 
 ESTIMATE_S: Final = 10.0
 """Seconds that the simulation of a debate may take beside an event loop."""
+_simulations: Final[PerLoop[anyio.CapacityLimiter]] = PerLoop(partial(anyio.CapacityLimiter, 2))
+"""Simulations that run beside an event loop. More would only slow each other down, until none of them is in time."""
 
 
 class Debates:
@@ -242,17 +244,20 @@ class Debates:
         """Return the worst case of a debate as `estimate` does, without blocking the event loop.
 
         Its rounds are simulated on their own thread, which cannot be stopped: after `ESTIMATE_S` seconds it runs on,
-        but does not keep the program from ending.
+        but does not keep the program from ending. Two run at the same time; others wait, which does not count.
 
         Raises:
             ConfigurationError: An argument is not valid, the plan has more than `most_calls` calls, or it takes too
-                long.
+                long; the latter is retryable, as it depends on the load of the machine.
         """
         simulation = self._simulation(topic, most_calls, **options)
+        limiter, borrower = _simulations.get(), object()
+        await limiter.acquire_on_behalf_of(borrower)
         with anyio.move_on_after(ESTIMATE_S):
-            return await on_thread(simulation, name="roundtable estimate")
+            ended = partial(limiter.release_on_behalf_of, borrower)
+            return await on_thread(simulation, name="roundtable estimate", ended=ended)
         msg = f"the rounds of this debate could not be planned within {ESTIMATE_S:g} s"
-        raise ConfigurationError(msg, hint="Ask for fewer rounds or agents, or for another mode.")
+        raise ConfigurationError(msg, retryable=True, hint="Ask for fewer rounds or agents, or for another mode.")
 
     def _simulation(
         self, topic: str, most_calls: int | None, **options: Unpack[DebateOptions]
