@@ -37,6 +37,8 @@ MOST_PAGES: Final = 50
 """Most pages that one check fetches."""
 FEWEST_WORDS: Final = 3
 """Fewest words of a quote: one or two words are found on any page."""
+_NUMBER_CHARS: Final = 16
+"""Characters around the edge of a quote that may belong to its first or last number."""
 _FEWEST_SIGNS: Final = 8
 """Fewest letters and digits of a quote, also in scripts without spaces, such as Chinese."""
 _CONCURRENCY: Final = 4
@@ -46,10 +48,20 @@ _SPELLINGS: Final = str.maketrans(
     {
         **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032`\u00b4", "'"),
         **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-"),
+        "\u2015": "\u2014",
         **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", None),
     }
 )
+_EM_DASH: Final = {0x2014: "-"}
+"""Unlike a hyphen, it joins no words: it counts as one only after the edges of words are known."""
+_SIGNS_AT_EDGES: Final = re.compile(r"^(?:[ \"';:]|[.,](?!\d))+|[ \"'.,;:]+$")
+"""Signs around a quote that do not count; `.5` and `,5` are numbers."""
+_NUMBER_BEFORE: Final = re.compile(r"\d[.,'/:\u066b\u066c]\Z|(?:^|[^\w.])\.\Z|(?:^|[^-])-\Z")
+"""What makes a number of what precedes its digits too: `1,` in `1,500`, `.` in `.5`, `-` in `-5`."""
+_NUMBER_AFTER: Final = re.compile(r"[.,'/:\u066b\u066c]\d")
+_THOUSANDS: Final = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})* \Z"), re.compile(r"\d{3}(?!\d)")
+"""What stands before, and after, the last space of a number such as `12 500`."""
 _WITHOUT_SPACES: Final = "\u2e80"
 """First sign of the scripts that have no spaces between words."""
 
@@ -290,8 +302,10 @@ def _contains(page: str, quote: str) -> bool:
     """Do the same as `has_words`, for a text in which spellings are equal already."""
     at = 0
     pieces = _pieces(quote)
+    searched = page.translate(_EM_DASH)
     for piece in pieces:
-        at = _find(page, piece, at)
+        while (at := searched.find(piece, at)) >= 0 and _is_within_word(page, at, at + len(piece)):
+            at += 1
         if at < 0:
             return False
         at += len(piece)
@@ -300,18 +314,35 @@ def _contains(page: str, quote: str) -> bool:
 
 def _pieces(quote: str) -> list[str]:
     """Return what stands between the ellipses of a quote, if it has letters, without signs at its edges."""
-    parts = (_normal(part).strip(" \"'.,;:") for part in _ELLIPSIS.split(quote))
+    parts = (_SIGNS_AT_EDGES.sub("", _normal(part)).translate(_EM_DASH) for part in _ELLIPSIS.split(quote))
     return [part for part in parts if any(map(str.isalnum, part))]
 
 
-def _find(page: str, piece: str, at: int) -> int:
-    """Return the index of a piece that begins and ends at the edge of a word; -1 if there is none."""
-    while (at := page.find(piece, at)) >= 0:
-        before, after = page[at - 1 : at], page[at + len(piece) : at + len(piece) + 1]
-        if not (_joins(before, piece[0]) or _joins(piece[-1], after)):
-            return at
-        at += 1
-    return -1
+def _is_within_word(page: str, start: int, end: int) -> bool:
+    """Check whether a passage begins or ends within a word, a hyphenated word, or a number."""
+    before, after = page[max(0, start - _NUMBER_CHARS) : start], page[end : end + _NUMBER_CHARS]
+    first, last = page[start], page[end - 1]
+    return (
+        _joins(before[-1:], first)
+        or _joins(last, after[:1])
+        or (before[-1:] == "-" and _joins(before[-2:-1], first))
+        or (after[:1] == "-" and _joins(last, after[1:2]))
+        or _is_within_number(before, page[start:end], after)
+    )
+
+
+def _is_within_number(before: str, passage: str, after: str) -> bool:
+    """Check whether a passage begins or ends within a number, such as `1,500`, `.5`, `-5`, `3/4` or `12 500`."""
+    thousands, hundreds = _THOUSANDS
+    if passage[0].isdecimal():
+        if _NUMBER_BEFORE.search(before) or (hundreds.match(passage) and thousands.search(before)):
+            return True
+    elif passage[0] in ".,-" and passage[1:2].isdecimal() and before[-1:].isalnum():
+        return True
+    if not passage[-1].isdecimal():
+        return False
+    is_split = after[:1] == " " and hundreds.match(after[1:]) and thousands.search(f"{passage[-_NUMBER_CHARS:]} ")
+    return bool(_NUMBER_AFTER.match(after) or is_split)
 
 
 def _joins(left: str, right: str) -> bool:
