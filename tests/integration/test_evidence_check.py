@@ -12,7 +12,7 @@ from integration.server_kit import served_table
 from roundtable import DebateResult
 from roundtable.errors import ConfigurationError
 from roundtable.http.pages import PAGE_BYTES
-from roundtable.results.evidence import EvidenceReport
+from roundtable.results.evidence import CheckedDebate, EvidenceReport, check_evidence
 from roundtable.testing import scripted_agents
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, http_reply
 
@@ -30,6 +30,8 @@ def reply(seen: Seen) -> WireReply:
         return http_reply(b"", status=302, headers={"location": "http://169.254.169.254/latest/"})
     if path == "/long":
         return http_reply(b"<p>" + b"tea " * (PAGE_BYTES // 4 + 100) + b"<p>keeps for a year", headers=HTML)
+    if path == "/hostile":
+        return http_reply(PAGE.encode(), headers={"content-type": "text/html; charset*=a; charset*0=b"})
     if path == "/picture":
         return http_reply(b"\x89PNG", headers={"content-type": "image/png"})
     if path.startswith("/search"):
@@ -88,6 +90,28 @@ async def test_what_cannot_be_fetched_has_its_reason(server: LoopbackServer) -> 
     assert "is not text" in reasons[2]
     assert reasons[3] == "the page is too long: the words are not in the part that was read"
     assert f"not fetched ({reasons[0]})" in report.to_markdown().replace("\\", "")
+
+
+async def test_a_hostile_page_costs_no_other_page(server: LoopbackServer) -> None:
+    report = await checked(server, ("/hostile", "keeps for a year"), ("/tea", "keeps for a year"))
+    assert [check.status for check in report.checks] == ["found", "found"]
+
+
+async def test_a_fault_that_nobody_foresaw_costs_one_page_and_is_named() -> None:
+    async def resolve(host: str, port: int) -> list[str]:
+        if host == "odd.example":
+            raise RuntimeError(port)
+        return ["10.0.0.1"]
+
+    result = await debated(
+        {"url": "https://odd.example/", "quote": "keeps for a year"},
+        {"url": "https://inside.example/", "quote": "keeps for a year"},
+    )
+    debate = CheckedDebate(result.session_id, result.topic, None)
+    report = await check_evidence(debate, result.argument_graph(), resolver=resolve)
+    assert [check.status for check in report.checks] == ["not fetched"] * 2
+    assert [check.reason for check in report.checks][0] == "the page cannot be read: RuntimeError"
+    assert "has an IP address that is not public" in report.checks[1].reason
 
 
 async def test_too_few_words_and_an_address_that_holds_them_are_no_proof(server: LoopbackServer) -> None:

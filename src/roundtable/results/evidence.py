@@ -227,6 +227,8 @@ async def _read(web: PublicWeb, url: str, timeout_s: float) -> _PageWords:
         words = await run_in_thread(lambda: _normal(read_page(page).text))
     except RoundtableError as error:
         return _PageWords(reason=error.message)
+    except Exception as error:  # noqa: BLE001  (a hostile page must not cost the other ones)
+        return _PageWords(reason=f"the page cannot be read: {type(error).__name__}")
     return _PageWords(words, page.url, page.is_cut)
 
 
