@@ -32,6 +32,8 @@ def reply(seen: Seen) -> WireReply:
         return http_reply(b"<p>" + b"tea " * (PAGE_BYTES // 4 + 100) + b"<p>keeps for a year", headers=HTML)
     if path == "/hostile":
         return http_reply(PAGE.encode(), headers={"content-type": "text/html; charset*=a; charset*0=b"})
+    if path == "/scripts":
+        return http_reply(b"<title>Tea</title><div id=app></div><script>show('tea')</script>", headers=HTML)
     if path == "/picture":
         return http_reply(b"\x89PNG", headers={"content-type": "image/png"})
     if path.startswith("/search"):
@@ -82,13 +84,15 @@ async def test_what_cannot_be_fetched_has_its_reason(server: LoopbackServer) -> 
         ("/picture", "keeps for a year"),
         ("/long", "keeps for a year"),
         ("/long", "tea tea tea"),
+        ("/scripts", "keeps for a year"),
     )
-    assert [check.status for check in report.checks] == [*["not fetched"] * 4, "found"]
+    assert [check.status for check in report.checks] == [*["not fetched"] * 4, "found", "not fetched"]
     reasons = [check.reason for check in report.checks]
     assert "answered with status 404" in reasons[0]
     assert "the IP address is not public" in reasons[1]
     assert "is not text" in reasons[2]
     assert reasons[3] == "the page is too long: the words are not in the part that was read"
+    assert reasons[5] == "the page has no text without its scripts"
     assert f"not fetched ({reasons[0]})" in report.to_markdown().replace("\\", "")
 
 

@@ -243,6 +243,8 @@ def _check(claim: str, agent_id: str, url: str, quote: str | None, pages: Mappin
             reason = _ECHO
         elif _contains(page.words, quote or ""):
             status = "found"
+        elif not page.words:
+            status, reason = "not fetched", "the page has no text without its scripts"
         elif page.is_cut:
             status, reason = "not fetched", "the page is too long: the words are not in the part that was read"
         else:
