@@ -114,7 +114,7 @@ async def test_a_fault_that_nobody_foresaw_costs_one_page_and_is_named() -> None
     debate = CheckedDebate(result.session_id, result.topic, None)
     report = await check_evidence(debate, result.argument_graph(), resolver=resolve)
     assert [check.status for check in report.checks] == ["not fetched"] * 2
-    assert [check.reason for check in report.checks][0] == "the page cannot be read: RuntimeError"
+    assert report.checks[0].reason == "the page cannot be read: RuntimeError"
     assert "has an IP address that is not public" in report.checks[1].reason
 
 

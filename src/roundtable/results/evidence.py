@@ -88,7 +88,7 @@ class EvidenceCheck(Value):
 class EvidenceReport(Value):
     """What the pages say that the claims of a debate cite.
 
-    `print(report)` shows it in a few lines; notebooks show a table.
+    `print(report)` shows it in a few lines; notebooks show a table of at most 20 kB.
     """
 
     session_id: str
@@ -122,10 +122,10 @@ class EvidenceReport(Value):
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        return report.fitted(evidence_view(self), report.to_fragment)
 
     def _repr_markdown_(self) -> str:
-        return self.to_markdown()
+        return report.fitted(evidence_view(self), report.to_markdown)
 
 
 class CheckedDebate(NamedTuple):
