@@ -9,7 +9,7 @@ import pytest
 from unit.argument_kit import claim, rounds, turn
 
 from roundtable.analysis.arguments import ArgumentGraph, argument_graph
-from roundtable.types.plan import BASELINE_STAGE
+from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE
 
 PAGE = {"url": "https://example.org/tea", "quote": "tea keeps"}
 
@@ -57,6 +57,22 @@ def test_a_claim_is_dropped_if_its_agent_neither_keeps_it_nor_has_a_reason() -> 
     assert [found.id for found in argument_graph(later).dropped] == ["A2"]
     silent = rounds(turn("ada", claim("A1")), turn("ada", round_=2))
     assert argument_graph(silent).dropped == ()
+
+
+def test_the_conclusion_of_a_chair_drops_none_of_its_claims() -> None:
+    held = rounds(
+        turn("ada", claim("A1")),
+        turn("bo", claim("B1"), slot=1),
+        turn("ada", claim("C1", supports=["B1"]), stage=CHAIR_STAGE),
+        turn("ada", claim("A2", supports=["A1"]), round_=2),
+        turn("bo", claim("B2"), round_=2, slot=1),
+    )
+    graph = argument_graph(held)
+    assert [found.id for found in graph.dropped] == ["B1"]
+    assert [(edge.source, edge.target) for edge in graph.edges] == [("C1", "B1"), ("A2", "A1")]
+    alone = argument_graph(held[:1])
+    assert alone.dropped == ()
+    assert [found.id for found in alone.claims] == ["A1", "B1", "C1"]
 
 
 def test_evidence_is_counted_once_for_each_agent_and_has_the_title_of_a_citation() -> None:

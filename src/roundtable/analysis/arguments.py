@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 from roundtable.analysis.movement import Followed, opinion_flow
 from roundtable.scoring import open_key
 from roundtable.types import AgentResponse, ClaimEvidence, Value
-from roundtable.types.plan import BASELINE_STAGE
+from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -60,7 +60,7 @@ class ArgumentClaim(Value):
     """Whether another agent supported or attacked it later; `last` if no other agent gave claims after it."""
     dropped_in: int | None = None
     """Round in which its agent dropped it without a reason: its claims there neither repeat nor support nor attack it,
-    and nobody had attacked it before."""
+    and nobody had attacked it before. What an agent says as the chair drops nothing."""
 
 
 class ArgumentEdge(Value):
@@ -221,6 +221,8 @@ class _Said:
     number: int
     agent_id: str
     claims: tuple[tuple[str, Claim], ...]
+    is_chair: bool
+    """Whether it concludes for all: it is no step of its agent."""
 
 
 def argument_graph(rounds: Sequence[RoundRecord]) -> ArgumentGraph:
@@ -271,7 +273,7 @@ def _answers_with_claims(rounds: Sequence[RoundRecord]) -> Iterator[_Said]:
                 continue
             if turn.answer.claims:
                 labelled = tuple((_free_label(_clean(claim.id), taken), claim) for claim in turn.answer.claims)
-                yield _Said(place, record.number, turn.agent_id, labelled)
+                yield _Said(place, record.number, turn.agent_id, labelled, is_chair=turn.stage == CHAIR_STAGE)
 
 
 def _clean(label: str) -> str:
@@ -336,10 +338,11 @@ class _Fates:
         self._targets: dict[str, set[str]] = {}
         latest: dict[str, _Said] = {}
         for answer in said:
-            before = latest.get(answer.agent_id)
-            if before is not None:
-                self._next[before.claims[0][0]] = answer
-            latest[answer.agent_id] = answer
+            if not answer.is_chair:
+                before = latest.get(answer.agent_id)
+                if before is not None:
+                    self._next[before.claims[0][0]] = answer
+                latest[answer.agent_id] = answer
             self._texts[answer.claims[0][0]] = frozenset(open_key(claim.text) for _, claim in answer.claims)
         first_of = {label: answer.claims[0][0] for answer in said for label, _ in answer.claims}
         for edge in edges:
