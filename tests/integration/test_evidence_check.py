@@ -118,6 +118,11 @@ async def test_a_fault_that_nobody_foresaw_costs_one_page_and_is_named() -> None
     assert "has an IP address that is not public" in report.checks[1].reason
 
 
+async def test_words_of_scripts_without_spaces_are_looked_for(server: LoopbackServer) -> None:
+    report = await checked(server, ("/tea", "\u0e0a\u0e32\u0e40\u0e01\u0e1a\u0e44\u0e14\u0e2b\u0e19\u0e07"))
+    assert report.checks[0].status == "not found"
+
+
 async def test_too_few_words_and_an_address_that_holds_them_are_no_proof(server: LoopbackServer) -> None:
     report = await checked(
         server,

@@ -96,6 +96,10 @@ def test_whole_numbers_and_words_beside_dashes_are_found(page: str, quote: str) 
 
 
 def test_scripts_without_spaces_have_no_edges_of_words() -> None:
+    thai = "\u0e0a\u0e32\u0e40\u0e01\u0e47\u0e1a\u0e44\u0e14\u0e49\u0e2b\u0e19\u0e36\u0e48\u0e07\u0e1b\u0e35"
+    assert has_words(thai, thai[2:-2])
+    assert has_words("\u1780" * 12, "\u1780" * 9)
+    assert has_words("\u1000" * 12, "\u1000" * 9)
     assert has_words("\u8336\u53ef\u4ee5\u4fdd\u5b58\u4e00\u5e74", "\u53ef\u4ee5\u4fdd\u5b58")
 
 

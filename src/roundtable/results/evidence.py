@@ -50,7 +50,8 @@ _SPELLINGS: Final = str.maketrans(
         **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
         **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-"),
         "\u2015": "\u2014",
-        **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", None),
+        **dict.fromkeys("\u00ad\u061c\ufeff", None),
+        **dict.fromkeys([*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)], None),
     }
 )
 _EM_DASH: Final = {0x2014: "-"}
@@ -62,8 +63,8 @@ _NUMBER_BEFORE: Final = re.compile(r"\d[.,'/:\u066b\u066c]\Z|(?:^|[^\w.])\.\Z|(?
 _NUMBER_AFTER: Final = re.compile(r"[.,'/:\u066b\u066c]\d")
 _THOUSANDS: Final = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})* \Z"), re.compile(r"\d{3}(?!\d)")
 """What stands before, and after, the last space of a number such as `12 500`."""
-_WITHOUT_SPACES: Final = "\u2e80"
-"""First sign of the scripts that have no spaces between words."""
+_WITHOUT_SPACES: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U0010ffff]")
+"""Signs of scripts that have no spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese."""
 
 
 class EvidenceCheck(Value):
@@ -274,7 +275,7 @@ def _why_unusable(url: str, quote: str | None) -> str:
 
 def _is_telling(piece: str) -> bool:
     """Check whether words are so many that they do not stand on any page."""
-    has_spaces = all(char < _WITHOUT_SPACES for char in piece)
+    has_spaces = not _WITHOUT_SPACES.search(piece)
     letters = sum(char.isalnum() for char in piece)
     return letters >= _FEWEST_SIGNS and (len(piece.split()) >= FEWEST_WORDS or not has_spaces)
 
@@ -351,7 +352,7 @@ def _is_within_number(before: str, passage: str, after: str) -> bool:
 
 def _joins(left: str, right: str) -> bool:
     """Check whether two signs are part of one word, in scripts that have spaces between words."""
-    return bool(left and right) and all(char.isalnum() and char < _WITHOUT_SPACES for char in (left, right))
+    return bool(left and right) and all(char.isalnum() and not _WITHOUT_SPACES.match(char) for char in (left, right))
 
 
 def _normal(text: str) -> str:
