@@ -15,6 +15,7 @@ from roundtable.http.pages import PAGE_BYTES
 from roundtable.results.evidence import CheckedDebate, EvidenceReport, check_evidence
 from roundtable.testing import scripted_agents
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, http_reply
+from roundtable.types import ClaimEvidence
 
 HTML = {"content-type": "text/html; charset=utf-8"}
 PAGE = "<title>Tea</title><p>Dry green tea <b>keeps</b> for a year.</p><p hidden>Tea cures all ills.</p>"
@@ -121,6 +122,16 @@ async def test_a_fault_that_nobody_foresaw_costs_one_page_and_is_named() -> None
 async def test_words_of_scripts_without_spaces_are_looked_for(server: LoopbackServer) -> None:
     report = await checked(server, ("/tea", "\u0e0a\u0e32\u0e40\u0e01\u0e1a\u0e44\u0e14\u0e2b\u0e19\u0e07"))
     assert report.checks[0].status == "not found"
+
+
+async def test_a_quote_that_is_longer_than_any_is_not_looked_for(server: LoopbackServer) -> None:
+    result = await debated({"url": f"{server.origin}/tea", "quote": "keeps for a year"})
+    source = ClaimEvidence(url=f"{server.origin}/tea", quote="keeps for a year " * 200)
+    graph = result.argument_graph()
+    long = graph.model_copy(update={"claims": (graph.claims[0].model_copy(update={"evidence": (source,)}),)})
+    report = await check_evidence(CheckedDebate(result.session_id, result.topic, None), long)
+    (check,) = report.checks
+    assert (check.status, check.reason) == ("no quote", "more than 2000 characters are quoted")
 
 
 async def test_too_few_words_and_an_address_that_holds_them_are_no_proof(server: LoopbackServer) -> None:

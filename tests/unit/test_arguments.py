@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -157,3 +158,14 @@ def test_records_are_flat_rows() -> None:
         "attacks": "B1",
         "evidence": "",
     }
+
+
+@pytest.mark.slow
+def test_labels_without_end_take_no_longer_than_their_number() -> None:
+    held = rounds(*(turn("ada", *[claim("X")] * 100, slot=slot) for slot in range(300)))
+    began = time.perf_counter()
+    labels = [found.id for found in argument_graph(held).claims]
+    assert time.perf_counter() - began < 20
+    assert labels == ["X", *(f"X~{number}" for number in range(2, 30_001))]
+    taken = argument_graph(rounds(turn("ada", claim("X~2"), claim("X"), claim("X"), claim("X"), claim("X~2"))))
+    assert [found.id for found in taken.claims] == ["X~2", "X", "X~3", "X~4", "X~2~2"]

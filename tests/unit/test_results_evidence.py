@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,6 +103,22 @@ def test_scripts_without_spaces_have_no_edges_of_words() -> None:
     assert has_words("\u1780" * 12, "\u1780" * 9)
     assert has_words("\u1000" * 12, "\u1000" * 9)
     assert has_words("\u8336\u53ef\u4ee5\u4fdd\u5b58\u4e00\u5e74", "\u53ef\u4ee5\u4fdd\u5b58")
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        " " * 200_000 + "tea keeps for a year",
+        "tea keeps for a year" + " " * 200_000 + ".",
+        ";" * 200_000 + "tea keeps for a year" + ";" * 200_000,
+        "tea keeps" + " [ ... ] " * 50_000 + "for a year",
+    ],
+)
+def test_signs_without_end_take_no_longer_than_their_length(quote: str) -> None:
+    began = time.perf_counter()
+    assert has_words(PAGE, quote)
+    assert not has_words(PAGE, quote.replace("year", "year;" + ";" * 200_000 + "x"))
+    assert time.perf_counter() - began < 5
 
 
 WORDS = st.lists(st.text(st.characters(categories=["L"], max_codepoint=0x24F), min_size=1, max_size=6), min_size=3)

@@ -19,6 +19,7 @@ from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from roundtable.analysis.movement import OpinionFlow
     from roundtable.types import Claim, JsonObject, RoundRecord
 
 __all__ = [
@@ -251,7 +252,7 @@ def argument_graph(rounds: Sequence[RoundRecord]) -> ArgumentGraph:
         for label, claim in answer.claims
     )
     flow = opinion_flow([record for record in rounds if record.complete])
-    moves = () if flow is None else tuple(_move(followed, claims, edges) for followed in flow.followed())
+    moves = () if flow is None else tuple(_moves(flow, claims, edges))
     return ArgumentGraph(
         claims=claims,
         edges=edges,
@@ -264,7 +265,7 @@ def argument_graph(rounds: Sequence[RoundRecord]) -> ArgumentGraph:
 
 def _answers_with_claims(rounds: Sequence[RoundRecord]) -> Iterator[_Said]:
     """Yield the answers that have claims, each claim with a label that no other one has."""
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     for index, record in enumerate(rounds):
         stages: dict[str, int] = {}
         for turn in record.turns:
@@ -281,13 +282,19 @@ def _clean(label: str) -> str:
     return label if label.isprintable() else "".join(char if char.isprintable() else "\ufffd" for char in label)
 
 
-def _free_label(label: str, taken: set[str]) -> str:
-    """Return the label, or the label with a number if an earlier claim has it, and note it."""
-    free, number = label, 1
+def _free_label(label: str, taken: dict[str, int]) -> str:
+    """Return the label, or the label with a number if an earlier claim has it, and note it.
+
+    Args:
+        label: The label.
+        taken: The last number that was tried for each label that a claim has.
+    """
+    free, number = label, taken.get(label, 1)
     while free in taken:
         number += 1
         free = f"{label}~{number}"
-    taken.add(free)
+    taken[label] = number
+    taken.setdefault(free, 1)
     return free
 
 
@@ -367,17 +374,26 @@ class _Fates:
         return None if is_kept or has_reason else after.number
 
 
-def _move(followed: Followed, claims: Sequence[ArgumentClaim], edges: Sequence[ArgumentEdge]) -> ArgumentMove:
-    own = {claim.id for claim in claims if claim.agent_id == followed.agent_id and claim.round == followed.round}
-    theirs = {claim.id for claim in claims if claim.agent_id in followed.held_by and claim.round < followed.round}
-    supported = (edge.target for edge in edges if edge.kind == "supports" and edge.source in own)
-    return ArgumentMove(
-        agent_id=followed.agent_id,
-        round=followed.round,
-        camp=followed.camp,
-        held_by=followed.held_by,
-        claims=tuple(dict.fromkeys(label for label in supported if label in theirs)),
-    )
+def _moves(flow: OpinionFlow, claims: Sequence[ArgumentClaim], edges: Sequence[ArgumentEdge]) -> Iterator[ArgumentMove]:
+    by_id = {claim.id: claim for claim in claims}
+    supported: dict[tuple[str, int], list[ArgumentClaim]] = {}
+    for edge in edges:
+        if edge.kind == "supports":
+            source = by_id[edge.source]
+            supported.setdefault((source.agent_id, source.round), []).append(by_id[edge.target])
+    for followed in flow.followed():
+        theirs = (
+            claim.id
+            for claim in supported.get((followed.agent_id, followed.round), ())
+            if claim.agent_id in followed.held_by and claim.round < followed.round
+        )
+        yield ArgumentMove(
+            agent_id=followed.agent_id,
+            round=followed.round,
+            camp=followed.camp,
+            held_by=followed.held_by,
+            claims=tuple(dict.fromkeys(theirs)),
+        )
 
 
 def _evidence(rounds: Sequence[RoundRecord], claims: Sequence[ArgumentClaim]) -> tuple[EvidenceUse, ...]:

@@ -31,7 +31,7 @@ __all__ = ["CheckedDebate", "EvidenceCheck", "EvidenceReport", "EvidenceStatus",
 
 EvidenceStatus: TypeAlias = Literal["found", "not found", "not fetched", "no quote"]
 """`found` if the page contains the quoted words, `not found` if its whole text does not; `not fetched` for the stated
-reason; `no quote` if there are too few words to look for, or the address itself holds them."""
+reason; `no quote` if there are too few words to look for, or too many, or the address itself holds them."""
 
 MOST_PAGES: Final = 50
 """Most pages that one check fetches."""
@@ -41,9 +41,12 @@ _NUMBER_CHARS: Final = 16
 """Characters around the edge of a quote that may belong to its first or last number."""
 _FEWEST_SIGNS: Final = 8
 """Fewest letters and digits of a quote, also in scripts without spaces, such as Chinese."""
+_MOST_QUOTE_CHARS: Final = 2_000
+"""Most characters of a quote; those that agents give are cut before."""
 _CONCURRENCY: Final = 4
 _ECHO: Final = "the address itself holds the quoted words"
-_ELLIPSIS: Final = re.compile(r"\s*(?:\[\s*)?(?:\.{3,}|\u2026)(?:\s*\])?\s*")
+_ELLIPSIS: Final = re.compile(r" ?(?:\[ ?)?(?:\.{3,}|\u2026)(?: ?\])? ?")
+"""What stands for any words, in a text whose words are one space apart."""
 _SPELLINGS: Final = str.maketrans(
     {
         **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032`\u00b4", "'"),
@@ -56,8 +59,10 @@ _SPELLINGS: Final = str.maketrans(
 )
 _EM_DASH: Final = {0x2014: "-"}
 """Unlike a hyphen, it joins no words: it counts as one only after the edges of words are known."""
-_SIGNS_AT_EDGES: Final = re.compile(r"^(?:[ \"';:]|[.,](?!\d))+|[ \"'.,;:]+$")
-"""Signs around a quote that do not count; `.5` and `,5` are numbers."""
+_SIGNS_BEFORE: Final = re.compile(r"(?:[ \"';:]|[.,](?!\d))*")
+"""Signs before a quote that do not count; `.5` and `,5` are numbers."""
+_SIGNS_AFTER: Final = " \"'.,;:"
+"""Signs after a quote that do not count."""
 _NUMBER_BEFORE: Final = re.compile(r"\d[.,'/:\u066b\u066c]\Z|(?:^|[^\w.])\.\Z|(?:^|[^-])-\Z")
 """What makes a number of what precedes its digits too: `1,` in `1,500`, `.` in `.5`, `-` in `-5`."""
 _NUMBER_AFTER: Final = re.compile(r"[.,'/:\u066b\u066c]\d")
@@ -265,6 +270,8 @@ def _check(claim: str, agent_id: str, url: str, quote: str | None, pages: Mappin
 
 def _why_unusable(url: str, quote: str | None) -> str:
     """Return why a quote cannot be looked for; empty if it can."""
+    if len(quote or "") > _MOST_QUOTE_CHARS:
+        return f"more than {_MOST_QUOTE_CHARS} characters are quoted"
     pieces = _pieces(quote or "")
     if not pieces:
         return "no words are quoted"
@@ -319,8 +326,13 @@ def _contains(page: str, quote: str) -> bool:
 
 def _pieces(quote: str) -> list[str]:
     """Return what stands between the ellipses of a quote, if it has letters, without signs at its edges."""
-    parts = (_SIGNS_AT_EDGES.sub("", _normal(part)).translate(_EM_DASH) for part in _ELLIPSIS.split(quote))
+    parts = (_without_edges(_normal(part)) for part in _ELLIPSIS.split(" ".join(quote.split())))
     return [part for part in parts if any(map(str.isalnum, part))]
+
+
+def _without_edges(text: str) -> str:
+    match = _SIGNS_BEFORE.match(text)
+    return text[match.end() if match else 0 :].rstrip(_SIGNS_AFTER).translate(_EM_DASH)
 
 
 def _is_within_word(page: str, start: int, end: int) -> bool:
