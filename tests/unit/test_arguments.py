@@ -96,6 +96,12 @@ def test_moves_and_influence_come_from_the_flow_of_opinions() -> None:
     assert (bo.claims, bo.supported, bo.attacked, bo.unanswered, bo.followed) == (4, 0, 1, 1, 0)
 
 
+def test_without_a_flow_of_opinions_nobody_knows_how_many_followed() -> None:
+    crowd = [turn(f"agent{slot}", claim(f"X{slot}"), slot=slot) for slot in range(301)]
+    assert {one.followed for one in argument_graph(rounds(*crowd)).influence} == {None}
+    assert {one.followed for one in argument_graph(rounds(*crowd[:3])).influence} == {0}
+
+
 @pytest.mark.parametrize(
     ("turns", "ignored"),
     [

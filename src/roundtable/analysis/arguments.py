@@ -108,8 +108,9 @@ class AgentInfluence(Value):
     """References by others that attack its claims."""
     unanswered: int
     """Number of its claims that nobody answered."""
-    followed: int
-    """Moves of others to an answer that it held in the round before. Whether it was the reason is not known."""
+    followed: int | None = None
+    """Moves of others to an answer that it held in the round before. Whether it was the reason is not known. `None` if
+    there is no `opinion_flow()` of the debate, which says who moved."""
 
 
 class IgnoredReference(Value):
@@ -252,12 +253,12 @@ def argument_graph(rounds: Sequence[RoundRecord]) -> ArgumentGraph:
         for label, claim in answer.claims
     )
     flow = opinion_flow([record for record in rounds if record.complete])
-    moves = () if flow is None else tuple(_moves(flow, claims, edges))
+    moves = None if flow is None else tuple(_moves(flow, claims, edges))
     return ArgumentGraph(
         claims=claims,
         edges=edges,
         evidence=_evidence(rounds, claims),
-        moves=moves,
+        moves=moves or (),
         influence=tuple(_influence(claims, edges, owners, moves)),
         ignored=ignored,
     )
@@ -422,14 +423,14 @@ def _influence(
     claims: Sequence[ArgumentClaim],
     edges: Sequence[ArgumentEdge],
     owners: Mapping[str, str],
-    moves: Sequence[ArgumentMove],
+    moves: Sequence[ArgumentMove] | None,
 ) -> Iterator[AgentInfluence]:
     made = Counter(claim.agent_id for claim in claims)
     unanswered = Counter(claim.agent_id for claim in claims if claim.state == "unanswered")
     foreign = [edge for edge in edges if owners[edge.source] != owners[edge.target]]
     supported = Counter(owners[edge.target] for edge in foreign if edge.kind == "supports")
     attacked = Counter(owners[edge.target] for edge in foreign if edge.kind == "attacks")
-    followed = Counter(agent for move in moves for agent in move.held_by)
+    followed = Counter(agent for move in moves or () for agent in move.held_by)
     for agent in dict.fromkeys([*made, *followed]):
         yield AgentInfluence(
             agent_id=agent,
@@ -437,5 +438,5 @@ def _influence(
             supported=supported[agent],
             attacked=attacked[agent],
             unanswered=unanswered[agent],
-            followed=followed[agent],
+            followed=None if moves is None else followed[agent],
         )
