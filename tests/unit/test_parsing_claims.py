@@ -128,6 +128,40 @@ def test_claims_that_are_cut_off_cost_the_claims_and_not_the_answer() -> None:
     assert "the claims are cut off; they do not count" in parsed.warnings
 
 
+def slipped(before: str, claims: str = "", after: str = "") -> str:
+    """Write an answer with so many lists and one comma too many that it is not repaired as a whole."""
+    many = ", ".join('{"text": "a", "supports": [], "attacks": [], "evidence": []}' for _ in range(16))
+    return f'{{{before}, "claims": [{claims or many},]{after}}}'
+
+
+def test_claims_that_cannot_be_read_cost_the_claims_and_not_the_answer() -> None:
+    text = slipped('"position": "Tea.", "reasoning": "It says \\"claims\\": so.", "confidence": 1')
+    parsed = parse_answer(f"Well: ```json\n{text}\n``` Done.", claims=True)
+    assert not isinstance(parsed, ParseFailure)
+    assert (parsed.position, parsed.confidence, parsed.claims) == ("Tea.", 1.0, ())
+    assert parsed.reasoning == 'It says "claims": so.'
+    assert (parsed.repaired, parsed.truncated) == (True, False)
+    assert parsed.warnings == ("the claims cannot be read; they do not count",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        slipped('"position": "Tea.", "confidence": 1', after=', "choice": "Milk"'),
+        slipped('"more": {"position": "Tea."', after="}"),
+        slipped('"position": "Tea'),
+        slipped('"position": "They say \\"tea'),
+        slipped('"answer": "Tea."'),
+    ],
+)
+def test_what_may_have_lost_more_than_its_claims_is_no_answer(text: str) -> None:
+    assert isinstance(parse_answer(text, claims=True), ParseFailure)
+
+
+def test_an_answer_is_not_cut_before_claims_that_nobody_asked_for() -> None:
+    assert isinstance(parse_answer(slipped('"position": "Tea.", "confidence": 1')), ParseFailure)
+
+
 def test_claims_that_nobody_asked_for_are_not_read() -> None:
     parsed = parse_answer('{"position": "Tea.", "confidence": 1, "claims": 7}')
     assert not isinstance(parsed, ParseFailure)
