@@ -224,7 +224,7 @@ class _Said:
     agent_id: str
     claims: tuple[tuple[str, Claim], ...]
     is_chair: bool
-    """Whether it concludes for all: it is no step of its agent."""
+    """Whether the agent concludes for all here, not for itself."""
 
 
 def argument_graph(rounds: Sequence[RoundRecord]) -> ArgumentGraph:

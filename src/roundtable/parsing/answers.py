@@ -195,13 +195,12 @@ def parse_answer(
 
 def _find_before_claims(text: str, member: str) -> Document | None:
     """Return the object of an answer without its claims, if they come last and only they keep it from being read."""
-    start = None
-    for start in _CLAIMS_MEMBER.finditer(text):
-        pass
-    if start is None or _OTHER_MEMBER.search(text, start.end()):
+    members = [*_CLAIMS_MEMBER.finditer(text)]
+    if not members or _OTHER_MEMBER.search(text, members[-1].end()):
         return None
-    document = find_document(f"{text[: start.start()]}}}", lambda fields: member in fields)
-    if document is None or document.truncated or document.span[1] <= start.start():
+    end = members[-1].start()
+    document = find_document(f"{text[:end]}}}", lambda fields: member in fields)
+    if document is None or document.truncated or document.span[1] <= end:
         return None
     return replace(document, partial=document.partial | {"claims"}, repaired=True)
 
