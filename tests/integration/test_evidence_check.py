@@ -12,9 +12,10 @@ from integration.server_kit import served_table
 from roundtable import DebateResult
 from roundtable.errors import ConfigurationError
 from roundtable.http.pages import PAGE_BYTES
-from roundtable.results.evidence import EvidenceReport
+from roundtable.results.evidence import CheckedDebate, EvidenceReport, check_evidence
 from roundtable.testing import scripted_agents
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, http_reply
+from roundtable.types import ClaimEvidence
 
 HTML = {"content-type": "text/html; charset=utf-8"}
 PAGE = "<title>Tea</title><p>Dry green tea <b>keeps</b> for a year.</p><p hidden>Tea cures all ills.</p>"
@@ -30,6 +31,10 @@ def reply(seen: Seen) -> WireReply:
         return http_reply(b"", status=302, headers={"location": "http://169.254.169.254/latest/"})
     if path == "/long":
         return http_reply(b"<p>" + b"tea " * (PAGE_BYTES // 4 + 100) + b"<p>keeps for a year", headers=HTML)
+    if path == "/hostile":
+        return http_reply(PAGE.encode(), headers={"content-type": "text/html; charset*=a; charset*0=b"})
+    if path == "/scripts":
+        return http_reply(b"<title>Tea</title><div id=app></div><script>show('tea')</script>", headers=HTML)
     if path == "/picture":
         return http_reply(b"\x89PNG", headers={"content-type": "image/png"})
     if path.startswith("/search"):
@@ -80,14 +85,53 @@ async def test_what_cannot_be_fetched_has_its_reason(server: LoopbackServer) -> 
         ("/picture", "keeps for a year"),
         ("/long", "keeps for a year"),
         ("/long", "tea tea tea"),
+        ("/scripts", "keeps for a year"),
     )
-    assert [check.status for check in report.checks] == [*["not fetched"] * 4, "found"]
+    assert [check.status for check in report.checks] == [*["not fetched"] * 4, "found", "not fetched"]
     reasons = [check.reason for check in report.checks]
     assert "answered with status 404" in reasons[0]
     assert "the IP address is not public" in reasons[1]
     assert "is not text" in reasons[2]
     assert reasons[3] == "the page is too long: the words are not in the part that was read"
+    assert reasons[5] == "the page has no text without its scripts"
     assert f"not fetched ({reasons[0]})" in report.to_markdown().replace("\\", "")
+
+
+async def test_a_hostile_page_costs_no_other_page(server: LoopbackServer) -> None:
+    report = await checked(server, ("/hostile", "keeps for a year"), ("/tea", "keeps for a year"))
+    assert [check.status for check in report.checks] == ["found", "found"]
+
+
+async def test_a_fault_that_nobody_foresaw_costs_one_page_and_is_named() -> None:
+    async def resolve(host: str, port: int) -> list[str]:
+        if host == "odd.example":
+            raise RuntimeError(port)
+        return ["10.0.0.1"]
+
+    result = await debated(
+        {"url": "https://odd.example/", "quote": "keeps for a year"},
+        {"url": "https://inside.example/", "quote": "keeps for a year"},
+    )
+    debate = CheckedDebate(result.session_id, result.topic, None)
+    report = await check_evidence(debate, result.argument_graph(), resolver=resolve)
+    assert [check.status for check in report.checks] == ["not fetched"] * 2
+    assert report.checks[0].reason == "the page cannot be read: RuntimeError"
+    assert "has an IP address that is not public" in report.checks[1].reason
+
+
+async def test_words_of_scripts_without_spaces_are_looked_for(server: LoopbackServer) -> None:
+    report = await checked(server, ("/tea", "\u0e0a\u0e32\u0e40\u0e01\u0e1a\u0e44\u0e14\u0e2b\u0e19\u0e07"))
+    assert report.checks[0].status == "not found"
+
+
+async def test_a_quote_that_is_longer_than_any_is_not_looked_for(server: LoopbackServer) -> None:
+    result = await debated({"url": f"{server.origin}/tea", "quote": "keeps for a year"})
+    source = ClaimEvidence(url=f"{server.origin}/tea", quote="keeps for a year " * 200)
+    graph = result.argument_graph()
+    long = graph.model_copy(update={"claims": (graph.claims[0].model_copy(update={"evidence": (source,)}),)})
+    report = await check_evidence(CheckedDebate(result.session_id, result.topic, None), long)
+    (check,) = report.checks
+    assert (check.status, check.reason) == ("no quote", "more than 2000 characters are quoted")
 
 
 async def test_too_few_words_and_an_address_that_holds_them_are_no_proof(server: LoopbackServer) -> None:

@@ -134,3 +134,19 @@ def test_what_is_missing_or_wrong_is_said_when_the_tool_is_made(monkeypatch):
     with pytest.raises(ConfigurationError, match="extra 'fetch'") as caught:
         FetchUrl()
     assert "roundtable-sdk[fetch]" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "text/html; charset*=a; charset*0=b",
+        "text/html; charset*=utf-8''%00",
+        "text/html; charset=a\x7f",
+        "text/html; charset=" + "x" * 5_000,
+        "text/html; charset*='''; charset*1*=%ff",
+        "text/html; charset=undefined",
+    ],
+)
+async def test_a_page_with_a_coding_that_cannot_be_is_read_as_utf_8(server, kind):
+    result = await opened(server, "<p>Caf\u00e9 au lait</p>".encode(), kind)
+    assert result.data["text"] == "Caf\u00e9 au lait"

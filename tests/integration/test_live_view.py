@@ -95,6 +95,16 @@ def test_the_view_is_never_larger_than_a_cell() -> None:
     assert 5_000 < max(sizes) <= MOST_BYTES
 
 
+def test_signs_that_are_long_in_html_leave_room_for_fewer_agents() -> None:
+    quotes = '"' * 400
+    view = LiveView()
+    says = {f"agent{number}": f"{number} {quotes}" for number in range(24)}
+    with sync.Roundtable(scripted_agents(says), storage="memory://") as table, table.stream("Tea?", rounds=4) as stream:
+        sizes = [len(view.to_html().encode()) for event in stream if view.add(event)]
+    assert 5_000 < max(sizes) <= MOST_BYTES
+    assert "more</p>" in view.to_html()
+
+
 class _Page:
     """What stands for IPython's display: it counts what it is asked to draw."""
 

@@ -65,6 +65,36 @@ def test_no_view_in_a_cell_is_larger_than_its_limit(agents: int, rounds: int, ch
     assert len(repr(result)) < 11_000
 
 
+def argued(agents: int, rounds: int, chars: int) -> DebateResult:
+    """Hold a debate whose claims and sources are as long as asked."""
+    text = (WIDE * chars)[:chars]
+
+    def said(number: int, at: int) -> dict[str, Any]:
+        sources = [{"url": f"https://tea.example/{number}/{at}/{one}", "quote": f"{one} {text}"} for one in range(3)]
+        claims = [{"text": f"{at} {one} {text}", "evidence": sources} for one in range(5)]
+        return {"position": "Tea", "reasoning": "So.", "confidence": 0.5, "claims": claims}
+
+    says: Any = {f"agent{number}": [said(number, at) for at in range(rounds)] for number in range(agents)}
+    return rt.debate_sync("Tea?", agents=scripted_agents(says), rounds=rounds, storage="memory://", claims=True)
+
+
+@pytest.mark.slow
+def test_claims_make_no_cell_too_large() -> None:
+    result = argued(4, 2, 250)
+    assert max(shown(result).values()) <= MOST_BYTES < len(result.to_html().encode())
+    text = result._repr_markdown_()
+    assert "40 claims" in text
+    assert "of 40" in text
+
+
+async def test_a_check_of_many_sources_makes_no_cell_too_large() -> None:
+    checked = await argued(3, 2, 600).check_evidence(domains=["nowhere.example"])
+    assert max(shown(checked).values()) <= MOST_BYTES < len(checked.to_markdown().encode())
+    assert "Shortened" in checked._repr_html_()
+    short = await argued(1, 1, 20).check_evidence(domains=["nowhere.example"])
+    assert (short._repr_html_(), short._repr_markdown_()) == (short.to_html(), short.to_markdown())
+
+
 def test_a_short_result_is_shown_whole() -> None:
     result = rt.debate_sync("Tea?", agents=scripted_agents({"ada": "Tea", "bo": "Milk"}), storage="memory://", rounds=2)
     html = result._repr_html_()

@@ -111,6 +111,6 @@ def test_references_are_counted_or_ignored_and_influence_adds_up(held: tuple[Rou
     foreign = [edge for edge in graph.edges if owner[edge.source] != owner[edge.target]]
     assert sum(one.supported + one.attacked for one in graph.influence) == len(foreign)
     assert sum(one.claims for one in graph.influence) == len(graph.claims)
-    assert sum(one.followed for one in graph.influence) == sum(len(move.held_by) for move in graph.moves)
+    assert sum(one.followed or 0 for one in graph.influence) == sum(len(move.held_by) for move in graph.moves)
     urls = {source.url for one in graph.claims for source in one.evidence}
     assert {use.url for use in graph.evidence} == urls

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -9,7 +10,7 @@ import pytest
 from unit.argument_kit import claim, rounds, turn
 
 from roundtable.analysis.arguments import ArgumentGraph, argument_graph
-from roundtable.types.plan import BASELINE_STAGE
+from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE
 
 PAGE = {"url": "https://example.org/tea", "quote": "tea keeps"}
 
@@ -59,6 +60,22 @@ def test_a_claim_is_dropped_if_its_agent_neither_keeps_it_nor_has_a_reason() -> 
     assert argument_graph(silent).dropped == ()
 
 
+def test_the_conclusion_of_a_chair_drops_none_of_its_claims() -> None:
+    held = rounds(
+        turn("ada", claim("A1")),
+        turn("bo", claim("B1"), slot=1),
+        turn("ada", claim("C1", supports=["B1"]), stage=CHAIR_STAGE),
+        turn("ada", claim("A2", supports=["A1"]), round_=2),
+        turn("bo", claim("B2"), round_=2, slot=1),
+    )
+    graph = argument_graph(held)
+    assert [found.id for found in graph.dropped] == ["B1"]
+    assert [(edge.source, edge.target) for edge in graph.edges] == [("C1", "B1"), ("A2", "A1")]
+    alone = argument_graph(held[:1])
+    assert alone.dropped == ()
+    assert [found.id for found in alone.claims] == ["A1", "B1", "C1"]
+
+
 def test_evidence_is_counted_once_for_each_agent_and_has_the_title_of_a_citation() -> None:
     graph = argument_graph(DEBATE)
     (shared,) = graph.shared_evidence
@@ -77,6 +94,12 @@ def test_moves_and_influence_come_from_the_flow_of_opinions() -> None:
     ada, bo = by_agent["ada"], by_agent["bo"]
     assert (ada.claims, ada.supported, ada.attacked, ada.unanswered, ada.followed) == (4, 1, 1, 1, 1)
     assert (bo.claims, bo.supported, bo.attacked, bo.unanswered, bo.followed) == (4, 0, 1, 1, 0)
+
+
+def test_without_a_flow_of_opinions_nobody_knows_how_many_followed() -> None:
+    crowd = [turn(f"agent{slot}", claim(f"X{slot}"), slot=slot) for slot in range(301)]
+    assert {one.followed for one in argument_graph(rounds(*crowd)).influence} == {None}
+    assert {one.followed for one in argument_graph(rounds(*crowd[:3])).influence} == {0}
 
 
 @pytest.mark.parametrize(
@@ -141,3 +164,14 @@ def test_records_are_flat_rows() -> None:
         "attacks": "B1",
         "evidence": "",
     }
+
+
+@pytest.mark.slow
+def test_labels_without_end_take_no_longer_than_their_number() -> None:
+    held = rounds(*(turn("ada", *[claim("X")] * 100, slot=slot) for slot in range(300)))
+    began = time.perf_counter()
+    labels = [found.id for found in argument_graph(held).claims]
+    assert time.perf_counter() - began < 20
+    assert labels == ["X", *(f"X~{number}" for number in range(2, 30_001))]
+    taken = argument_graph(rounds(turn("ada", claim("X~2"), claim("X"), claim("X"), claim("X"), claim("X~2"))))
+    assert [found.id for found in taken.claims] == ["X~2", "X", "X~3", "X~4", "X~2~2"]

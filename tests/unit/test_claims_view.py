@@ -36,6 +36,14 @@ def result() -> DebateResult:
     return anyio.run(hold)
 
 
+def test_a_page_without_a_title_is_named_by_its_host_and_not_by_half_an_address(result: DebateResult) -> None:
+    long = {"url": f"https://example.org/{'tea/' * 40}", "quote": None}
+    held = rounds(turn("ada", claim("A1", evidence=[long])), turn("bo", claim("B1", evidence=[long]), slot=1))
+    page = with_rounds(result, held).to_html()
+    assert "example.org (Ada and Bo)" in page
+    assert {*re.findall(r'href="(https://example[^"]*)"', page)} == {long["url"]}
+
+
 def with_rounds(result: DebateResult, held: Any) -> DebateResult:
     return DebateResult.model_validate({**dict(result), "rounds": held})
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from roundtable.parsing import Parsed, ParseFailure, parse_answer
 from roundtable.parsing.claims import ParsedClaim, parse_claims
+from roundtable.results.evidence import has_words
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
@@ -90,10 +91,33 @@ def test_what_is_no_web_address_is_no_evidence(url: Any) -> None:
 def test_a_long_claim_is_cut_and_control_characters_are_spaces() -> None:
     parsed = answered(["x" * 301, "a\u202eb\x1b[31mc\u200bd"])
     assert (len(parsed.claims[0].text), parsed.claims[0].text[-1]) == (300, "\u2026")
-    assert parsed.claims[1].text == "a b [31mc d"
+    assert parsed.claims[1].text == "ab [31mcd"
     assert "claim 1 has more than 300 characters and was cut" in parsed.warnings
     many = answered([{"text": "a", "evidence": [{"url": "https://a.example", "quote": "y" * 2_000}]}])
-    assert many.claims[0].evidence == (("https://a.example", "y" * 1_000),)
+    assert many.claims[0].evidence == (("https://a.example", "y" * 999 + "\u2026"),)
+    assert "a quote of claim 1 has more than 1000 characters and was cut" in many.warnings
+
+
+def test_a_long_quote_is_cut_at_the_end_of_a_word_so_that_its_page_still_has_it() -> None:
+    page = "green tea keeps for a year " * 60
+    words = {f"{word}\u2026" for word in page.split()}
+    parsed = answered([{"text": "a", "evidence": [{"url": "https://a.example", "quote": page}]}])
+    quote = parsed.claims[0].evidence[0][1]
+    assert quote is not None
+    assert 980 < len(quote) <= 1_000
+    assert quote.split()[-1] in words
+    assert has_words(page, quote)
+
+
+def test_joiners_stay_and_other_invisible_signs_are_no_spaces() -> None:
+    persian = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u0686\u0627\u06cc \u0628\u0646\u0648\u0634\u0645"
+    source = {"url": "https://a.example", "quote": f"{persian} \u00adta\u00adble\u200b"}
+    parsed = answered([{"text": f"{persian}\u200e", "evidence": [source]}])
+    assert parsed.claims[0].text == persian
+    quote = parsed.claims[0].evidence[0][1]
+    assert quote == f"{persian} table"
+    assert has_words(f"... {persian} table", quote)
+    assert has_words(f"... {persian} ta\u00adble", quote)
 
 
 def test_claims_that_are_cut_off_cost_the_claims_and_not_the_answer() -> None:
@@ -102,6 +126,40 @@ def test_claims_that_are_cut_off_cost_the_claims_and_not_the_answer() -> None:
     assert not isinstance(parsed, ParseFailure)
     assert (parsed.position, parsed.confidence, parsed.claims, parsed.truncated) == ("Tea.", 1.0, (), True)
     assert "the claims are cut off; they do not count" in parsed.warnings
+
+
+def slipped(before: str, claims: str = "", after: str = "") -> str:
+    """Write an answer with so many lists and one comma too many that it is not repaired as a whole."""
+    many = ", ".join('{"text": "a", "supports": [], "attacks": [], "evidence": []}' for _ in range(16))
+    return f'{{{before}, "claims": [{claims or many},]{after}}}'
+
+
+def test_claims_that_cannot_be_read_cost_the_claims_and_not_the_answer() -> None:
+    text = slipped('"position": "Tea.", "reasoning": "It says \\"claims\\": so.", "confidence": 1')
+    parsed = parse_answer(f"Well: ```json\n{text}\n``` Done.", claims=True)
+    assert not isinstance(parsed, ParseFailure)
+    assert (parsed.position, parsed.confidence, parsed.claims) == ("Tea.", 1.0, ())
+    assert parsed.reasoning == 'It says "claims": so.'
+    assert (parsed.repaired, parsed.truncated) == (True, False)
+    assert parsed.warnings == ("the claims cannot be read; they do not count",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        slipped('"position": "Tea.", "confidence": 1', after=', "choice": "Milk"'),
+        slipped('"more": {"position": "Tea."', after="}"),
+        slipped('"position": "Tea'),
+        slipped('"position": "They say \\"tea'),
+        slipped('"answer": "Tea."'),
+    ],
+)
+def test_what_may_have_lost_more_than_its_claims_is_no_answer(text: str) -> None:
+    assert isinstance(parse_answer(text, claims=True), ParseFailure)
+
+
+def test_an_answer_is_not_cut_before_claims_that_nobody_asked_for() -> None:
+    assert isinstance(parse_answer(slipped('"position": "Tea.", "confidence": 1')), ParseFailure)
 
 
 def test_claims_that_nobody_asked_for_are_not_read() -> None:
@@ -119,6 +177,6 @@ def test_every_value_leads_to_at_most_five_clean_claims(value: Any) -> None:
     assert len({claim.text.casefold() for claim in claims}) == len(claims)
     for claim in claims:
         assert 0 < len(claim.text) <= 300
-        assert claim.text.isprintable()
+        assert claim.text.replace("\u200c", "").replace("\u200d", "").isprintable()
         assert all(url.startswith(("http://", "https://")) for url, _ in claim.evidence)
     assert all(isinstance(text, str) for text in warnings)

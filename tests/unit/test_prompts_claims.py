@@ -155,6 +155,27 @@ def test_an_anonymous_view_keeps_labels_and_hides_names() -> None:
     assert (answer.claims[0].id, answer.claims[0].supports) == (claims_of(0, "x")[0].id, ("R1-KTBM-1",))
 
 
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://bo.example/Bo?a=1", "https://Participant 1.example/Participant 1?a=1"),
+        ("https://a.example/tea?utm_source=openai", "https://a.example/tea"),
+        ("https://a.example/tea?utm_source=openai&a=1&utm_medium=x#b", "https://a.example/tea?a=1#b"),
+        ("https://a.example/tea?a=1&UTM_source=openai", "https://a.example/tea?a=1"),
+        ("https://a.example/tea?a=utm_source=b", "https://a.example/tea?a=utm_source=b"),
+        ("https://a.example/tea?", "https://a.example/tea?"),
+    ],
+)
+def test_an_anonymous_view_hides_names_in_addresses_of_others_only(url: str, shown: str) -> None:
+    source = ClaimEvidence(url=url, quote="Tea keeps.")
+    turn = said("Bo", "Tea.", claims=claims_of(0, "Tea keeps.", evidence=(source,)))
+    sees = (Visible(turn=turn.key, shown_as="Participant 1"),)
+    for agent, expected in (("ada", shown), ("bo", url)):
+        context = planned(view(turn, claims=True), sees=sees, agent=agent)
+        answer = AnonymizationProcessor().process(context).transcript[0].answer
+        assert answer.claims[0].evidence == (ClaimEvidence(url=expected, quote="Tea keeps."),)  # type: ignore[union-attr]
+
+
 @given(st.text(), st.integers(), KEYS, st.integers(1, 5))
 def test_a_label_is_well_formed_the_same_again_and_another_for_each_number(
     topic: str, seed: int, turn: TurnKey, number: int

@@ -14,11 +14,12 @@ from xml.etree import ElementTree as ET
 from roundtable.analysis.movement import Followed, opinion_flow
 from roundtable.scoring import open_key
 from roundtable.types import AgentResponse, ClaimEvidence, Value
-from roundtable.types.plan import BASELINE_STAGE
+from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from roundtable.analysis.movement import OpinionFlow
     from roundtable.types import Claim, JsonObject, RoundRecord
 
 __all__ = [
@@ -60,7 +61,7 @@ class ArgumentClaim(Value):
     """Whether another agent supported or attacked it later; `last` if no other agent gave claims after it."""
     dropped_in: int | None = None
     """Round in which its agent dropped it without a reason: its claims there neither repeat nor support nor attack it,
-    and nobody had attacked it before."""
+    and nobody had attacked it before. What an agent says as the chair drops nothing."""
 
 
 class ArgumentEdge(Value):
@@ -107,8 +108,9 @@ class AgentInfluence(Value):
     """References by others that attack its claims."""
     unanswered: int
     """Number of its claims that nobody answered."""
-    followed: int
-    """Moves of others to an answer that it held in the round before. Whether it was the reason is not known."""
+    followed: int | None = None
+    """Moves of others to an answer that it held in the round before. Whether it was the reason is not known. `None` if
+    there is no `opinion_flow()` of the debate, which says who moved."""
 
 
 class IgnoredReference(Value):
@@ -221,6 +223,8 @@ class _Said:
     number: int
     agent_id: str
     claims: tuple[tuple[str, Claim], ...]
+    is_chair: bool
+    """Whether the agent concludes for all here, not for itself."""
 
 
 def argument_graph(rounds: Sequence[RoundRecord]) -> ArgumentGraph:
@@ -249,12 +253,12 @@ def argument_graph(rounds: Sequence[RoundRecord]) -> ArgumentGraph:
         for label, claim in answer.claims
     )
     flow = opinion_flow([record for record in rounds if record.complete])
-    moves = () if flow is None else tuple(_move(followed, claims, edges) for followed in flow.followed())
+    moves = None if flow is None else tuple(_moves(flow, claims, edges))
     return ArgumentGraph(
         claims=claims,
         edges=edges,
         evidence=_evidence(rounds, claims),
-        moves=moves,
+        moves=moves or (),
         influence=tuple(_influence(claims, edges, owners, moves)),
         ignored=ignored,
     )
@@ -262,7 +266,7 @@ def argument_graph(rounds: Sequence[RoundRecord]) -> ArgumentGraph:
 
 def _answers_with_claims(rounds: Sequence[RoundRecord]) -> Iterator[_Said]:
     """Yield the answers that have claims, each claim with a label that no other one has."""
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     for index, record in enumerate(rounds):
         stages: dict[str, int] = {}
         for turn in record.turns:
@@ -271,7 +275,7 @@ def _answers_with_claims(rounds: Sequence[RoundRecord]) -> Iterator[_Said]:
                 continue
             if turn.answer.claims:
                 labelled = tuple((_free_label(_clean(claim.id), taken), claim) for claim in turn.answer.claims)
-                yield _Said(place, record.number, turn.agent_id, labelled)
+                yield _Said(place, record.number, turn.agent_id, labelled, is_chair=turn.stage == CHAIR_STAGE)
 
 
 def _clean(label: str) -> str:
@@ -279,13 +283,19 @@ def _clean(label: str) -> str:
     return label if label.isprintable() else "".join(char if char.isprintable() else "\ufffd" for char in label)
 
 
-def _free_label(label: str, taken: set[str]) -> str:
-    """Return the label, or the label with a number if an earlier claim has it, and note it."""
-    free, number = label, 1
+def _free_label(label: str, taken: dict[str, int]) -> str:
+    """Return the label, or the label with a number if an earlier claim has it, and note it.
+
+    Args:
+        label: The label.
+        taken: The last number that was tried for each label that a claim has.
+    """
+    free, number = label, taken.get(label, 1)
     while free in taken:
         number += 1
         free = f"{label}~{number}"
-    taken.add(free)
+    taken[label] = number
+    taken.setdefault(free, 1)
     return free
 
 
@@ -336,10 +346,11 @@ class _Fates:
         self._targets: dict[str, set[str]] = {}
         latest: dict[str, _Said] = {}
         for answer in said:
-            before = latest.get(answer.agent_id)
-            if before is not None:
-                self._next[before.claims[0][0]] = answer
-            latest[answer.agent_id] = answer
+            if not answer.is_chair:
+                before = latest.get(answer.agent_id)
+                if before is not None:
+                    self._next[before.claims[0][0]] = answer
+                latest[answer.agent_id] = answer
             self._texts[answer.claims[0][0]] = frozenset(open_key(claim.text) for _, claim in answer.claims)
         first_of = {label: answer.claims[0][0] for answer in said for label, _ in answer.claims}
         for edge in edges:
@@ -364,17 +375,26 @@ class _Fates:
         return None if is_kept or has_reason else after.number
 
 
-def _move(followed: Followed, claims: Sequence[ArgumentClaim], edges: Sequence[ArgumentEdge]) -> ArgumentMove:
-    own = {claim.id for claim in claims if claim.agent_id == followed.agent_id and claim.round == followed.round}
-    theirs = {claim.id for claim in claims if claim.agent_id in followed.held_by and claim.round < followed.round}
-    supported = (edge.target for edge in edges if edge.kind == "supports" and edge.source in own)
-    return ArgumentMove(
-        agent_id=followed.agent_id,
-        round=followed.round,
-        camp=followed.camp,
-        held_by=followed.held_by,
-        claims=tuple(dict.fromkeys(label for label in supported if label in theirs)),
-    )
+def _moves(flow: OpinionFlow, claims: Sequence[ArgumentClaim], edges: Sequence[ArgumentEdge]) -> Iterator[ArgumentMove]:
+    by_id = {claim.id: claim for claim in claims}
+    supported: dict[tuple[str, int], list[ArgumentClaim]] = {}
+    for edge in edges:
+        if edge.kind == "supports":
+            source = by_id[edge.source]
+            supported.setdefault((source.agent_id, source.round), []).append(by_id[edge.target])
+    for followed in flow.followed():
+        theirs = (
+            claim.id
+            for claim in supported.get((followed.agent_id, followed.round), ())
+            if claim.agent_id in followed.held_by and claim.round < followed.round
+        )
+        yield ArgumentMove(
+            agent_id=followed.agent_id,
+            round=followed.round,
+            camp=followed.camp,
+            held_by=followed.held_by,
+            claims=tuple(dict.fromkeys(theirs)),
+        )
 
 
 def _evidence(rounds: Sequence[RoundRecord], claims: Sequence[ArgumentClaim]) -> tuple[EvidenceUse, ...]:
@@ -403,14 +423,14 @@ def _influence(
     claims: Sequence[ArgumentClaim],
     edges: Sequence[ArgumentEdge],
     owners: Mapping[str, str],
-    moves: Sequence[ArgumentMove],
+    moves: Sequence[ArgumentMove] | None,
 ) -> Iterator[AgentInfluence]:
     made = Counter(claim.agent_id for claim in claims)
     unanswered = Counter(claim.agent_id for claim in claims if claim.state == "unanswered")
     foreign = [edge for edge in edges if owners[edge.source] != owners[edge.target]]
     supported = Counter(owners[edge.target] for edge in foreign if edge.kind == "supports")
     attacked = Counter(owners[edge.target] for edge in foreign if edge.kind == "attacks")
-    followed = Counter(agent for move in moves for agent in move.held_by)
+    followed = Counter(agent for move in moves or () for agent in move.held_by)
     for agent in dict.fromkeys([*made, *followed]):
         yield AgentInfluence(
             agent_id=agent,
@@ -418,5 +438,5 @@ def _influence(
             supported=supported[agent],
             attacked=attacked[agent],
             unanswered=unanswered[agent],
-            followed=followed[agent],
+            followed=None if moves is None else followed[agent],
         )

@@ -14,7 +14,7 @@ from roundtable.scoring import open_key
 from roundtable.types import AgentResponse, Note
 
 if TYPE_CHECKING:
-    from roundtable.types import AnyTurn, DebateContext, TurnKey
+    from roundtable.types import AnyTurn, Claim, DebateContext, TurnKey
 
 __all__ = [
     "AnonymizationProcessor",
@@ -135,6 +135,8 @@ def _change_line(last: Sequence[AgentResponse], before: Sequence[AgentResponse],
 # Provider names that are ordinary words: they identify nobody and may well belong to the question.
 _ORDINARY_NAMES: Final = frozenset({"command", "compatible", "human", "local", "replay", "scripted"})
 _UNNAMED_AGENT: Final = "a participant"
+_TRACKING: Final = re.compile(r"(?<=[?&])utm_\w*(?:=[^&#]*)?(?:&|(?=#)|\Z)", re.IGNORECASE)
+_TRACKING_END: Final = re.compile(r"[?&](?=#|\Z)")
 
 
 class AnonymizationProcessor:
@@ -171,7 +173,7 @@ class AnonymizationProcessor:
                     "position": mask(answer.position),
                     "bottom_line": answer.bottom_line and mask(answer.bottom_line),
                     "compared": answer.compared if is_own else (),
-                    "claims": tuple(claim.model_copy(update={"text": mask(claim.text)}) for claim in answer.claims),
+                    "claims": tuple(_masked_claim(claim, mask, is_own=is_own) for claim in answer.claims),
                     "reasoning": mask(answer.reasoning),
                     "tool_calls": answer.tool_calls if is_own else (),
                 }
@@ -220,6 +222,21 @@ def _anonymous(turn: AnyTurn, aliases: Mapping[str, str], renamed: _Rename, *, o
         update={"answer": answer, "provider": None, "model": None, "request_ids": (), "warnings": ()}
     )
     return turn.model_copy(update={**identity, "result": result})
+
+
+def _masked_claim(claim: Claim, mask: NameMask, *, is_own: bool) -> Claim:
+    """Return a claim without names; addresses of its own stay as the agent knows them."""
+    changed: dict[str, object] = {"text": mask(claim.text)}
+    if not is_own:
+        changed["evidence"] = tuple(
+            source.model_copy(update={"url": mask(_untracked(source.url))}) for source in claim.evidence
+        )
+    return claim.model_copy(update=changed)
+
+
+def _untracked(url: str) -> str:
+    """Return an address without the parameters that tell who led there: `utm_source=openai` names a provider."""
+    return _TRACKING_END.sub("", _TRACKING.sub("", url)) if _TRACKING.search(url) else url
 
 
 class _Rename(Protocol):

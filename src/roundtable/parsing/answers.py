@@ -76,6 +76,10 @@ _NUMERAL = re.compile(r"\s*+([+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]
 _DECORATION = re.compile(r"[()<>\[\]{}|*_`\"'\u2018\u2019\u201c\u201d]+")
 # The start of an answer object, complete or not.
 _ANSWER_START = re.compile(r"\{\s*+[\"'\u201c]?(?:position|reasoning)\b")
+_CLAIMS_MEMBER = re.compile(r",\s*+\"claims\"\s*+:")
+_OTHER_MEMBER = re.compile(
+    r"[\"'](?:position|reasoning|confidence|stance|choice|bottomLine|bottom_line|compared)[\"']\s*+:"
+)
 
 _THOUGHTS = re.compile(r"\s*+<(think|thinking)>")
 
@@ -155,6 +159,8 @@ def parse_answer(
         return Parsed(text=answer, truncated=bool(too_long), warnings=too_long)
     member = _LEADING_MEMBER[kind]
     document = find_document(text, lambda fields: member in fields)
+    if document is None and claims:
+        document = _find_before_claims(text, member)
     if document is None:
         option_answer = _parse_option_alone(text, kind, options, too_long)
         if option_answer is not None:
@@ -187,10 +193,23 @@ def parse_answer(
     return replace(parsed, compared=compared, truncated=truncated, repaired=document.repaired, warnings=warnings)
 
 
+def _find_before_claims(text: str, member: str) -> Document | None:
+    """Return the object of an answer without its claims, if they come last and only they keep it from being read."""
+    members = [*_CLAIMS_MEMBER.finditer(text)]
+    if not members or _OTHER_MEMBER.search(text, members[-1].end()):
+        return None
+    end = members[-1].start()
+    document = find_document(f"{text[:end]}}}", lambda fields: member in fields)
+    if document is None or document.truncated or document.span[1] <= end:
+        return None
+    return replace(document, partial=document.partial | {"claims"}, repaired=True)
+
+
 def _with_claims(parsed: Parsed, document: Document) -> Parsed:
     """Add the claims; if they are missing or unusable, the answer counts without them."""
     if "claims" in document.partial:
-        return replace(parsed, warnings=(*parsed.warnings, "the claims are cut off; they do not count"))
+        fault = "are cut off" if document.truncated else "cannot be read"
+        return replace(parsed, warnings=(*parsed.warnings, f"the claims {fault}; they do not count"))
     found, warnings = parse_claims(document.fields.get("claims"))
     if not found and not warnings:
         warnings = ("no claims were given",)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
+from unicodedata import category
 from urllib.parse import urlsplit
 
 from roundtable.types.answers import MOST_CLAIMS
@@ -20,6 +21,7 @@ _MOST_SOURCES: Final = 5
 _MOST_QUOTE_CHARS: Final = 1_000
 _MOST_URL_CHARS: Final = 2_048
 _SHOWN_CHARS: Final = 80
+_JOINERS: Final = "\u200c\u200d"
 _NOT_IN_URLS: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029<>\"\\^`{|}]")
 
 
@@ -83,10 +85,22 @@ def _claim(text: str, fields: JsonObject, number: int, warnings: list[str]) -> P
 
 
 def _one_line(value: JsonValue) -> str:
-    """Return a text or a number as one line without control characters; empty if it is neither."""
+    """Return a text or a number as one line without control characters; empty if it is neither.
+
+    Signs that only format are left out, except the joiners that Persian, Hindi and emoji are spelled with.
+    """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
-    return " ".join("".join(char if char.isprintable() else " " for char in str(value)).split())
+    text = str(value)
+    if not text.isprintable():
+        text = "".join(map(_visible, text))
+    return " ".join(text.split()).strip(_JOINERS + " ")
+
+
+def _visible(char: str) -> str:
+    if char.isprintable() or char in _JOINERS:
+        return char
+    return "" if category(char) == "Cf" else " "
 
 
 def _cut(text: str, number: int, warnings: list[str]) -> str:
@@ -94,6 +108,15 @@ def _cut(text: str, number: int, warnings: list[str]) -> str:
         return text
     warnings.append(f"claim {number} has more than {MOST_CLAIM_CHARS} characters and was cut")
     return f"{text[: MOST_CLAIM_CHARS - 1].rstrip()}\u2026"
+
+
+def _cut_quote(text: str, number: int, warnings: list[str]) -> str:
+    """Cut a long quote after a word: the check of evidence looks for whole ones."""
+    if len(text) <= _MOST_QUOTE_CHARS:
+        return text
+    warnings.append(f"a quote of claim {number} has more than {_MOST_QUOTE_CHARS} characters and was cut")
+    end = text.rfind(" ", _MOST_QUOTE_CHARS // 2, _MOST_QUOTE_CHARS)
+    return f"{text[: end if end > 0 else _MOST_QUOTE_CHARS - 1]}\u2026"
 
 
 def _labels(value: JsonValue, what: str, warnings: list[str]) -> tuple[str, ...]:
@@ -124,8 +147,8 @@ def _evidence(value: JsonValue, number: int, warnings: list[str]) -> tuple[tuple
         if not isinstance(url, str) or not _is_web_address(url.strip()):
             warnings.append(f"a source of claim {number} has no web address and does not count")
             continue
-        quote = _one_line(item.get("quote")) if isinstance(item, dict) else ""
-        sources[url.strip(), quote[:_MOST_QUOTE_CHARS] or None] = None
+        quote = _cut_quote(_one_line(item.get("quote")), number, warnings) if isinstance(item, dict) else ""
+        sources[url.strip(), quote or None] = None
     return tuple(sources)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.report.view import FlowView, Parts, ReportView, RoundView, SpeakerView
+    from roundtable.report.view import ArgumentsView, ClaimView, FlowView, Parts, ReportView, RoundView, SpeakerView
 
 __all__ = ["MOST_BYTES", "fitted"]
 
@@ -37,6 +37,7 @@ _LEVELS: Final = (
     _Limits(chars=60, reasons=0, rounds=0, rows=3),
 )
 _MOST_FACTS: Final = 12
+_MOST_LABELS: Final = 3
 _CUT: Final = ("Shortened", "to_html() has everything, and print(result.to_text()) shows it as text.")
 
 
@@ -85,6 +86,7 @@ def _shortened(view: ReportView, limits: _Limits) -> ReportView:
         synthesis=_shortened_parts(view.synthesis, limits),
         goal=_shortened_parts(view.goal, limits),
         minority=tuple(_shortened_speaker(speaker, limits) for speaker in view.minority[: limits.rows]),
+        arguments=None if view.arguments is None else _shortened_arguments(view.arguments, limits),
         sources=(),
         costs=(),
         rounds=tuple(_shortened_round(held, limits) for held in rounds),
@@ -116,6 +118,31 @@ def _shortened_flow(flow: FlowView, limits: _Limits) -> FlowView | None:
         return None  # a table without its columns says nothing
     camps = tuple((label, _cut(name, limits.chars)) for label, name in flow.camps[: limits.rows])
     return replace(flow, camps=camps, rows=flow.rows[: limits.rows], note=_cut(flow.note, limits.chars))
+
+
+def _shortened_arguments(arguments: ArgumentsView, limits: _Limits) -> ArgumentsView:
+    claims = arguments.claims[: limits.rows] if limits.rounds else ()
+    lines = [*arguments.lines[: limits.rows]]
+    if len(claims) < len(arguments.claims):
+        lines.append(("Listed", f"{len(claims)} of {len(arguments.claims)}"))
+    return replace(
+        arguments,
+        summary=_cut(arguments.summary, limits.chars),
+        claims=tuple(_shortened_claim(claim, limits) for claim in claims),
+        lines=tuple((_cut(label, limits.chars), _cut(text, limits.chars)) for label, text in lines),
+    )
+
+
+def _shortened_claim(claim: ClaimView, limits: _Limits) -> ClaimView:
+    return replace(
+        claim,
+        text=_cut(claim.text, limits.chars),
+        supports=claim.supports[:_MOST_LABELS],
+        attacks=claim.attacks[:_MOST_LABELS],
+        supported_by=claim.supported_by[:_MOST_LABELS],
+        attacked_by=claim.attacked_by[:_MOST_LABELS],
+        evidence=(),
+    )
 
 
 def _shortened_parts(parts: Parts, limits: _Limits) -> Parts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import urlsplit
 
 from roundtable.report import ArgumentsView, ClaimView, EvidenceView, ReportView
 from roundtable.report.view import short_name
@@ -175,7 +176,7 @@ def _lines(graph: ArgumentGraph, names: Mapping[str, str], checked: EvidenceRepo
             (one.supported, "supported"),
             (one.attacked, "attacked"),
             (one.unanswered, "unanswered"),
-            (one.followed, "followed"),
+            (one.followed or 0, "followed"),
         )
         words = ", ".join(f"{number} {word}" for number, word in counts if number)
         if words:
@@ -189,5 +190,7 @@ def _lines(graph: ArgumentGraph, names: Mapping[str, str], checked: EvidenceRepo
 
 
 def _use(use: EvidenceUse, names: Mapping[str, str]) -> str:
-    title = short_name(use.title or use.url, _URL_CHARS)
+    # Half an address would be a link to another page.
+    address = use.url if len(use.url) <= _URL_CHARS else urlsplit(use.url).hostname or use.url
+    title = short_name(use.title or address, _URL_CHARS)
     return f"{title} ({listing([names.get(agent, agent) for agent in use.agents])})"

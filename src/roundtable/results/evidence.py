@@ -31,27 +31,45 @@ __all__ = ["CheckedDebate", "EvidenceCheck", "EvidenceReport", "EvidenceStatus",
 
 EvidenceStatus: TypeAlias = Literal["found", "not found", "not fetched", "no quote"]
 """`found` if the page contains the quoted words, `not found` if its whole text does not; `not fetched` for the stated
-reason; `no quote` if there are too few words to look for, or the address itself holds them."""
+reason; `no quote` if there are too few words to look for, or too many, or the address itself holds them."""
 
 MOST_PAGES: Final = 50
 """Most pages that one check fetches."""
 FEWEST_WORDS: Final = 3
 """Fewest words of a quote: one or two words are found on any page."""
+_NUMBER_CHARS: Final = 16
+"""Characters around the edge of a quote that may belong to its first or last number."""
 _FEWEST_SIGNS: Final = 8
 """Fewest letters and digits of a quote, also in scripts without spaces, such as Chinese."""
+_MOST_QUOTE_CHARS: Final = 2_000
+"""Most characters of a quote; those that agents give are cut before."""
 _CONCURRENCY: Final = 4
 _ECHO: Final = "the address itself holds the quoted words"
-_ELLIPSIS: Final = re.compile(r"\s*(?:\[\s*)?(?:\.{3,}|\u2026)(?:\s*\])?\s*")
+_ELLIPSIS: Final = re.compile(r" ?(?:\[ ?)?(?:\.{3,}|\u2026)(?: ?\])? ?")
+"""What stands for any words, in a text whose words are one space apart."""
 _SPELLINGS: Final = str.maketrans(
     {
         **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032`\u00b4", "'"),
         **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
-        **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", None),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-"),
+        "\u2015": "\u2014",
+        **dict.fromkeys("\u00ad\u061c\ufeff", None),
+        **dict.fromkeys([*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)], None),
     }
 )
-_WITHOUT_SPACES: Final = "\u2e80"
-"""First sign of the scripts that have no spaces between words."""
+_EM_DASH: Final = {0x2014: "-"}
+"""Unlike a hyphen, it joins no words: it counts as one only after the edges of words are known."""
+_SIGNS_BEFORE: Final = re.compile(r"(?:[ \"';:]|[.,](?!\d))*")
+"""Signs before a quote that do not count; `.5` and `,5` are numbers."""
+_SIGNS_AFTER: Final = " \"'.,;:"
+"""Signs after a quote that do not count."""
+_NUMBER_BEFORE: Final = re.compile(r"\d[.,'/:\u066b\u066c]\Z|(?:^|[^\w.])\.\Z|(?:^|[^-])-\Z")
+"""What makes a number of what precedes its digits too: `1,` in `1,500`, `.` in `.5`, `-` in `-5`."""
+_NUMBER_AFTER: Final = re.compile(r"[.,'/:\u066b\u066c]\d")
+_THOUSANDS: Final = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})* \Z"), re.compile(r"\d{3}(?!\d)")
+"""What stands before, and after, the last space of a number such as `12 500`."""
+_WITHOUT_SPACES: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U0010ffff]")
+"""Signs of scripts that have no spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese."""
 
 
 class EvidenceCheck(Value):
@@ -76,7 +94,7 @@ class EvidenceCheck(Value):
 class EvidenceReport(Value):
     """What the pages say that the claims of a debate cite.
 
-    `print(report)` shows it in a few lines; notebooks show a table.
+    `print(report)` shows it in a few lines; notebooks show a table of at most 20 kB.
     """
 
     session_id: str
@@ -110,10 +128,10 @@ class EvidenceReport(Value):
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        return report.fitted(evidence_view(self), report.to_fragment)
 
     def _repr_markdown_(self) -> str:
-        return self.to_markdown()
+        return report.fitted(evidence_view(self), report.to_markdown)
 
 
 class CheckedDebate(NamedTuple):
@@ -215,6 +233,8 @@ async def _read(web: PublicWeb, url: str, timeout_s: float) -> _PageWords:
         words = await run_in_thread(lambda: _normal(read_page(page).text))
     except RoundtableError as error:
         return _PageWords(reason=error.message)
+    except Exception as error:  # noqa: BLE001  (a hostile page must not cost the other ones)
+        return _PageWords(reason=f"the page cannot be read: {type(error).__name__}")
     return _PageWords(words, page.url, page.is_cut)
 
 
@@ -229,6 +249,8 @@ def _check(claim: str, agent_id: str, url: str, quote: str | None, pages: Mappin
             reason = _ECHO
         elif _contains(page.words, quote or ""):
             status = "found"
+        elif not page.words:
+            status, reason = "not fetched", "the page has no text without its scripts"
         elif page.is_cut:
             status, reason = "not fetched", "the page is too long: the words are not in the part that was read"
         else:
@@ -248,6 +270,8 @@ def _check(claim: str, agent_id: str, url: str, quote: str | None, pages: Mappin
 
 def _why_unusable(url: str, quote: str | None) -> str:
     """Return why a quote cannot be looked for; empty if it can."""
+    if len(quote or "") > _MOST_QUOTE_CHARS:
+        return f"more than {_MOST_QUOTE_CHARS} characters are quoted"
     pieces = _pieces(quote or "")
     if not pieces:
         return "no words are quoted"
@@ -258,7 +282,7 @@ def _why_unusable(url: str, quote: str | None) -> str:
 
 def _is_telling(piece: str) -> bool:
     """Check whether words are so many that they do not stand on any page."""
-    has_spaces = all(char < _WITHOUT_SPACES for char in piece)
+    has_spaces = not _WITHOUT_SPACES.search(piece)
     letters = sum(char.isalnum() for char in piece)
     return letters >= _FEWEST_SIGNS and (len(piece.split()) >= FEWEST_WORDS or not has_spaces)
 
@@ -290,8 +314,10 @@ def _contains(page: str, quote: str) -> bool:
     """Do the same as `has_words`, for a text in which spellings are equal already."""
     at = 0
     pieces = _pieces(quote)
+    searched = page.translate(_EM_DASH)
     for piece in pieces:
-        at = _find(page, piece, at)
+        while (at := searched.find(piece, at)) >= 0 and _is_within_word(page, at, at + len(piece)):
+            at += 1
         if at < 0:
             return False
         at += len(piece)
@@ -300,23 +326,45 @@ def _contains(page: str, quote: str) -> bool:
 
 def _pieces(quote: str) -> list[str]:
     """Return what stands between the ellipses of a quote, if it has letters, without signs at its edges."""
-    parts = (_normal(part).strip(" \"'.,;:") for part in _ELLIPSIS.split(quote))
+    parts = (_without_edges(_normal(part)) for part in _ELLIPSIS.split(" ".join(quote.split())))
     return [part for part in parts if any(map(str.isalnum, part))]
 
 
-def _find(page: str, piece: str, at: int) -> int:
-    """Return the index of a piece that begins and ends at the edge of a word; -1 if there is none."""
-    while (at := page.find(piece, at)) >= 0:
-        before, after = page[at - 1 : at], page[at + len(piece) : at + len(piece) + 1]
-        if not (_joins(before, piece[0]) or _joins(piece[-1], after)):
-            return at
-        at += 1
-    return -1
+def _without_edges(text: str) -> str:
+    match = _SIGNS_BEFORE.match(text)
+    return text[match.end() if match else 0 :].rstrip(_SIGNS_AFTER).translate(_EM_DASH)
+
+
+def _is_within_word(page: str, start: int, end: int) -> bool:
+    """Check whether a passage begins or ends within a word, a hyphenated word, or a number."""
+    before, after = page[max(0, start - _NUMBER_CHARS) : start], page[end : end + _NUMBER_CHARS]
+    first, last = page[start], page[end - 1]
+    return (
+        _joins(before[-1:], first)
+        or _joins(last, after[:1])
+        or (before[-1:] == "-" and _joins(before[-2:-1], first))
+        or (after[:1] == "-" and _joins(last, after[1:2]))
+        or _is_within_number(before, page[start:end], after)
+    )
+
+
+def _is_within_number(before: str, passage: str, after: str) -> bool:
+    """Check whether a passage begins or ends within a number, such as `1,500`, `.5`, `-5`, `3/4` or `12 500`."""
+    thousands, hundreds = _THOUSANDS
+    if passage[0].isdecimal():
+        if _NUMBER_BEFORE.search(before) or (hundreds.match(passage) and thousands.search(before)):
+            return True
+    elif passage[0] in ".,-" and passage[1:2].isdecimal() and before[-1:].isalnum():
+        return True
+    if not passage[-1].isdecimal():
+        return False
+    is_split = after[:1] == " " and hundreds.match(after[1:]) and thousands.search(f"{passage[-_NUMBER_CHARS:]} ")
+    return bool(_NUMBER_AFTER.match(after) or is_split)
 
 
 def _joins(left: str, right: str) -> bool:
     """Check whether two signs are part of one word, in scripts that have spaces between words."""
-    return bool(left and right) and all(char.isalnum() and char < _WITHOUT_SPACES for char in (left, right))
+    return bool(left and right) and all(char.isalnum() and not _WITHOUT_SPACES.match(char) for char in (left, right))
 
 
 def _normal(text: str) -> str:

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol, assert_never
 
 from roundtable.report.html_builder import tag
+from roundtable.report.notebook import MOST_BYTES
 from roundtable.report.sanitize import plain
 from roundtable.report.view import percent, short_name
 from roundtable.scoring.words import counted
@@ -26,7 +27,8 @@ __all__ = ["LiveView", "show_live", "show_live_async"]
 
 _PAUSE_S: Final = 0.2
 """Seconds between two changes of a cell at least; a model may send hundreds of pieces a second."""
-_MOST_AGENTS: Final = 24
+_MOST_AGENTS: Final = (24, 12, 6, 3)
+"""Most agents that are shown, and fewer if their words are too long in HTML."""
 _MOST_ROUNDS: Final = 3
 _MOST_CAMPS: Final = 5
 _NAME_CHARS: Final = 30
@@ -167,6 +169,10 @@ class LiveView:
 
     def to_html(self) -> str:
         """Render as an HTML fragment of at most 20 kB, without scripts; text of agents is escaped."""
+        pages = (self._html(most) for most in _MOST_AGENTS)
+        return next((page for page in pages if len(page.encode()) <= MOST_BYTES), "")
+
+    def _html(self, most_agents: int) -> str:
         seats = list(self._seats.values())
         rows = [
             tag(
@@ -176,7 +182,7 @@ class LiveView:
                 tag("td", short_name(plain(seat.said), _SAID_CHARS), dir="auto"),
                 tag("td", percent(seat.confidence)),
             )
-            for seat in seats[:_MOST_AGENTS]
+            for seat in seats[:most_agents]
         ]
         left = len(seats) - len(rows)
         progress = f"round {self.round} of {self.rounds}" if self.round else "begins"

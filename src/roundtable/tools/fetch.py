@@ -159,17 +159,26 @@ def read_page(page: Page) -> PageText:
 
     header = Message()
     header["content-type"] = page.headers.get("content-type") or "text/html"
-    content_type, charset = header.get_content_type(), header.get_content_charset()
+    content_type = header.get_content_type()
     if not (
         content_type in _HTML | _TEXT or content_type.startswith("text/") or content_type.endswith(("+json", "+xml"))
     ):
         msg = f"{masked_url(page.url)}: the content type {content_type[:60]!r} is not text"
         raise AgentError(msg, retryable=False)
-    text = _decode(page.body, charset if isinstance(charset, str) else None)
+    text = _decode(page.body, _charset(header))
     if "\0" in text[:1024]:
         msg = f"{masked_url(page.url)}: the page is not text"
         raise AgentError(msg, retryable=False)
     return page_text(text) if content_type in _HTML else PageText("", text.strip())
+
+
+def _charset(header: Message) -> str | None:
+    """Return the charset that a header names; `None` if it names none, or in a form that cannot be read."""
+    try:
+        charset = header.get_content_charset()
+    except (LookupError, TypeError, ValueError):
+        return None
+    return charset if isinstance(charset, str) else None
 
 
 def _decode(body: bytes, header_charset: str | None) -> str:
@@ -181,7 +190,7 @@ def _decode(body: bytes, header_charset: str | None) -> str:
     for name in (header_charset, meta[1].decode("ascii", "replace") if meta else None):
         try:
             coding = codecs.lookup(name or "").name
-        except LookupError:
+        except (LookupError, ValueError):
             continue
         if coding.startswith(_ENCODINGS):
             return body.decode(coding, "replace")
