@@ -8,7 +8,9 @@ import pytest
 from integration.browser_kit import HOSTILE, axe_faults, browser
 from unit.report_kit import debate
 
+from roundtable import DebateResult, sync
 from roundtable.report.html import SECTIONS
+from roundtable.testing import scripted_agents
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,10 +47,44 @@ def test_a_page_fits_the_screen_and_everybody_can_read_it(
         color_scheme=scheme,
     )
     assert page.evaluate("document.documentElement.scrollWidth") == width
-    for title in (title for name, title in SECTIONS.items() if name != "synthesis"):
+    for title in (title for name, title in SECTIONS.items() if name not in {"synthesis", "claims"}):
         assert page.get_by_role("heading", name=title, exact=True, level=2).is_visible()
     assert axe_faults(page) == []
     page.context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark")])
+def test_claims_fit_the_screen_and_everybody_can_read_them(
+    browser: Browser, tmp_path: Path, width: int, scheme: Any
+) -> None:
+    page = opened(
+        browser,
+        written(tmp_path, with_claims().to_html()),
+        viewport={"width": width, "height": 800},
+        color_scheme=scheme,
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    page.get_by_role("heading", name="Claims", exact=True, level=2).click()
+    assert page.get_by_text("Staff would leave.").first.is_visible()
+    assert axe_faults(page) == []
+    page.context.close()
+
+
+def with_claims() -> DebateResult:
+    """Return a debate whose agents give claims with sources."""
+    survey = {"url": f"https://example.org/{'survey-' * 30}", "quote": "62 % of visitors would come on a Sunday"}
+    said = {
+        "ada": [{"text": "Most visitors want it.", "evidence": [survey]}, "Volunteers help."],
+        "bo": [{"text": "Staff would leave.", "evidence": [survey]}, "Heating costs more."],
+    }
+    agents = scripted_agents(
+        {
+            name: {"position": "Open", "reasoning": "See the claims.", "confidence": 0.8, "claims": claims}
+            for name, claims in said.items()
+        }
+    )
+    with sync.Roundtable(agents, storage="memory://") as table:
+        return table.debate("Should the library open on Sundays?", rounds=2, claims=True)
 
 
 @pytest.mark.parametrize("address", ADDRESSES, ids=ascii)
