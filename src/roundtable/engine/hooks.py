@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from roundtable.types import AnyTurn, DurableEvent, FailedTurn, ToolCall, ToolCallRecord, Turn, TurnSpec
     from roundtable.types.teams import ErrorAction
 
-__all__ = ["StoringHooks", "TurnKey", "TurnRecorder"]
+__all__ = ["StoringHooks", "TurnAttempt", "TurnRecorder"]
 
 logger: logging.Logger = logging.getLogger("roundtable.engine")
 
 
-class TurnKey(NamedTuple):
-    """Identifies a turn of a session."""
+class TurnAttempt(NamedTuple):
+    """Identifies one attempt at a turn of a session."""
 
     round: int
     stage: str
@@ -58,10 +58,10 @@ class StoringHooks:
         self._open_turns: dict[tuple[int, int], TurnRecorder] = {}
 
     @property
-    def open_calls(self) -> Mapping[TurnKey, int]:
+    def open_calls(self) -> Mapping[TurnAttempt, int]:
         """Number of calls sent for each turn without an outcome, or whose outcome could not be stored."""
         return {
-            TurnKey(self.round, self.stage, slot, attempt): recorder.calls
+            TurnAttempt(self.round, self.stage, slot, attempt): recorder.calls
             for (slot, attempt), recorder in self._open_turns.items()
         }
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from roundtable.engine.hooks import TurnKey
+    from roundtable.engine.hooks import TurnAttempt
     from roundtable.engine.journal import Journal
     from roundtable.engine.plan_checks import RunLimits, StepLimiter
     from roundtable.engine.policy import Frame, RoundEnd, SessionPolicy
@@ -115,7 +115,7 @@ class RunState:
 
     rounds_closed: int = 0
     """Rounds that this run has closed."""
-    open_calls: dict[TurnKey, int] = field(default_factory=dict)
+    open_calls: dict[TurnAttempt, int] = field(default_factory=dict)
     """Calls that were sent for turns without an outcome, by turn."""
     has_ended: bool = False
     """Whether the end of the run is stored, or is being stored."""

@@ -179,7 +179,7 @@ _BY_ROW: Final = frozenset({"records", "csv", "latex"})
 
 
 class FrameBuilder:
-    """Collects rows, and makes a frame with the columns of their kind, typed also if there is no row.
+    """Collects rows, and makes a frame with the typed columns of their kind, even without any row.
 
     A frame of pandas, polars or Arrow is filled column by column: rows are not kept, since those of a large frame take
     several times the memory of its columns.

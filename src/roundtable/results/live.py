@@ -257,7 +257,7 @@ def show_live(stream: _Stream, *, write: Callable[[str], None] = print) -> Debat
 
     Args:
         stream: The debate, as `roundtable.sync.Roundtable.stream` returns it, entered.
-        write: Writes a line where there is no notebook.
+        write: Function that writes a line, for programs outside notebooks.
 
     Raises:
         RoundtableError: The debate failed.
@@ -286,7 +286,7 @@ async def show_live_async(stream: _AsyncStream, *, write: Callable[[str], None] 
 
     Args:
         stream: The debate, as `roundtable.Roundtable.stream` returns it, entered.
-        write: Writes a line where there is no notebook.
+        write: Function that writes a line, for programs outside notebooks.
 
     Raises:
         RoundtableError: The debate failed.
