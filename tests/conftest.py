@@ -15,13 +15,18 @@ from hypothesis import HealthCheck, settings
 
 from roundtable.http import HttpClient
 
+# How many cases hypothesis draws for a law where the test does not say: every day, in CI, and in the deep run.
+UNTIMED = [HealthCheck.too_slow]
+settings.register_profile("everyday", max_examples=6, deadline=None, suppress_health_check=UNTIMED)
+settings.register_profile("each commit", settings.get_profile("ci"), max_examples=25)
+settings.register_profile("deep", max_examples=300, deadline=None, suppress_health_check=UNTIMED)
 
-def pytest_configure() -> None:
+
+def pytest_configure(config: pytest.Config) -> None:
     """Run on what most users have, and try laws on few examples; `tests/integration/test_fast.py` is for aiohttp."""
     HttpClient.fast = False
-    settings.register_profile("everyday", max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    if "CI" not in os.environ:  # there hypothesis has a profile of its own, of many times as many examples
-        settings.load_profile("everyday")
+    if not config.getoption("--hypothesis-profile"):
+        settings.load_profile("each commit" if "CI" in os.environ else "everyday")
     # Under `nohup` a program that a test starts would inherit that SIGHUP is ignored, and rightly not end by it.
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -23,144 +23,129 @@ REGISTRY = "see https://files.py" + "thonhosted.org/packages\n"
 LATER = "# TO" + "DO: later\n"
 MOCK = "from unit" + "test.mock import patch\n"
 SILENCED = '"""Planted."""\n\nNUMBER: int = "one"  # type: ' + "ignore\n"
-UNREASONED = '"""Planted."""\n\nNUMBER: int = "one"  # type: ' + "ignore[assignment]\n"
 
-PLANTED = [
-    pytest.param(
-        "layers",
-        {"src/roundtable/types/planted.py": "import roundtable.api\n"},
-        "roundtable.types.planted -> roundtable.api",
-        id="an upward import",
+Planted = tuple[str, dict[str, str], str]
+"""What is planted, the files that hold it, and what the gate has to say of it."""
+
+# One run of a gate judges all that is planted for it, each in files of its own.
+PLANTED: dict[str, tuple[Planted, ...]] = {
+    "layers": (
+        (
+            "an upward import",
+            {"src/roundtable/types/planted.py": "import roundtable.api\n"},
+            "roundtable.types.planted -> roundtable.api",
+        ),
+        (
+            "an import of a sibling layer",
+            {"src/roundtable/scoring/planted.py": "import roundtable.parsing\n"},
+            "roundtable.scoring.planted -> roundtable.parsing",
+        ),
+        ("a module without a layer", {"src/roundtable/planted.py": ""}, "- roundtable.planted\n"),
+        (
+            "a circle of imports",
+            {
+                "src/roundtable/engine/planted_a.py": "import roundtable.engine.planted_b\n",
+                "src/roundtable/engine/planted_b.py": "import roundtable.engine.planted_a\n",
+            },
+            "planted_a",
+        ),
+        (
+            "httpx outside its door",
+            {"src/roundtable/engine/planted_http.py": "import httpx\n"},
+            "engine.planted_http -> httpx",
+        ),
+        (
+            "pluggy below plugins",
+            {"src/roundtable/agents/planted.py": "import pluggy\n"},
+            "agents.planted -> pluggy",
+        ),
+        ("an extra in the core", {"src/roundtable/engine/planted.py": "import rich\n"}, "engine.planted -> rich"),
     ),
-    pytest.param(
-        "layers",
-        {"src/roundtable/scoring/planted.py": "import roundtable.parsing\n"},
-        "roundtable.scoring.planted -> roundtable.parsing",
-        id="an import of a sibling layer",
+    "types": (
+        (
+            "a type error",
+            {"src/roundtable/types/planted.py": 'NUMBER: int = "one"\n'},
+            "src/roundtable/types/planted.py:1: error",
+        ),
     ),
-    pytest.param("layers", {"src/roundtable/planted.py": ""}, "roundtable.planted", id="a module without a layer"),
-    pytest.param(
-        "layers",
-        {
-            "src/roundtable/engine/planted_a.py": "import roundtable.engine.planted_b\n",
-            "src/roundtable/engine/planted_b.py": "import roundtable.engine.planted_a\n",
-        },
-        "planted_a",
-        id="a circle of imports",
+    "doc-types": (
+        (
+            "a type error in a page",
+            {"docs/how-to/planted.md": '# Planted\n\n```python\nnumber: int = "one"\n```\n'},
+            "docs/how-to/planted.md:4: error",
+        ),
     ),
-    pytest.param(
-        "layers",
-        {"src/roundtable/engine/planted.py": "import httpx\n"},
-        "planted -> httpx",
-        id="httpx outside its door",
+    "strict-types": (
+        ("a type error for a user", {"tests/typing/planted.py": 'NUMBER: int = "one"\n'}, "planted.py:1"),
     ),
-    pytest.param(
-        "layers",
-        {"src/roundtable/agents/planted.py": "import pluggy\n"},
-        "planted -> pluggy",
-        id="pluggy below plugins",
+    "public-types": (
+        ("a public name without types", {"src/roundtable/planted.py": UNTYPED}, "roundtable.planted.planted"),
     ),
-    pytest.param(
-        "layers", {"src/roundtable/engine/planted.py": "import rich\n"}, "planted -> rich", id="an extra in the core"
+    "lint": (
+        ("an undocumented public name", {"src/roundtable/types/planted.py": UNDOCUMENTED}, "D103"),
+        ("Any in a public signature", {"src/roundtable/types/planted_any.py": OPEN}, "ANN401"),
+        (
+            "asyncio",
+            {"src/roundtable/types/planted_loop.py": '"""Planted."""\n\nimport asyncio\n\nasyncio\n'},
+            "TID251",
+        ),
     ),
-    pytest.param(
-        "types",
-        {"src/roundtable/types/planted.py": 'NUMBER: int = "one"\n'},
-        "src/roundtable/types/planted.py:1: error",
-        id="a type error",
+    "format": (("an unformatted file", {"src/roundtable/types/planted.py": "x = {  }\n"}, "planted.py"),),
+    "generated": (
+        ("an edited reference page", {"docs/reference/errors.md": "planted"}, "errors.md"),
+        ("an edited schema", {"docs/reference/schemas/AgentConfig.json": " "}, "AgentConfig.json"),
+        ("a left-over schema", {"docs/reference/schemas/Planted.json": "{}"}, "Planted.json"),
     ),
-    pytest.param(
-        "doc-types",
-        {"docs/how-to/planted.md": '# Planted\n\n```python\nnumber: int = "one"\n```\n'},
-        "docs/how-to/planted.md:4: error",
-        id="a type error in a page",
+    "house": (
+        ("a mock", {"tests/planted.py": MOCK}, "tests/planted.py:1: uses a mock"),
+        (
+            "a twisted phrase",
+            {"docs/how-to/planted.md": "# Planted\n\nAn agent that stays silent is no " + "participant.\n"},
+            "docs/how-to/planted.md:3: say it plainly instead of",
+        ),
+        (
+            "a docstring that does not say what is done",
+            {"tests/planted_give.py": f'"""{"Giv" + "e"} nothing."""\n'},
+            "begins with Give",
+        ),
+        (
+            "a circle of type imports",
+            {
+                f"src/roundtable/planted_{here}.py": f"from roundtable import planted_{there}\n"
+                for here, there in ("ab", "bc", "cd", "da")
+            },
+            "4 modules import each other",
+        ),
+        ("a file over 800 lines", {"src/roundtable/planted.py": "\n" * 801}, "801 lines"),
+        ("a function over 60 lines", {"src/roundtable/planted_long.py": LONG_FUNCTION}, "planted has 62 lines"),
+        (
+            "a name taken from a module that does not give it",
+            {"src/roundtable/planted_name.py": '"""Planted."""\n\nfrom roundtable.types.plan import Final\n\nFinal\n'},
+            "roundtable.types.plan does not list Final",
+        ),
+        ("a machine path", {"docs/planted.md": MACHINE}, "docs/planted.md:1: names a machine path"),
+        ("a registry host", {"docs/planted_host.md": REGISTRY}, "docs/planted_host.md:1: names a registry"),
+        ("work left for later", {"tests/planted_later.py": LATER}, "tests/planted_later.py:1: names work left"),
+        ("a check silenced without a code", {"src/roundtable/planted_code.py": SILENCED}, "names its code"),
     ),
-    pytest.param(
-        "strict-types",
-        {"tests/typing/planted.py": 'NUMBER: int = "one"\n'},
-        "planted.py:1",
-        id="a type error for a user",
-    ),
-    pytest.param(
-        "public-types",
-        {"src/roundtable/planted.py": UNTYPED},
-        "roundtable.planted.planted",
-        id="a public name without types",
-    ),
-    pytest.param("lint", {"src/roundtable/types/planted.py": UNDOCUMENTED}, "D103", id="an undocumented public name"),
-    pytest.param("lint", {"src/roundtable/types/planted.py": OPEN}, "ANN401", id="Any in a public signature"),
-    pytest.param(
-        "lint",
-        {"src/roundtable/types/planted.py": '"""Planted."""\n\nimport asyncio\n\nasyncio\n'},
-        "TID251",
-        id="asyncio",
-    ),
-    pytest.param("format", {"src/roundtable/types/planted.py": "x = {  }\n"}, "planted.py", id="an unformatted file"),
-    pytest.param("generated", {"docs/reference/errors.md": "planted"}, "errors.md", id="an edited reference page"),
-    pytest.param(
-        "generated", {"docs/reference/schemas/AgentConfig.json": " "}, "AgentConfig.json", id="an edited schema"
-    ),
-    pytest.param("generated", {"docs/reference/schemas/Planted.json": "{}"}, "Planted.json", id="a left-over schema"),
-    pytest.param("house", {"tests/planted.py": MOCK}, "tests/planted.py:1: uses a mock", id="a mock"),
-    pytest.param(
-        "house",
-        {"docs/how-to/planted.md": "# Planted\n\nAn agent that stays silent is no " + "participant.\n"},
-        "docs/how-to/planted.md:3: say it plainly instead of",
-        id="a twisted phrase",
-    ),
-    pytest.param(
-        "house",
-        {"tests/planted.py": f'"""{"Giv" + "e"} nothing."""\n'},
-        "begins with Give",
-        id="a docstring that does not say what is done",
-    ),
-    pytest.param(
-        "house",
-        {
-            f"src/roundtable/planted_{here}.py": f"from roundtable import planted_{there}\n"
-            for here, there in ("ab", "bc", "cd", "da")
-        },
-        "4 modules import each other",
-        id="a circle of type imports",
-    ),
-    pytest.param("house", {"src/roundtable/planted.py": "\n" * 801}, "801 lines", id="a file over 800 lines"),
-    pytest.param(
-        "house", {"src/roundtable/planted.py": LONG_FUNCTION}, "planted has 62 lines", id="a function over 60 lines"
-    ),
-    pytest.param(
-        "house",
-        {"src/roundtable/planted.py": '"""Planted."""\n\nfrom roundtable.types.plan import Final\n\nFinal\n'},
-        "roundtable.types.plan does not list Final",
-        id="a name taken from a module that does not give it",
-    ),
-    pytest.param("house", {"docs/planted.md": MACHINE}, "docs/planted.md:1: names a machine path", id="a machine path"),
-    pytest.param("house", {"docs/planted.md": REGISTRY}, "docs/planted.md:1: names a registry", id="a registry host"),
-    pytest.param("house", {"tests/planted.py": LATER}, "tests/planted.py:1: names work left", id="work left for later"),
-    pytest.param(
-        "house", {"src/roundtable/planted.py": SILENCED}, "names its code", id="a check silenced without a code"
-    ),
-    pytest.param(
-        "wheel", {"src/roundtable/test_planted.py": ""}, "a test: roundtable/test_planted.py", id="a shipped test"
-    ),
-]
+    "wheel": (("a shipped test", {"src/roundtable/test_planted.py": ""}, "a test: roundtable/test_planted.py"),),
+}
 
 
-@pytest.mark.parametrize(("gate", "files", "message"), PLANTED)
-def test_a_planted_violation_is_refused(
-    gate: str,
-    files: dict[str, str],
-    message: str,
-    tree: Path,
-    run_gate: RunGate,
-) -> None:
-    for name, text in files.items():
-        path = tree / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8") as file:
-            file.write(text)
+@pytest.mark.parametrize("gate", PLANTED)
+def test_planted_violations_are_refused_each_by_name(gate: str, tree: Path, run_gate: RunGate) -> None:
+    names = [name for _, files, _ in PLANTED[gate] for name in files]
+    assert len(set(names)) == len(names)
+    for _, files, _ in PLANTED[gate]:
+        for name, text in files.items():
+            path = tree / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("a", encoding="utf-8") as file:
+                file.write(text)
     done = run_gate(gate, tree)
     assert done.returncode == 1, done.stdout
-    assert message in done.stdout, done.stdout
+    overlooked = [what for what, _, message in PLANTED[gate] if message not in done.stdout]
+    assert not overlooked, done.stdout
 
 
 def test_one_build_of_the_docs_names_every_dead_reference(tree: Path, run_gate: RunGate) -> None:
