@@ -42,7 +42,7 @@ def holds(effort: int, check: Callable[..., None], *cases: st.SearchStrategy[obj
 
 
 def law(price: int = 1, /, **cases: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Callable[[int], None]]:
-    """Turn a check into a test: 20 random cases every day, 120 in CI, 20,000 in the deep run, divided by the price.
+    """Turn a check into a test: 20 random cases every day, 500 in CI, 20,000 in the deep run, divided by the price.
 
     Args:
         price: How many times as much a case costs as one count of ballots; 5 for a debate that is recounted.
@@ -54,7 +54,7 @@ def law(price: int = 1, /, **cases: st.SearchStrategy[Any]) -> Callable[[Callabl
             "draws",
             [
                 pytest.param(20 // price, id="everyday"),
-                pytest.param(120 // price, id="ci", marks=pytest.mark.slow),
+                pytest.param(500 // price, id="ci", marks=pytest.mark.slow),
                 pytest.param(20_000 // price, id="deep", marks=pytest.mark.deep),
             ],
         )
