@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,9 +14,9 @@ import pytest
 from nbclient import NotebookClient
 
 from roundtable import sync
-from roundtable.bench import Question, StudyReport, write_paper
+from roundtable.bench import Question, Study, StudyReport, write_paper
 from roundtable.errors import ConfigurationError, StorageError
-from roundtable.testing import scripted_agents
+from roundtable.testing import VendorServer, scripted_agents
 
 FIGURES = ("accuracy", "differences", "frontier", "calibration", "movement", "categories")
 
@@ -87,3 +89,86 @@ def test_a_missing_library_is_named(report: StudyReport, tmp_path: Path, monkeyp
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ConfigurationError, match="matplotlib"):
         write_paper(report, tmp_path)
+
+
+STUDY = Study(name="sums", questions=(Question(id="1", question="2 + 2?", gold="4"),), debate={"rounds": 1})
+AGENTS = ("openai:gpt-5.2", "anthropic")
+
+
+def answers_of_vendors():
+    """Servers that answer as two vendors do, with different numbers."""
+    said = {"reasoning": "Counted.", "confidence": 0.8}
+    return (
+        VendorServer("openai", lambda seen: {"position": "4", **said}),
+        VendorServer("anthropic", lambda seen: {"position": "5", **said}),
+    )
+
+
+@pytest.mark.slow
+def test_the_notebook_holds_the_study_again_from_recorded_calls(tmp_path: Path) -> None:
+    cassette, folder = tmp_path / "calls.jsonl", tmp_path / "paper"
+    openai, anthropic = answers_of_vendors()
+    with openai, anthropic:
+        providers = {"openai": openai.config, "anthropic": anthropic.config}
+        with sync.Roundtable(
+            AGENTS, providers=providers, storage="memory://", analyzer="declared", cassette=cassette
+        ) as table:
+            report = sync.run_study(table, **{**STUDY.arguments(), "study": None})
+    write_paper(report, folder, cassette=cassette, study=STUDY, agents=AGENTS, analyzer="declared")
+    assert (folder / "data" / "cassette.jsonl").read_bytes() == cassette.read_bytes()
+    cassette.unlink()
+    for name in ("figures/accuracy.svg", "data/answers.csv"):
+        (folder / name).unlink()
+    notebook = nbformat.read(folder / "notebook.ipynb", as_version=4)
+    nbformat.validate(notebook)
+    before = {path.name: path.read_bytes() for path in (folder / "data").iterdir()}
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}}).execute()
+    assert (folder / "figures" / "accuracy.svg").exists()
+    again = {path.name: path.read_bytes() for path in (folder / "data").iterdir()}
+    assert {name: again[name] for name in before if name != "report.json"} == {
+        name: text for name, text in before.items() if name != "report.json"
+    }
+    arms = [StudyReport.from_json(texts["report.json"].decode()).arms for texts in (before, again)]
+    assert arms[0] == arms[1] == report.arms
+    rewritten = nbformat.read(folder / "notebook.ipynb", as_version=4)
+    assert [cell.source for cell in rewritten.cells] == [cell.source for cell in notebook.cells]
+
+
+@pytest.mark.slow
+def test_the_command_writes_recorded_calls_into_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("question,gold\n2 + 2?,4\n", "utf-8")
+    openai, anthropic = answers_of_vendors()
+    words = "bench study q.csv --rounds 1 --agents openai,anthropic --cassette calls.jsonl --report paper --quiet"
+    command = [sys.executable, "-m", "roundtable", *words.split()]
+    with openai, anthropic:
+        environment = {**openai.environment, **anthropic.environment, "PATH": "", "HOME": str(tmp_path)}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    data = tmp_path / "paper" / "data"
+    assert [agent["provider"] for agent in json.loads((data / "agents.json").read_text("utf-8"))] == [
+        "openai",
+        "anthropic",
+    ]
+    assert Study.model_validate_json((data / "study.json").read_text("utf-8")).debate == {
+        "rounds": 1,
+        "decide": "plurality",
+    }
+    assert 'analyzer="semantic"' in (tmp_path / "paper" / "notebook.ipynb").read_text("utf-8").replace(
+        "'", '"'
+    ).replace('\\"', '"')
+    again = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr  # from the file: the servers have ended
+    assert again.stdout == done.stdout
+
+
+def test_recorded_calls_need_their_study_and_agents(report: StudyReport, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="cassette= needs study="):
+        write_paper(report, tmp_path, cassette="calls.jsonl", agents=AGENTS)
+    with pytest.raises(ConfigurationError, match="cassette= needs agents="):
+        write_paper(report, tmp_path, cassette="calls.jsonl", study=STUDY)
+
+
+@pytest.mark.slow
+def test_a_missing_recording_is_named(report: StudyReport, tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"calls\.jsonl' cannot be copied: No such file"):
+        write_paper(report, tmp_path, cassette=tmp_path / "calls.jsonl", study=STUDY, agents=AGENTS)

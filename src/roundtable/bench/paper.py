@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import platform
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from roundtable._core.files import write_parts
 from roundtable._version import __version__
 from roundtable.bench.pictures import drawable
-from roundtable.errors import StorageError
+from roundtable.errors import ConfigurationError, StorageError
 from roundtable.report import csv_parts
 from roundtable.report.latex import latex_table
 from roundtable.results.dataframes import save_picture
@@ -20,16 +21,28 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
+    from roundtable.bench.plan import Study
     from roundtable.bench.report import CategoryReport, Movement, StudyReport
-    from roundtable.types import JsonObject, JsonValue
+    from roundtable.types import AgentConfig, JsonObject, JsonValue
 
 __all__ = ["write_paper"]
 
 _NOTEBOOK: Final = "notebook.ipynb"
 _REPORT: Final = "data/report.json"
+_STUDY: Final = "data/study.json"
+_AGENTS: Final = "data/agents.json"
+_CASSETTE: Final = "data/cassette.jsonl"
 
 
-def write_paper(report: StudyReport, folder: str | PathLike[str]) -> Path:
+def write_paper(
+    report: StudyReport,
+    folder: str | PathLike[str],
+    *,
+    cassette: str | PathLike[str] | None = None,
+    study: Study | None = None,
+    agents: Sequence[AgentConfig | str] = (),
+    analyzer: str = "auto",
+) -> Path:
     """Write what a paper needs from a study into a folder, and return the folder.
 
     - `figures/`: each picture as SVG and PDF, except calibration without a confidence and more than 20 categories.
@@ -38,16 +51,26 @@ def write_paper(report: StudyReport, folder: str | PathLike[str]) -> Path:
     - `data/`: the report as JSON, and every answer as CSV.
     - `notebook.ipynb`: makes the figures and tables again from `data`, without any call.
 
+    With `cassette`, `data/` also has the recorded calls, the study and its agents, and the notebook holds the whole
+    study again from them. A cassette contains the whole conversation: read it before you publish the folder.
+
     Files of these names are replaced; others in the folder stay.
 
     Args:
         report: The report of the study.
         folder: Where to write; created if it does not exist.
+        cassette: File in which the calls of the study were recorded, as `Roundtable(cassette=...)`.
+        study: What was asked. Needed with `cassette`.
+        agents: The agents of the table that answered. Needed with `cassette`.
+        analyzer: The analyzer of the table, by name.
 
     Raises:
-        ConfigurationError: matplotlib is not installed (extra `plot`).
-        StorageError: A file cannot be written.
+        ConfigurationError: matplotlib is not installed (extra `plot`), or `cassette` lacks its study or agents.
+        StorageError: A file cannot be read or written.
     """
+    if cassette is not None and (study is None or not agents):
+        msg = f"cassette= needs {'study=' if study is None else 'agents='}, so that the notebook can ask again"
+        raise ConfigurationError(msg, hint="Give the study as a Study, and the agents of its table.")
     root = Path(folder).expanduser()
     try:
         for name in ("figures", "tables", "data"):
@@ -65,8 +88,26 @@ def write_paper(report: StudyReport, folder: str | PathLike[str]) -> Path:
     write_parts(root / _REPORT, [report.to_json(), "\n"])
     answers = report.to_records()
     write_parts(root / "data" / "answers.csv", csv_parts([*answers[0]], answers))
-    write_parts(root / _NOTEBOOK, [json.dumps(_notebook(figures), indent=1), "\n"])
+    if cassette is not None and study is not None:
+        _write_recording(root, Path(cassette).expanduser(), study, agents)
+    notebook = _notebook(figures, None if cassette is None else analyzer)
+    write_parts(root / _NOTEBOOK, [json.dumps(notebook, indent=1), "\n"])
     return root
+
+
+def _write_recording(root: Path, cassette: Path, study: Study, agents: Sequence[AgentConfig | str]) -> None:
+    """Write what the notebook needs to hold the study again: calls, questions and options, agents."""
+    try:
+        if cassette.resolve() != (root / _CASSETTE).resolve():
+            shutil.copyfile(cassette, root / _CASSETTE)
+    except OSError as error:
+        raise StorageError(f"{str(cassette)!r} cannot be copied: {error.strerror}", cause=error) from error
+    unnamed = study.model_copy(update={"name": None})
+    write_parts(root / _STUDY, [unnamed.model_dump_json(indent=1, exclude_defaults=True), "\n"])
+    listed = [
+        agent if isinstance(agent, str) else agent.model_dump(mode="json", exclude_defaults=True) for agent in agents
+    ]
+    write_parts(root / _AGENTS, [json.dumps(listed, indent=1, ensure_ascii=False), "\n"])
 
 
 def _tables(report: StudyReport) -> Mapping[str, Sequence[JsonObject]]:
@@ -193,23 +234,53 @@ def _methods(report: StudyReport) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _notebook(figures: Sequence[str]) -> JsonObject:
-    """Return a notebook that makes the figures and tables again from the data beside it."""
+_READ: Final = f"""\
+from pathlib import Path
+
+from roundtable.bench import StudyReport
+
+report = StudyReport.from_json(Path("{_REPORT}").read_text("utf-8"))
+report"""
+_REPLAY: Final = f"""\
+import json
+from pathlib import Path
+
+from roundtable import AgentConfig, Roundtable
+from roundtable.bench import StudyReport, read_study
+from roundtable.providers import Cassette
+
+study = read_study("{_STUDY}")
+listed = json.loads(Path("{_AGENTS}").read_text("utf-8"))
+agents = [agent if isinstance(agent, str) else AgentConfig.model_validate(agent) for agent in listed]
+cassette = Cassette("{_CASSETTE}", mode="replay")
+async with Roundtable(agents, storage="memory://", analyzer={{analyzer!r}}, cassette=cassette) as table:
+    report = await study.run(table)
+
+# the figures are those of the report that was written
+assert report.arms == StudyReport.from_json(Path("{_REPORT}").read_text("utf-8")).arms
+report"""
+"""Cells that bring the report: read from its file, or held again from recorded calls."""
+
+
+def _notebook(figures: Sequence[str], analyzer: str | None) -> JsonObject:
+    """Return a notebook that makes the figures and tables again from the data beside it.
+
+    Args:
+        figures: Names of the pictures.
+        analyzer: The analyzer, if the notebook holds the study again from recorded calls.
+    """
+    if analyzer is None:
+        source, first, last = "Everything is read from `data`", _READ, 'write_paper(report, ".")'
+    else:
+        source = f"The study is held again from `{_CASSETTE}`"
+        first = _REPLAY.format(analyzer=analyzer)
+        last = f'write_paper(report, ".", cassette="{_CASSETTE}", study=study, agents=agents, analyzer={analyzer!r})'
     cells: list[JsonValue] = [
-        _cell(
-            "markdown", "# Figures and tables of the study\n\nEverything is read from `data`; no model is called.", 0
-        ),
-        _cell(
-            "code",
-            "from pathlib import Path\n\nfrom roundtable.bench import StudyReport\n\n"
-            f'report = StudyReport.from_json(Path("{_REPORT}").read_text("utf-8"))\nreport',
-            1,
-        ),
+        _cell("markdown", f"# Figures and tables of the study\n\n{source}; no model is called.", 0),
+        _cell("code", first, 1),
         *(_cell("code", f"report.plot.{name}();", number) for number, name in enumerate(figures, 2)),
         _cell(
-            "code",
-            'from roundtable.bench import write_paper\n\n# writes all files again\nwrite_paper(report, ".")',
-            len(figures) + 2,
+            "code", f"from roundtable.bench import write_paper\n\n# writes all files again\n{last}", len(figures) + 2
         ),
     ]
     kernel: JsonObject = {"display_name": "Python 3", "language": "python", "name": "python3"}

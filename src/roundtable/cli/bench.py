@@ -171,6 +171,12 @@ def study(
         str | None,
         typer.Option("--report", metavar="FOLDER", help="Write figures, tables, methods and data for a paper."),
     ] = None,
+    cassette: Annotated[
+        str | None,
+        typer.Option(
+            "--cassette", metavar="FILE", help="Replay the calls recorded in this file; record the others in it."
+        ),
+    ] = None,
     agents: Agents = None,
     analyzer: Analyzer = "semantic",
     base_url: BaseUrls = None,
@@ -191,8 +197,7 @@ def study(
     if normalise not in normalisations:
         raise ConfigurationError(f"unknown value for --normalise: {normalise!r}; choose {', '.join(normalisations)}")
     mode_names = split_list(modes, "--modes") or ("collaborative",)
-    options = Asked(mode_names, rounds, decide, normalise, extract, concurrency, seed, name, fleet, report)
-    if (planned := study_of(file, options)) is not None:
-        options = options._replace(study=planned.name)
-    context = _open(arguments, keeps=options.study is not None)
-    return context.run(lambda context: hold_study(context, file, options), hears=True)
+    options = Asked(mode_names, rounds, decide, normalise, extract, concurrency, seed, name, fleet, report, cassette)
+    planned = study_of(file, options)
+    context = _open(arguments, keeps=planned.name is not None)
+    return context.run(lambda context: hold_study(context, planned, options), hears=True)

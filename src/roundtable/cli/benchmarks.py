@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from roundtable.bench import (
     BenchmarkRunner,
     BenchmarkScenario,
+    Study,
     compare_metrics,
-    extract_last,
     interaction_score,
     print_progress,
     read_experiment,
@@ -19,7 +19,6 @@ from roundtable.bench import (
     read_questions,
     read_study,
     run_experiment,
-    run_study,
     write_paper,
 )
 from roundtable.bench.runner import mean_metrics
@@ -28,14 +27,16 @@ from roundtable.cli.exit_codes import ExitCode
 from roundtable.errors import ConfigurationError
 from roundtable.results.dataframes import check_plots
 from roundtable.scoring.words import counted
+from roundtable.types import AgentConfig
 from roundtable.types.base import first_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from roundtable.bench import BenchmarkMetrics, ConsensusMetrics, Experiment, ExperimentRun, Study, StudyReport
+    from roundtable.bench import BenchmarkMetrics, ConsensusMetrics, Experiment, ExperimentRun, StudyReport
     from roundtable.cli.context import CommandContext
     from roundtable.fleet import Fleet
+    from roundtable.types import JsonObject
 
 __all__ = [
     "Asked",
@@ -79,6 +80,7 @@ class Asked(NamedTuple):
     study: str | None
     fleet: str | None
     report: str | None
+    cassette: str | None
 
 
 async def list_debates(context: CommandContext, plan: Plan) -> ExitCode:
@@ -230,57 +232,68 @@ _STUDY_FILES: Final = frozenset({".yaml", ".yml", ".toml"})
 """Endings of files with a whole study; others hold its questions."""
 
 
-async def hold_study(context: CommandContext, file: str, asked: Asked) -> ExitCode:
+async def hold_study(context: CommandContext, study: Study, asked: Asked) -> ExitCode:
     """Hold a study and show its tables."""
     if asked.report is not None:
         check_plots()
-    if asked.study is not None and not context.screen.quiet:
+    if study.name is not None and not context.screen.quiet:
         context.screen.remark("Every answer is kept. If this ends early, the same command continues.")
     if asked.fleet is None:
-        report = await _hold_study(context, file, asked)
+        report = await _hold_study(context, study, asked)
     else:
         from roundtable.fleet import Fleet
 
         async with Fleet(context.table, name=asked.fleet) as fleet:
-            report = await _hold_study(context, file, asked, fleet)
+            report = await _hold_study(context, study, asked, fleet)
     if context.screen.as_json:
         context.screen.data(report.model_dump(mode="json"))
     else:
         context.screen.document(report.to_markdown().rstrip())
     if asked.report is not None:
-        folder = write_paper(report, asked.report)
+        folder = _write_paper(context, report, asked.report, study, asked.cassette)
         context.screen.remark(f"The report is in {folder}.")
     return ExitCode.FAILED if report.failed else ExitCode.OK
 
 
-async def _hold_study(context: CommandContext, file: str, asked: Asked, on: Fleet | None = None) -> StudyReport:
+async def _hold_study(context: CommandContext, study: Study, asked: Asked, on: Fleet | None = None) -> StudyReport:
     on_progress = None if context.screen.quiet else print_progress
-    if (study := study_of(file, asked)) is not None:
-        return await study.run(context.table, concurrency=asked.concurrency, on=on, on_progress=on_progress)
-    return await run_study(
-        context.table,
-        read_questions(file),
-        modes=asked.modes,
-        rounds=asked.rounds,
-        decide=asked.decide,
-        normalise=cast("Literal['casefold', 'exact', 'numeric']", asked.normalise),
-        extract=None if asked.extract is None else extract_last(asked.extract),
-        concurrency=asked.concurrency,
-        study=asked.study,
-        on=on,
-        on_progress=on_progress,
-        seed=asked.seed,
-    )
+    return await study.run(context.table, concurrency=asked.concurrency, on=on, on_progress=on_progress)
 
 
-def study_of(file: str, asked: Asked) -> Study | None:
-    """Return the study of a file, with the name and seed of the command if it has them; `None` for questions alone.
+def _write_paper(context: CommandContext, report: StudyReport, folder: str, study: Study, cassette: str | None) -> Path:
+    """Write the folder for a paper, with the recorded calls if there are any."""
+    if cassette is None:
+        return write_paper(report, folder)
+    seats = context.table.describe(study.questions[0].question)["agents"]
+    agents = [AgentConfig.model_validate(seat) for seat in cast("list[JsonObject]", seats)]
+    analyzer = context.table.wiring.options.analyzer
+    return write_paper(report, folder, cassette=cassette, study=study, agents=agents, analyzer=str(analyzer))
+
+
+def study_of(file: str, asked: Asked) -> Study:
+    """Return the study of a file with the name and seed of the command, or the study of a file of questions.
 
     Raises:
-        ConfigurationError: The file cannot be read, or the command has an option that a study's file sets.
+        ConfigurationError: The file cannot be read, an option is out of range, or the command has one that a study's
+            file sets.
     """
-    if Path(file).suffix.lower() not in _STUDY_FILES:
-        return None
+    if Path(file).suffix.lower() in _STUDY_FILES:
+        return _study_in(file, asked)
+    try:
+        return Study(
+            name=asked.study,
+            questions=read_questions(file),
+            modes=asked.modes,
+            normalise=cast("Literal['casefold', 'exact', 'numeric']", asked.normalise),
+            extract=asked.extract,
+            seed=asked.seed,
+            debate={"rounds": asked.rounds, "decide": asked.decide},
+        )
+    except ValidationError as error:
+        raise ConfigurationError(": ".join(first_error(error)), cause=error) from None
+
+
+def _study_in(file: str, asked: Asked) -> Study:
     given = (asked.modes, asked.rounds, asked.decide, asked.normalise, asked.extract)
     usual = (("collaborative",), 2, "plurality", "casefold", None)
     names = ("--modes", "--rounds", "--decide", "--normalise", "--extract")

@@ -219,6 +219,7 @@ class CommandOptions:
     search: str | None = None
     fetch: bool = False
     profiles: tuple[str, ...] = ()
+    cassette: str | None = None
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> CommandOptions:
@@ -242,6 +243,7 @@ class CommandOptions:
             search=given.get("search"),
             fetch=given.get("fetch", False),
             profiles=tuple(given.get("profiles") or ()),
+            cassette=given.get("cassette"),
         )
 
 
@@ -371,6 +373,7 @@ def make_table(
         analyzer=command_options.analyzer,
         timeout_s=command_options.timeout_s,
         plugins=Plugins.load(to_stderr=True),
+        cassette=command_options.cassette,
         tenant=tenant,
         settings=settings,
     )
