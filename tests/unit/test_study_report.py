@@ -219,6 +219,31 @@ def test_the_page_names_its_sources_and_sizes(report: StudyReport) -> None:
     assert StudyReport.from_json(report.to_json()) == report
 
 
+@pytest.mark.parametrize(
+    ("categories", "failures"), [(1, 0), (3, 5), (SIZE, 0), (3, 5_000)], ids=["small", "few", "categories", "failures"]
+)
+def test_what_a_notebook_shows_is_at_most_20_kilobytes_and_says_what_it_leaves_out(
+    categories: int, failures: int
+) -> None:
+    given = [
+        answer.model_copy(update={"category": f"{'c' * 60} {int(answer.question_id) % categories}"})
+        for answer in answers()
+    ]
+    report = report_of(given, {f"q{number}": "no key" for number in range(failures)}, resamples=100)
+    whole, shown = report.to_markdown(), report._repr_markdown_()
+    assert len(shown.encode()) <= 20_000
+    assert (shown == whole) is (len(whole.encode()) <= 20_000)
+    if shown != whole:
+        assert "rows left out; to_markdown() has all" in shown
+        assert "90 questions in every arm." in shown
+        assert report.sources in shown
+
+
+def test_the_notebook_shows_one_line_where_even_short_tables_are_too_long() -> None:
+    report = report_of(answers(), {f"q{number}": "why " * 2_000 for number in range(9)}, resamples=100)
+    assert report._repr_markdown_() == f"{report!r}\n"
+
+
 PICTURES = ("accuracy", "differences", "frontier", "calibration", "movement", "categories")
 
 

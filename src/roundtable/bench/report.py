@@ -21,12 +21,13 @@ from roundtable.bench.statistics import (
 )
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.metrics import brier_score, expected_calibration_error
+from roundtable.report.notebook import MOST_BYTES
 from roundtable.results.dataframes import frame_of
 from roundtable.scoring.words import counted
 from roundtable.types import Share, Usage, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from pandas import DataFrame
 
@@ -379,26 +380,36 @@ class StudyReport(Value):
 
     def to_markdown(self) -> str:
         """Render the tables and conclusions as Markdown."""
+        return self._markdown(None)
+
+    def _markdown(self, most: int | None) -> str:
+        """Render the report.
+
+        Args:
+            most: Rows of each table, and failures to list; `None` for all.
+        """
+        by_category: list[CategoryReport] = []
+        if len({answer.category for answer in self.answers}) > 1:
+            by_category = [one for one in self.by_category() if one.arm in {_BASELINE, *self.modes}]
         lines = [
             f"{counted(self.arms[0].questions, 'question')} in every arm.",
             "",
             "| arm | right | 95 % | calls | calls per single call | Brier | ECE |",
             "|---|---|---|---|---|---|---|",
-            *(_arm_line(report) for report in self.arms),
+            *_at_most(most, map(_arm_line, self.arms)),
             "",
             "| mode | compared with | gained | lost | difference | 95 % | p | p corrected | verdict |",
             "|---|---|---|---|---|---|---|---|---|",
-            *(_pair_line(report) for report in self.pairs),
+            *_at_most(most, map(_pair_line, self.pairs)),
             "",
-            *(_movement_line(movement, self.worth(movement.mode)) for movement in self.movements),
+            *_at_most(most, (_movement_line(movement, self.worth(movement.mode)) for movement in self.movements)),
         ]
         if self.failed:
             count = counted(len(self.failed), "question")
             lines.append(f"- left out: {count} that failed in at least one arm.")
-            lines += [f"  - {_cell(question)}: {_cell(why)}" for question, why in self.failed.items()]
-        if len({answer.category for answer in self.answers}) > 1:
-            shown = {_BASELINE, *self.modes}
-            lines += ["", *_category_lines([one for one in self.by_category() if one.arm in shown])]
+            lines += _at_most(most, (f"  - {_cell(question)}: {_cell(why)}" for question, why in self.failed.items()))
+        if by_category:
+            lines += ["", *_CATEGORY_HEAD, *_at_most(most, map(_category_line, by_category))]
         return "\n".join([*lines, "", self.sources]) + "\n"
 
     @property
@@ -420,7 +431,22 @@ class StudyReport(Value):
         ]
 
     def _repr_markdown_(self) -> str:
-        return self.to_markdown()
+        # A notebook keeps in its file what a cell shows.
+        for most in (None, 40, 20, 10, 5):
+            shown = self._markdown(most)
+            if len(shown.encode()) <= MOST_BYTES:
+                return shown
+        return f"{self!r}\n"
+
+
+def _at_most(most: int | None, rows: Iterable[str]) -> list[str]:
+    """Return the first rows of a table or list, and how many are left out."""
+    listed = [*rows]
+    left_out = 0 if most is None else len(listed) - most
+    if left_out <= 0:
+        return listed
+    what = f"{counted(left_out, 'row')} left out; to_markdown() has all"
+    return [*listed[:most], f"| {what} |" if listed[0].startswith("|") else f"- {what}"]
 
 
 def _cell(text: str) -> str:
@@ -460,18 +486,21 @@ def _movement_line(movement: Movement, worth: Worth) -> str:
     return f"- {movement.mode}: {worth}; {'; '.join([change, *rates])}."
 
 
-def _category_lines(reports: Sequence[CategoryReport]) -> Iterator[str]:
-    yield "| category | arm | right | 95 % | corrected | made wrong | flips | conformity |"
-    yield "|---|---|---|---|---|---|---|---|"
-    for one in reports:
-        right = f"{one.correct} of {one.questions} ({one.accuracy:.0%})"
-        moves = one.movement
-        cells = [""] * 4
-        if moves is not None:
-            rates = [f"{rate:.0%}" if rate is not None else "" for rate in (moves.flip_rate, moves.conformity)]
-            cells = [f"{moves.wrong_to_right}", f"{moves.right_to_wrong}", *rates]
-        category = _cell(one.category or "none")
-        yield f"| {category} | {one.arm} | {right} | {_interval_text(one.interval)} | {' | '.join(cells)} |"
+_CATEGORY_HEAD: Final = (
+    "| category | arm | right | 95 % | corrected | made wrong | flips | conformity |",
+    "|---|---|---|---|---|---|---|---|",
+)
+
+
+def _category_line(one: CategoryReport) -> str:
+    right = f"{one.correct} of {one.questions} ({one.accuracy:.0%})"
+    moves = one.movement
+    cells = [""] * 4
+    if moves is not None:
+        rates = [f"{rate:.0%}" if rate is not None else "" for rate in (moves.flip_rate, moves.conformity)]
+        cells = [f"{moves.wrong_to_right}", f"{moves.right_to_wrong}", *rates]
+    category = _cell(one.category or "none")
+    return f"| {category} | {one.arm} | {right} | {_interval_text(one.interval)} | {' | '.join(cells)} |"
 
 
 def _interval_text(interval: Interval) -> str:
