@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self, TypeAlias, assert_never
@@ -186,7 +187,7 @@ def _pieces(text: str, count: int = 4) -> list[str]:
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
-class _WireFormat:
+class _WireFormat(ABC):
     """How a vendor's API looks: where it is, what it answers, and how it refuses."""
 
     root: str = ""
@@ -202,13 +203,13 @@ class _WireFormat:
         """Return the model that a request names."""
         return str(seen.json.get("model", ""))
 
+    @abstractmethod
     def document(self, answer: VendorAnswer, model: str) -> JsonObject:
         """Return an answer as one document."""
-        raise NotImplementedError
 
+    @abstractmethod
     def events(self, answer: VendorAnswer, model: str) -> Iterator[bytes]:
         """Yield an answer as the events of a stream."""
-        raise NotImplementedError
 
     def refusal(self, refusal: VendorRefusal) -> JsonObject:
         """Return an error as a document."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
@@ -70,7 +71,7 @@ class ToolSpec(NamedTuple):
         return AgentTool(name=self.name, description=self.description, parameters=schema_of(self.input))
 
 
-class StandardTool(Generic[I]):
+class StandardTool(ABC, Generic[I]):
     """A standard tool: it validates its arguments, and each turn has its own instance."""
 
     spec: ClassVar[ToolSpec]
@@ -99,9 +100,9 @@ class StandardTool(Generic[I]):
             return invalid_tool_arguments(error)
         return await self.answer(arguments)
 
+    @abstractmethod
     async def answer(self, given: I) -> ToolResult:
         """Run the tool with validated arguments."""
-        raise NotImplementedError
 
 
 class _NoInput(Value):
