@@ -25,7 +25,7 @@ settings.register_profile("deep", max_examples=300, deadline=None, suppress_heal
 def pytest_configure(config: pytest.Config) -> None:
     """Run on what most users have, and try laws on few examples; `tests/integration/test_fast.py` is for aiohttp."""
     HttpClient.fast = False
-    if not config.getoption("--hypothesis-profile"):
+    if not config.getoption("--hypothesis-profile", None):
         settings.load_profile("each commit" if "CI" in os.environ else "everyday")
     # Under `nohup` a program that a test starts would inherit that SIGHUP is ignored, and rightly not end by it.
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
