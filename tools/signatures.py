@@ -36,6 +36,7 @@ CALLER_TYPES = {
     "exit_when": "str | Exit | None",
     "perspectives": "Perspectives",
     "search": "SearchLike | None",
+    "answer_schema": "Mapping[str, JsonValue] | type | None",
     "metadata": "Mapping[str, JsonValue] | None",
 }
 """Options that Python callers may give as objects."""
@@ -71,6 +72,9 @@ CALLER_DOCS = {
     "debate fails with `QuorumLost`. The table's `quorum` when left out.",
     "search": 'How agents search the web in this debate, instead of what the table says: `"auto"`, `True`, `False`, or '
     "options. Stored with the session.",
+    "answer_schema": "Type of an object that every agent gives beside its position: a pydantic model, another class "
+    "that pydantic knows, or a JSON Schema. It is checked as JSON Schema (extra `schema`), and the agent is asked once "
+    "more if it does not fit. `value` of the result is what those who hold the answer agree on.",
     "budget": "Limits for this debate, in addition to those of the table.",
     "metadata": "Your own notes, stored with the session.",
 }
@@ -83,6 +87,7 @@ CLIENT_TYPES = {
     "exit_when": "str | Exit",
     "perspectives": 'Sequence[str] | Literal["auto"]',
     "search": 'Literal["auto"] | bool | NativeSearch',
+    "answer_schema": "Mapping[str, JsonValue]",
     "metadata": "Mapping[str, JsonValue]",
     "context_results": "Sequence[ContextResult]",
     "order": "TeamOrder",

@@ -47,6 +47,7 @@ GIVEN: dict[str, tuple[Any, Any]] = {
     "baseline": (True, True),
     "synthesize": (True, True),
     "claims": (True, True),
+    "answer_schema": ({"type": "object", "title": "Drink"}, {"type": "object", "title": "Drink"}),
     "skip_rounds_when": (0.9, 0.9),
     "budget": (Budget(max_calls=90), {"maxCalls": 90}),
     "deadline_s": (60.0, 60.0),

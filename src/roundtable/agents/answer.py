@@ -68,6 +68,7 @@ def to_answer(
                 bottom_line=parsed.bottom_line,
                 compared=compared,
                 claims=claims,
+                value=parsed.value,
                 # If an answer cites none of the pages found, all of them count as citations.
                 citations=_unique_by_url(
                     [*(talk.citations or searched_pages(talk.server_calls)), *talk.tools.citations],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
@@ -24,13 +24,14 @@ from roundtable.errors import (
 )
 from roundtable.gateway import FallbackModel, GuardedModel
 from roundtable.gateway.wrapping import close_stream
-from roundtable.parsing import ParseFailure, parse_answer, parse_prose
+from roundtable.parsing import ParseFailure, parse_answer, parse_prose, value_problem
 from roundtable.prompts import (
     PROMPT_VERSION,
     Fence,
     Quotation,
     answer_example,
     answer_schema,
+    asked_value,
     asks_claims,
     comparable,
     compose_system,
@@ -550,14 +551,13 @@ class BaseAgent:
     async def _parse_or_repair(
         self, response: ChatResponse, context: DebateContext, request: ChatRequest, conversation: Conversation
     ) -> tuple[Parsed, ChatResponse]:
-        """Parse the answer; if it cannot be read, ask once more and charge that call to the turn."""
+        """Parse the answer; if it cannot be used, ask once more and charge that call to the turn."""
         self._check_refusal(response)
         parsed = self.parse(response.text, context)
-        if not isinstance(parsed, ParseFailure):
-            return parsed, response
-        repair_message = self.repair(parsed, context)
-        if repair_message is not None:
-            notice = ParseError(f"agent {self.id!r} is asked again: {parsed.reason}", provider=self.provider)
+        failure = parsed if isinstance(parsed, ParseFailure) else self._value_failure(parsed, response.text, context)
+        repair_message = None if failure is None else self.repair(failure, context)
+        if failure is not None and repair_message is not None:
+            notice = ParseError(f"agent {self.id!r} is asked again: {failure.reason}", provider=self.provider)
             await conversation.void(notice)
             previous = (Message(role="assistant", content=response.text),) if response.text.strip() else ()
             # The answer already has the search results; the same answer in another form needs no second search.
@@ -565,10 +565,12 @@ class BaseAgent:
                 "messages": (*request.messages, *previous, repair_message),
                 "search": self.chat_model.profile.no_search,
             }
-            request = request.model_copy(update=facts)
-            response = await conversation.ask(request, 1, tools=False)
-            self._check_refusal(response)
-            parsed = self.parse(response.text, context)
+            repaired = await conversation.ask(request.model_copy(update=facts), 1, tools=False)
+            self._check_refusal(repaired)
+            again = self.parse(repaired.text, context)
+            # A readable answer is never lost to a second one that is not.
+            if isinstance(parsed, ParseFailure) or not isinstance(again, ParseFailure):
+                parsed, response = again, repaired
         if isinstance(parsed, ParseFailure) and self._answer_kind(context) == "position":
             prose = parse_prose(response.text)
             parsed = parsed if isinstance(prose, ParseFailure) else prose
@@ -577,7 +579,23 @@ class BaseAgent:
             answer = " ".join(response.text.split())[:_SHOWN_CHARS]
             hint = _CUT_OFF_HINT if response.finish_reason == "length" else None
             raise ParseError(msg, provider=self.provider, hint=hint, details={"answer": answer} if answer else None)
-        return parsed, response
+        return self._without_wrong_value(parsed, context), response
+
+    def _value_failure(self, parsed: Parsed, text: str, context: DebateContext) -> ParseFailure | None:
+        """Return why the value of an answer does not fit the schema; `None` if it fits, or is not asked for."""
+        schema = asked_value(context, self.chat_model.profile)
+        problem = "" if schema is None else value_problem(parsed.value, schema)
+        return ParseFailure(problem, text) if problem else None
+
+    def _without_wrong_value(self, parsed: Parsed, context: DebateContext) -> Parsed:
+        """Return an answer without a value that does not fit; its position counts, and a warning says why."""
+        schema = asked_value(context, self.chat_model.profile)
+        if schema is None:
+            return parsed if parsed.value is None else replace(parsed, value=None)
+        problem = value_problem(parsed.value, schema)
+        if not problem:
+            return parsed
+        return replace(parsed, value=None, warnings=(*parsed.warnings, f"the value does not count: {problem}"))
 
     def _check_refusal(self, response: ChatResponse) -> None:
         if response.finish_reason in {"refusal", "content_filter"}:

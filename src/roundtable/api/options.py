@@ -46,6 +46,7 @@ class DebateOptions(TypedDict, total=False):
     baseline: bool
     synthesize: bool
     claims: bool
+    answer_schema: Mapping[str, JsonValue] | type | None
     skip_rounds_when: float | None
     budget: Budget | None
     deadline_s: float | None
@@ -85,6 +86,7 @@ class CallerRequest:
     baseline: bool = False
     synthesize: bool = False
     claims: bool = False
+    answer_schema: Mapping[str, JsonValue] | type | None = None
     skip_rounds_when: float | None = None
     budget: Budget | None = None
     deadline_s: float | None = None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
 from roundtable.api.checks import (
     check_budget,
@@ -21,6 +22,7 @@ from roundtable.api.checks import (
     check_whole,
 )
 from roundtable.errors import ConfigurationError
+from roundtable.parsing import check_answer_schema
 from roundtable.scoring import Rule, find_rule
 from roundtable.types import DebateConfig, Perspective
 from roundtable.types.attachments import Attachment, read_attachments
@@ -28,7 +30,7 @@ from roundtable.types.base import first_error
 from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from roundtable._core.registry import Registry
     from roundtable.api.assembly import TableParts
@@ -36,8 +38,18 @@ if TYPE_CHECKING:
     from roundtable.api.seats import Seated
     from roundtable.modes import ModeRegistry
     from roundtable.protocols import Agent, DebateModeStrategy
+    from roundtable.types import JsonObject
 
-__all__ = ["ResolvedDebate", "checked", "config_of", "facilitated", "read_files", "unusable", "with_vote_settled"]
+__all__ = [
+    "ResolvedDebate",
+    "checked",
+    "config_of",
+    "facilitated",
+    "read_answer_schema",
+    "read_files",
+    "unusable",
+    "with_vote_settled",
+]
 
 
 class ResolvedDebate(NamedTuple):
@@ -69,7 +81,30 @@ def checked(ask: CallerRequest, most_rounds: int) -> CallerRequest:
     if ask.quorum is not None:
         check_whole("quorum", ask.quorum)
     check_mode_given(ask.mode)
+    if ask.answer_schema is not None:
+        ask = replace(ask, answer_schema=read_answer_schema(ask.answer_schema))
     return replace(ask, attachments=read_attachments(ask.attachments)) if ask.attachments else ask
+
+
+def read_answer_schema(given: object) -> JsonObject:
+    """Return the JSON Schema of a type, or a checked schema.
+
+    Raises:
+        ConfigurationError: It is neither, or cannot be asked for; see `check_answer_schema`.
+    """
+    if isinstance(given, type):
+        try:
+            schema: JsonObject = TypeAdapter(given).json_schema()
+        except PydanticUserError as error:
+            msg = f"answer_schema: pydantic knows no JSON Schema of {given.__qualname__}"
+            raise ConfigurationError(msg, hint="Give a pydantic model, or a JSON Schema.", cause=error) from error
+    elif isinstance(given, Mapping):
+        schema = dict(given)
+    else:
+        msg = f"answer_schema must be a type or a JSON Schema, not {type(given).__name__}"
+        raise ConfigurationError(msg, hint="Give a pydantic model, or a dictionary with a JSON Schema.")
+    check_answer_schema(schema)
+    return schema
 
 
 def facilitated(ask: CallerRequest, known: ModeRegistry) -> CallerRequest:

@@ -84,6 +84,14 @@ Claims = Annotated[
     bool,
     typer.Option("--claims", help="Ask agents for their reasons as claims that support or attack earlier ones."),
 ]
+AnswerSchema = Annotated[
+    str | None,
+    typer.Option(
+        "--answer-schema",
+        metavar="FILE",
+        help="JSON Schema of an object that every agent gives beside its position.",
+    ),
+]
 SkipRounds = Annotated[
     float | None,
     typer.Option(
@@ -166,6 +174,7 @@ def debate(
     baseline: Baseline = False,
     synthesize: Synthesize = False,
     claims: Claims = False,
+    answer_schema: AnswerSchema = None,
     skip_rounds_when: SkipRounds = None,
     quorum: Quorum = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed for all random choices.")] = 0,
@@ -300,6 +309,7 @@ def fork(
     baseline: Baseline = False,
     synthesize: Synthesize = False,
     claims: Claims = False,
+    answer_schema: AnswerSchema = None,
     skip_rounds_when: SkipRounds = None,
     quorum: Quorum = None,
     deadline: Deadline = None,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from roundtable.cli.exit_codes import ExitCode
     from roundtable.protocols import Storage
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import JsonValue
+    from roundtable.types import JsonObject, JsonValue
 
 __all__ = [
     "CommandContext",
@@ -164,10 +164,29 @@ def read_debate_options(arguments: Mapping[str, Any]) -> DebateOptions:
         "deadline_s": arguments.get("deadline"),
         "budget": read_budget(arguments.get("budget")),
         "metadata": read_metadata(arguments.get("meta")),
+        "answer_schema": _read_schema(arguments.get("answer_schema")),
     }
     # Not by truth: 0 is a value that the debate refuses, or means.
     given = {name: value for name, value in options.items() if not any(value is none for none in (None, False))}
     return cast("DebateOptions", {name: value for name, value in given.items() if value not in ((), {})})
+
+
+def _read_schema(file: str | None) -> JsonObject | None:
+    """Read a JSON Schema from a file; `None` if none is named.
+
+    Raises:
+        ConfigurationError: The file cannot be read, or holds no JSON object.
+    """
+    if file is None:
+        return None
+    try:
+        schema: JsonValue = json.loads(Path(file).expanduser().read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        msg = f"--answer-schema: {file!r} cannot be read as JSON: {error}"
+        raise ConfigurationError(msg, hint="Name a file with a JSON Schema in UTF-8.") from error
+    if not isinstance(schema, dict):
+        raise ConfigurationError(f"--answer-schema: {file!r} holds no JSON object", hint="Name a JSON Schema.")
+    return schema
 
 
 def _parse_answer(text: str) -> ContextResult:

@@ -42,6 +42,7 @@ class DebateKeywords(TypedDict, total=False):
     baseline: bool
     synthesize: bool
     claims: bool
+    answer_schema: Mapping[str, JsonValue]
     skip_rounds_when: float
     budget: Budget
     deadline_s: float

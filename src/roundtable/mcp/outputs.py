@@ -137,6 +137,8 @@ class DebateOutput(DebateState):
     """The option that the decision rule chose."""
     answer_reason: str | None = None
     """Why there is no answer."""
+    value: JsonObject | None = None
+    """The object that fits the answer schema, if the debate has one and most who hold the answer gave the same."""
     independent_agreement: Share | None = None
     """Agreement of answers given before any agent had seen another's."""
     independent_agreement_at_most: Share | None = None
@@ -274,6 +276,8 @@ class AnswerView(Value):
     """Option chosen, if the debate has options."""
     claims: tuple[Claim, ...] = ()
     """Its reasons as claims, with the labels of the earlier claims that they support or attack."""
+    value: JsonObject | None = None
+    """The object that fits the answer schema of the debate, if it has one and the agent gave one that fits."""
     citations: tuple[Citation, ...] = ()
     """Sources used."""
     images: tuple[ImageResult, ...] = ()

@@ -175,6 +175,7 @@ class AnonymizationProcessor:
                     "compared": answer.compared if is_own else (),
                     "claims": tuple(_masked_claim(claim, mask, is_own=is_own) for claim in answer.claims),
                     "reasoning": mask(answer.reasoning),
+                    "value": answer.value if is_own else None,
                     "tool_calls": answer.tool_calls if is_own else (),
                 }
             )

@@ -2,5 +2,15 @@
 
 from roundtable.parsing.answers import Parsed, ParseFailure, parse_answer, parse_prose
 from roundtable.parsing.json_in_text import Document, find_document
+from roundtable.parsing.values import check_answer_schema, value_problem
 
-__all__ = ["Document", "ParseFailure", "Parsed", "find_document", "parse_answer", "parse_prose"]
+__all__ = [
+    "Document",
+    "ParseFailure",
+    "Parsed",
+    "check_answer_schema",
+    "find_document",
+    "parse_answer",
+    "parse_prose",
+    "value_problem",
+]

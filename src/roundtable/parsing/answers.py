@@ -18,6 +18,7 @@ same spelling up to case, brackets, quotes, a final point and spaces, else none.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import unicodedata
@@ -111,6 +112,7 @@ class Parsed:
     bottom_line: str | None = None
     compared: tuple[tuple[str, Literal["same", "different"]], ...] = ()
     claims: tuple[ParsedClaim, ...] = ()
+    value: JsonObject | None = None
     ranking: tuple[tuple[str, ...], ...] = ()
     approved: tuple[str, ...] | None = None
     scores: tuple[tuple[str, float], ...] = ()
@@ -190,7 +192,14 @@ def parse_answer(
     )
     compared = tuple(verdict for verdict in parsed.compared if verdict[0] not in document.contradicted)
     warnings = too_long + parsed.warnings + cut + twice
-    return replace(parsed, compared=compared, truncated=truncated, repaired=document.repaired, warnings=warnings)
+    return replace(
+        parsed,
+        compared=compared,
+        value=None if "value" in document.partial else parsed.value,
+        truncated=truncated,
+        repaired=document.repaired,
+        warnings=warnings,
+    )
 
 
 def _find_before_claims(text: str, member: str) -> Document | None:
@@ -203,6 +212,14 @@ def _find_before_claims(text: str, member: str) -> Document | None:
     if document is None or document.truncated or document.span[1] <= end:
         return None
     return replace(document, partial=document.partial | {"claims"}, repaired=True)
+
+
+def _value(value: JsonValue) -> JsonObject | None:
+    """Return an object without half characters, which cannot be stored; `None` for anything else."""
+    if not isinstance(value, dict):
+        return None
+    clean: JsonValue = json.loads(well_formed(json.dumps(value, ensure_ascii=False)))
+    return clean if isinstance(clean, dict) else None
 
 
 def _with_claims(parsed: Parsed, document: Document) -> Parsed:
@@ -335,6 +352,7 @@ def _position(fields: JsonObject, options: _SpellingTables | None, scale: int) -
         choice=choice,
         bottom_line=bottom_line,
         compared=compared,
+        value=_value(fields.get("value")),
         warnings=warnings,
     )
 

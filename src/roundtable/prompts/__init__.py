@@ -1,6 +1,6 @@
 """Prompt texts with versions, the layers they form, and the fence around all untrusted text."""
 
-from roundtable.prompts.answer_format import JSON_WANTED, answer_example, answer_format, answer_schema
+from roundtable.prompts.answer_format import JSON_WANTED, answer_example, answer_format, answer_schema, asked_value
 from roundtable.prompts.claims import asks_claims, claim_id, label_claims
 from roundtable.prompts.compose import (
     PROMPT_VERSION,
@@ -39,6 +39,7 @@ __all__ = [
     "answer_example",
     "answer_format",
     "answer_schema",
+    "asked_value",
     "asks_claims",
     "claim_id",
     "comparable",

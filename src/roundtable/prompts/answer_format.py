@@ -15,13 +15,14 @@ from roundtable.prompts.claims import (
 )
 from roundtable.prompts.fence import Fence, neutralise
 from roundtable.types import OutputSchema
+from roundtable.types.plan import BASELINE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from roundtable.types import AnswerKind, DebateContext, JsonObject, JsonValue, ModelProfile
 
-__all__ = ["JSON_WANTED", "answer_example", "answer_format", "answer_schema"]
+__all__ = ["JSON_WANTED", "answer_example", "answer_format", "answer_schema", "asked_value"]
 
 JSON_WANTED: Final = "Answer with one JSON object and nothing else:"
 """Begins the part of a full prompt that tells a model how to write its answer."""
@@ -70,6 +71,7 @@ _SAME = (
 _OPEN_WORDS = frozenset(
     {"or", "what", "which", "who", "whom", "whose", "when", "where", "why", "how", "name", "list", "tell", "explain"}
 )
+_DEFINITIONS: Final = ("$defs", "definitions")
 _EXAMPLE_QUESTION = "Should schools teach children to cook?"
 _OPEN_EXAMPLE_QUESTION = "What should schools teach children?"
 _OPEN_EXAMPLE = {
@@ -101,6 +103,17 @@ def _options(context: DebateContext) -> tuple[str, ...] | None:
 def _is_lettered(context: DebateContext) -> bool:
     """Check whether a turn votes on motions that it sees under letters."""
     return context.turn is not None and bool(context.turn.motions) and not context.options
+
+
+def asked_value(context: DebateContext, profile: ModelProfile) -> JsonObject | None:
+    """Return the schema of the value that a turn asks for; `None` if it asks for none.
+
+    Each turn for a position asks for it, except private answers before a debate. People are not asked, nor are tiny
+    models, which would have to write more than they can.
+    """
+    if not profile.gives_values or profile.prompt_style == "compact" or context.stage == BASELINE_STAGE:
+        return None
+    return context.answer_schema if _answer_kind(context) == "position" and context.team is None else None
 
 
 def _is_brief(context: DebateContext, profile: ModelProfile) -> bool:
@@ -171,10 +184,13 @@ def answer_format(
         fields.append('"choice": one of the options, spelt exactly as given')
     if asks_claims(context):
         fields.append(claims_field(claims))
+    wanted = asked_value(context, profile)
+    if wanted is not None:
+        fields.append('"value": an object that says the same as your position, and fits the JSON Schema below')
     lines = [JSON_WANTED, *(f"- {field}" for field in fields)]
     if profile.prompt_style == "compact":
         return _options_compact(options) + "\n".join(lines)
-    return "\n".join([*lines, *_option_lines(options, fence)])
+    return "\n".join([*lines, *_option_lines(options, fence), *_value_lines(wanted, fence)])
 
 
 def _group_fields(profile: ModelProfile) -> list[str]:
@@ -202,6 +218,13 @@ def _option_lines(options: tuple[str, ...] | None, fence: Fence) -> list[str]:
         return []
     lines = "\n".join(" ".join(neutralise(option).split()) for option in options)
     return ["The options, one a line:", fence.quote(lines, label="options")]
+
+
+def _value_lines(schema: JsonObject | None, fence: Fence) -> list[str]:
+    if schema is None:
+        return []
+    text = neutralise(json.dumps(schema, ensure_ascii=False))
+    return ['The JSON Schema of "value":', fence.quote(text, label="schema")]
 
 
 def _options_compact(options: tuple[str, ...] | None) -> str:
@@ -275,6 +298,10 @@ def answer_schema(
         group: JsonObject = {"type": "array", "items": choice}
         properties = {"same": {"type": "array", "items": group}, **properties}
     definition = _object_schema(properties)
+    if (wanted := asked_value(context, profile)) is not None:
+        definition = _object_schema({**properties, "value": {k: v for k, v in wanted.items() if k not in _DEFINITIONS}})
+        # References begin at the root of the whole schema.
+        definition |= {name: wanted[name] for name in _DEFINITIONS if name in wanted}
     if _is_brief(context, profile) and _asks_bottom_line(context) and _is_yes_or_no(context):
         # Text and bottom line cannot contradict each other.
         sides: JsonValue = [

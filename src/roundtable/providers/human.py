@@ -99,7 +99,11 @@ class HumanModel(NonStreamingModel):
 
     provider = "human"
     profile: ModelProfile = ModelProfile(
-        structured_output=True, confidence_scale=100, context_tokens=1_000_000, calls_tools=False
+        structured_output=True,
+        confidence_scale=100,
+        context_tokens=1_000_000,
+        calls_tools=False,
+        gives_values=False,
     )
 
     def __init__(self, ask: Asker, *, model: str = "human", patience_s: float = _PATIENCE_S) -> None:

@@ -451,6 +451,7 @@ class Fold:
             seed=config.seed,
             team=config.team,
             claims=config.claims,
+            answer_schema=config.answer_schema,
             ends=ends,
         )
 

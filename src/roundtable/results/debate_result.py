@@ -29,6 +29,7 @@ from roundtable.record import team_outcome
 from roundtable.record.chain import ChainHead
 from roundtable.results.dataframes import frame_of
 from roundtable.results.rows import TURN_COLUMNS, turn_row
+from roundtable.results.values import shared_value, values_by_agent
 from roundtable.results.view import view_of
 from roundtable.scoring.words import counted
 from roundtable.types import (
@@ -40,6 +41,7 @@ from roundtable.types import (
     Decision,
     ErrorInfo,
     ExitResult,
+    JsonObject,
     Roster,
     RosterEntry,
     RoundRecord,
@@ -54,10 +56,11 @@ from roundtable.types import (
     Value,
 )
 from roundtable.types.chat import NO_USAGE
+from roundtable.types.debate import last_complete
 from roundtable.types.plan import JUDGED, VOTE_STAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from pandas import DataFrame
 
@@ -69,7 +72,7 @@ if TYPE_CHECKING:
     from roundtable.results.frames import Frame, FrameBackend, FrameKind
     from roundtable.results.pictures import ResultPictures
     from roundtable.scoring import Rule
-    from roundtable.types import DebateRecord, JsonObject
+    from roundtable.types import DebateRecord
 
 __all__ = ["AnswerSource", "DebateResult", "answer_of", "with_decision"]
 
@@ -77,7 +80,7 @@ __all__ = ["AnswerSource", "DebateResult", "answer_of", "with_decision"]
 _DECIDED: Final = ("option", "cluster", "judge", "vote")
 """Sources of an answer that comes from a decision, not from a synthesis."""
 
-_VIEWS: Final = frozenset({"baselines", "health", "response"})
+_VIEWS: Final = frozenset({"baselines", "health", "response", "value"})
 """Fields of the JSON that are computed from the others."""
 
 AnswerSource = Literal["option", "cluster", "judge", "vote", "synthesis", "none"]
@@ -92,7 +95,7 @@ class DebateResult(Value):
     agreement after the debate, `independent_agreement` the agreement before any agent had seen another's answer.
     `print(result)` shows these in a few lines; `to_text()` adds every round.
 
-    `baselines`, `health` and `response` are computed from the rounds when they are first read.
+    `baselines`, `health`, `response` and `value` are computed from the rounds when they are first read.
     """
 
     session_id: str
@@ -190,6 +193,32 @@ class DebateResult(Value):
     def response(self) -> RoundtableResponse | None:
         """The last complete round in four layers."""
         return None if self.config.team else build_response(self)
+
+    @property
+    def values(self) -> Mapping[str, JsonObject]:
+        """Values of the last complete round by agent id, of those that gave one that fits `config.answer_schema`."""
+        return values_by_agent(last_complete(self.rounds))
+
+    @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
+    @cached_property
+    def value(self) -> JsonObject | None:
+        """The value in the type of `answer_schema` that more than half of those who hold the winning answer gave.
+
+        `None` without a winner, or if they differ; `values` has them all.
+
+        Example:
+            >>> from roundtable import sync
+            >>> from roundtable.testing import scripted_agents
+            >>> from pydantic import BaseModel
+            >>> class City(BaseModel):
+            ...     name: str
+            >>> said = {"position": "Lisbon.", "bottom_line": "Lisbon", "reasoning": "", "value": {"name": "Lisbon"}}
+            >>> with sync.Roundtable(scripted_agents({"ada": said, "bo": said}), storage="memory://") as table:
+            ...     result = table.debate("What is the capital of Portugal?", rounds=1, answer_schema=City)
+            >>> City.model_validate(result.value)
+            City(name='Lisbon')
+        """
+        return shared_value(self.values, self.decision, self.votes)
 
     @property
     def independent_level_in_words(self) -> str:

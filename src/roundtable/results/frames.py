@@ -72,6 +72,7 @@ FRAME_COLUMNS: Final[Mapping[FrameKind, Mapping[str, ColumnType]]] = {
         "outcome": "text",
         "position": "text",
         "bottomLine": "text",
+        "value": "text",
         "choice": "text",
         "confidence": "number",
         "stance": "text",

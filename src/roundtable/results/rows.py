@@ -31,7 +31,7 @@ __all__ = ["DEBATE_COLUMNS", "TURN_COLUMNS", "DebateFields", "compact_json", "de
 TURN_COLUMNS: Final = (
     *("sessionId", "round", "stage", "slot", "agentId", "role", "outcome", "position", "choice", "confidence"),
     *("stance", "reasoning", "error", "errorCode", "durationS", "calls", "tokens", "costUsd"),
-    *("bottomLine", "compared", "ballot", "same"),
+    *("bottomLine", "compared", "ballot", "same", "value"),
 )
 """Columns of a table of turns, in order."""
 
@@ -124,6 +124,7 @@ def turn_row(session_id: str, turn: AnyTurn) -> JsonObject:
         row["compared"] = "; ".join(
             f"{seen.turn.round}/{seen.turn.stage}/{seen.turn.slot}: {seen.verdict}" for seen in response.compared
         )
+        row["value"] = None if response.value is None else compact_json(response.value)
     elif not isinstance(turn.answer, PlanAnswer | TextAnswer):
         row |= {"ballot": _ballot_cell(turn.answer), "reasoning": turn.answer.reasoning}
         row["same"] = compact_json([[*group] for group in turn.answer.same]) if turn.answer.same else None

@@ -35,6 +35,7 @@ from roundtable.results.findings import (
 )
 from roundtable.results.movement_view import Movement
 from roundtable.results.numbered import numbered_answers, with_names
+from roundtable.results.rows import compact_json
 from roundtable.scoring.words import counted
 from roundtable.types.debate import last_complete
 from roundtable.types.plan import JUDGE_STAGE, VOTE_STAGE
@@ -433,5 +434,5 @@ def _position(
         confidence=response.confidence,
         sources=tuple((citation.title, citation.url) for citation in response.citations),
         tools=tuple(dict.fromkeys(call.tool_name for call in response.tool_calls)),
-        notes=notes,
+        notes=notes if response.value is None else (f"Value: {compact_json(response.value)}", *notes),
     )

@@ -272,6 +272,9 @@ class ModelProfile(Value):
     """What the model can see besides text."""
     calls_tools: bool = True
     """Whether the model can call tools; a model that cannot is offered none."""
+    gives_values: bool = True
+    """Whether the model is asked for a value of the caller's own type (`answer_schema`). With compact prompts it never
+    is."""
     search_alone: bool = False
     """Whether the provider's own search and tools cannot be combined in one call."""
     search_model: str | None = None

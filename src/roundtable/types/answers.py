@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, TypeAli
 
 from pydantic import Field
 
-from roundtable.types.base import JsonValue, NonEmpty, Share, Timestamp, Value, utc_now
+from roundtable.types.base import JsonObject, JsonValue, NonEmpty, Share, Timestamp, Value, utc_now
 
 if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler
@@ -182,6 +182,9 @@ class AgentResponse(Value):
     """Which earlier answers the agent calls the same as its own, and which different; others are unknown."""
     claims: tuple[Claim, ...] = ()
     """The agent's reasons as claims, at most five, if the debate asks for them."""
+    value: JsonObject | None = None
+    """What the agent says in the caller's own type, if the debate has an `answer_schema`, which it fits. `None` if the
+    agent gave none that does; then the turn has a warning."""
     citations: tuple[Citation, ...] = ()
     """Sources used."""
     tool_calls: tuple[ToolCallRecord, ...] = ()

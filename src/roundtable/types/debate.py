@@ -341,6 +341,8 @@ class DebateConfig(Value):
     """Whether one model writes a synthesis at the end."""
     claims: bool = False
     """Whether agents give their reasons also as claims."""
+    answer_schema: JsonObject | None = None
+    """JSON Schema of a value that agents give beside their position; `None` asks for none."""
     skip_rounds_when: Share | None = None
     """Agreement of independent answers at which the rounds after the first are skipped; `None` never skips them."""
     seed: int = 0
@@ -415,6 +417,8 @@ class DebateContext(Value):
     """Tenant that owns the session."""
     claims: bool = False
     """Whether agents give their reasons also as claims."""
+    answer_schema: JsonObject | None = None
+    """JSON Schema of a value that agents give beside their position."""
     ends: bool = False
     """For a mode: whether an exit criterion ends the debate after this round, whatever round it is."""
 

@@ -117,6 +117,10 @@ class _DebateOptions(_Request):
     claims: bool = False
     """Whether agents give their reasons also as claims: at most five short sentences, each with the earlier claims that
     it supports or attacks, and its sources. Answers and prompts grow by it; the estimate says by how much."""
+    answer_schema: JsonObject | None = None
+    """JSON Schema of an object that every agent gives beside its position, such as the type of your program. It is
+    checked against the schema, and the agent is asked once more if it does not fit. `value` of the result is what those
+    who hold the answer agree on."""
     skip_rounds_when: Share | None = None
     """Hold no round after the first if the independent answers agree at least this much, 0 to 1; `exit` of the result
     says what was saved."""

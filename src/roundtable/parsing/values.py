@@ -1,0 +1,173 @@
+"""Values of a caller's own type in answers: which schemas can be asked for, and whether a value fits one."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from roundtable.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from roundtable.types import JsonObject, JsonValue
+
+__all__ = ["check_answer_schema", "value_problem"]
+
+MOST_SCHEMA_CHARS: Final = 16_000
+"""Longest schema, as compact JSON."""
+MOST_VALUE_CHARS: Final = 16_000
+"""Longest value of an answer, as compact JSON."""
+_MOST_PARTS: Final = 2_000
+"""Most parts of a schema, with each definition counted wherever it is used."""
+_SHOWN_CHARS: Final = 200
+_MAPS: Final = ("properties", "dependentSchemas")
+_LISTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SINGLES: Final = (
+    "items",
+    "additionalProperties",
+    "contains",
+    "else",
+    "if",
+    "not",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+)
+_REFUSED: Final = ("$dynamicRef", "$id", "$recursiveRef", "pattern", "patternProperties")
+"""Keywords that are not supported: a regular expression of a stranger can take hours, and a name for a schema allows
+references that cannot be followed from here."""
+_DEFINITIONS: Final = ("$defs", "definitions")
+
+
+def check_answer_schema(schema: JsonObject) -> None:
+    """Check that answers can be asked for a value of this JSON Schema (draft 2020-12).
+
+    Raises:
+        ConfigurationError: It does not describe an object, is no schema, is too large, refers to itself or to another
+            document, or needs a regular expression; or the extra `schema` is not installed.
+
+    Example:
+        >>> check_answer_schema({"type": "object", "properties": {"price": {"type": "number"}}})
+        >>> check_answer_schema({"type": "string"})
+        Traceback (most recent call last):
+        ...
+        roundtable.errors.ConfigurationError: the answer schema must have "type": "object", not 'string'
+    """
+    kind = schema.get("type")
+    if kind != "object":
+        raise ConfigurationError(f'the answer schema must have "type": "object", not {kind!r}')
+    size = len(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))
+    if size > MOST_SCHEMA_CHARS:
+        msg = f"the answer schema has {size:,} characters; at most {MOST_SCHEMA_CHARS:,} can be asked for"
+        raise ConfigurationError(msg, hint="Leave out descriptions, or ask for less.")
+    validator, schema_error = _jsonschema()
+    try:
+        validator.check_schema(schema)
+    except schema_error as error:
+        raise ConfigurationError(f"the answer schema is not valid: {_in_words(error)}") from None
+    except RecursionError:
+        raise ConfigurationError("the answer schema is nested too deeply") from None
+    _count_parts(schema, schema, ())
+
+
+def value_problem(value: JsonObject | None, schema: JsonObject) -> str:
+    """Return why a value does not fit a checked schema; empty if it fits.
+
+    Args:
+        value: The value; `None` if the answer has none.
+        schema: A schema that `check_answer_schema` accepts.
+
+    Example:
+        >>> wanted = {"type": "object", "properties": {"price": {"type": "number"}}, "required": ["price"]}
+        >>> value_problem({"price": "cheap"}, wanted), value_problem({"price": 3}, wanted)
+        ("value.price: 'cheap' is not of type 'number'", '')
+    """
+    if value is None:
+        return 'there is no object "value"'
+    try:
+        if len(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)) > MOST_VALUE_CHARS:
+            return f"the value has more than {MOST_VALUE_CHARS:,} characters"
+        validator, _ = _jsonschema()
+        error = next(validator(schema).iter_errors(value), None)
+    except RecursionError:
+        return "the value is nested too deeply"
+    except ValueError:
+        return "the value has a number that is not finite"
+    return "" if error is None else _in_words(error, "value")
+
+
+def _jsonschema() -> tuple[Any, type[Exception]]:
+    """Return the validator and its error.
+
+    Raises:
+        ConfigurationError: The extra `schema` is not installed.
+    """
+    try:
+        from jsonschema import Draft202012Validator, SchemaError  # type: ignore[import-untyped]  # it has no types
+    except ImportError:
+        raise ConfigurationError(
+            "answers of your own type need the extra 'schema'", hint="Install it: pip install 'roundtable-sdk[schema]'"
+        ) from None
+    return Draft202012Validator, SchemaError
+
+
+def _in_words(error: Any, root: str = "") -> str:  # noqa: ANN401  (jsonschema has no types)
+    """Return an error as one line, with the path of the part that is wrong."""
+    path = ".".join([*([root] if root else []), *map(str, error.absolute_path)])
+    text = " ".join(str(error.message).split())
+    cut = text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}\u2026"
+    return f"{path}: {cut}" if path else cut
+
+
+def _count_parts(root: JsonObject, schema: JsonValue, opened: tuple[str, ...], count: int = 0) -> int:
+    """Return how many parts a schema has, definitions counted wherever they are used.
+
+    Args:
+        root: The whole schema.
+        schema: The part to count.
+        opened: References that are being followed.
+        count: Parts before this one.
+
+    Raises:
+        ConfigurationError: There are too many parts, or one is not supported.
+    """
+    if not isinstance(schema, dict):
+        return count
+    count += 1
+    if count > _MOST_PARTS:
+        raise ConfigurationError(f"the answer schema has more than {_MOST_PARTS:,} parts", hint="Ask for less.")
+    for word in _REFUSED:
+        if word in schema:
+            raise ConfigurationError(f"the answer schema uses {word!r}, which is not supported")
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        if reference in opened:
+            raise ConfigurationError(
+                f"the answer schema refers to itself, by {reference!r}", hint="Ask for a type without recursion."
+            )
+        count = _count_parts(root, _definition(root, reference), (*opened, reference), count)
+    for part in _parts(schema):
+        count = _count_parts(root, part, opened, count)
+    return count
+
+
+def _parts(schema: JsonObject) -> Iterator[JsonValue]:
+    for word in _MAPS:
+        inner = schema.get(word)
+        yield from inner.values() if isinstance(inner, dict) else ()
+    for word in _LISTS:
+        listed = schema.get(word)
+        yield from listed if isinstance(listed, list) else ()
+    yield from (schema.get(word) for word in _SINGLES)
+
+
+def _definition(root: JsonObject, reference: str) -> JsonValue:
+    for word in _DEFINITIONS:
+        name = reference.removeprefix(f"#/{word}/")
+        definitions = root.get(word)
+        if name != reference and isinstance(definitions, dict) and name in definitions:
+            return definitions[name]
+    msg = f"the answer schema refers to {reference!r}, which is not one of its definitions"
+    raise ConfigurationError(msg, hint='Put the definition into "$defs" of the schema.')
