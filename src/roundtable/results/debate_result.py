@@ -196,15 +196,7 @@ class DebateResult(Value):
 
     @property
     def values(self) -> Mapping[str, JsonObject]:
-        """Values of the last complete round by agent id, of those that gave one that fits `config.answer_schema`."""
-        return values_by_agent(last_complete(self.rounds))
-
-    @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
-    @cached_property
-    def value(self) -> JsonObject | None:
-        """The value in the type of `answer_schema` that more than half of those who hold the winning answer gave.
-
-        `None` without a winner, or if they differ; `values` has them all.
+        """Values of the last complete round by agent id, of those that gave one that fits `config.answer_schema`.
 
         Example:
             >>> from roundtable import sync
@@ -215,8 +207,17 @@ class DebateResult(Value):
             >>> said = {"position": "Lisbon.", "bottom_line": "Lisbon", "reasoning": "", "value": {"name": "Lisbon"}}
             >>> with sync.Roundtable(scripted_agents({"ada": said, "bo": said}), storage="memory://") as table:
             ...     result = table.debate("What is the capital of Portugal?", rounds=1, answer_schema=City)
-            >>> City.model_validate(result.value)
+            >>> City.model_validate(result.values["bo"])
             City(name='Lisbon')
+        """
+        return values_by_agent(last_complete(self.rounds))
+
+    @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
+    @cached_property
+    def value(self) -> JsonObject | None:
+        """The value in the type of `answer_schema` that more than half of those who hold the winning answer gave.
+
+        `None` without a winner, or if they differ; `values` has them all.
         """
         return shared_value(self.values, self.decision, self.votes)
 
