@@ -13,6 +13,7 @@ from integration.engine_kit import CountingModel, said, table_of
 import roundtable as rt
 from roundtable import DebateResult, Roundtable
 from roundtable.analysis import AIConsensusAnalyzer, ballots_of
+from roundtable.analysis.movement import have_all_changed
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, chat_reply
 from roundtable.types import AgentConfig, AgentResponse, AIConsensusResult, ChatRequest, ProviderConfig, TurnKey
@@ -520,3 +521,29 @@ async def test_without_an_answer_there_is_no_mean_confidence() -> None:
     result = await debated(lambda _: said("ABSTAIN", confidence=0.9))
     assert result.response is not None
     assert "confidence" not in result.response.decision.action_recommendation.reason
+
+
+@pytest.mark.parametrize(
+    ("first", "kind"),
+    [
+        (("No", "No", "No"), "verify"),
+        (("No", "No", "Yes"), "verify"),  # all agree only after they heard each other
+        (("Yes", "Yes", "Yes"), "proceed"),
+    ],
+    ids=["all changed", "two changed", "none changed"],
+)
+async def test_an_answer_that_nobody_gave_at_first_is_to_be_verified(first: tuple[str, ...], kind: str) -> None:
+    replies = {name: [named(answer), named("Yes")] for name, answer in zip(("ada", "bo", "cy"), first, strict=True)}
+    options = {name: [{**said, "choice": said["bottom_line"]} for said in held] for name, held in replies.items()}
+    result = await debated(by_agent(**options), "ada", "bo", "cy", rounds=2, options=["Yes", "No"])
+    assert result.answer == "Yes"
+    assert result.response is not None
+    advice = result.response.decision.action_recommendation
+    assert advice.type == kind
+    assert ("every agent gave another answer in the first round" in advice.reason) is (first == ("No", "No", "No"))
+
+
+async def test_answers_that_nobody_compared_with_the_first_ones_have_not_all_changed() -> None:
+    replies = {name: [named("Lisbon"), named("Lisbon, Portugal")] for name in ("ada", "bo")}
+    result = await debated(by_agent(**replies), "ada", "bo", rounds=2)
+    assert not have_all_changed(result.rounds)

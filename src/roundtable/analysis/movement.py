@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from roundtable.scoring.camps import SameOrDifferent
     from roundtable.types import AgentResponse, JsonObject, RoundRecord
 
-__all__ = ["Followed", "Opinion", "OpinionCamp", "OpinionFlow", "opinion_flow", "pair_verdicts"]
+__all__ = ["Followed", "Opinion", "OpinionCamp", "OpinionFlow", "have_all_changed", "opinion_flow", "pair_verdicts"]
 
 _MOST_ANSWERS: Final = 300
 """Answers of a debate that are compared with each other; the work grows with their square."""
@@ -152,6 +152,27 @@ def opinion_flow(rounds: Sequence[RoundRecord]) -> OpinionFlow | None:
         )
     return OpinionFlow(
         rounds=tuple(record.number for record in rounds), camps=tuple(labelled.values()), opinions=tuple(opinions)
+    )
+
+
+def have_all_changed(rounds: Sequence[RoundRecord]) -> bool:
+    """Check whether every agent of the last round is known to have given another answer in the first one.
+
+    Args:
+        rounds: The complete rounds, in order.
+    """
+    flow = opinion_flow(rounds) if len(rounds) > 1 else None
+    if flow is None:
+        return False
+    by_agent: dict[str, list[Opinion]] = {}
+    for opinion in flow.opinions:
+        by_agent.setdefault(opinion.agent_id, []).append(opinion)
+    histories = [held for held in by_agent.values() if held[-1].round == flow.rounds[-1] and held[-1].camp is not None]
+    return len(histories) > 1 and all(
+        held[0].round == flow.rounds[0]
+        and held[0].camp != held[-1].camp
+        and all(opinion.moved in {"moved", "kept"} for opinion in held[1:])
+        for held in histories
     )
 
 

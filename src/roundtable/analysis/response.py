@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 from roundtable.analysis.findings import independent_consensus
 from roundtable.analysis.health import has_collapsed
 from roundtable.analysis.key_points import key_points_by_rules
+from roundtable.analysis.movement import have_all_changed
 from roundtable.scoring.numbers import exact
 from roundtable.scoring.words import counted, listing
 from roundtable.types import (
@@ -110,8 +111,9 @@ def build_response(result: DebateFacts, settings: ResponseSettings = _DEFAULTS) 
     1. Low agreement, several conflicts, or a mean confidence below 0.5: `query_detail`. High agreement with a mean
        confidence of at least 0.8 outweighs conflicts.
     2. A single answer, agents that did not answer, abstained or cast no vote, agreement that is not high for certain,
-       agreement that came about only after agents heard each other (all of it, or more than 0.3 of it) or may have, no
-       decision, or a conflict with a mean confidence below 0.6: `verify`.
+       agreement that came about only after agents heard each other (all of it, or more than 0.3 of it) or may have,
+       agents that all gave another answer in the first round, no decision, or a conflict with a mean confidence below
+       0.6: `verify`.
     3. High agreement: `proceed`.
 
     An interval of agreement is low if its upper bound is, and high if its lower bound is. The confidence of agents that
@@ -273,6 +275,8 @@ def _doubts(result: DebateFacts, last: RoundRecord, consensus: AnyConsensus) -> 
     if has_collapsed(complete):
         yield "all agree only after they heard each other"
         return
+    if have_all_changed(complete):
+        yield "every agent gave another answer in the first round"
     before = independent_consensus(complete)
     if result.independent_agreement is None and result.independent_agreement_reason:
         yield f"there are no independent answers to compare with: {result.independent_agreement_reason}"
