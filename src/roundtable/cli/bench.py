@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -21,6 +21,8 @@ bench: typer.Typer = typer.Typer(
     rich_markup_mode=None,
     help="Compare modes in experiments; measure what debating gains.",
 )
+
+_NORMALISATIONS: Final = ("casefold", "exact", "numeric")
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="The experiment: YAML, TOML or JSON.")]
 Modes = Annotated[
@@ -193,9 +195,8 @@ def study(
     arguments = locals()
     from roundtable.cli.benchmarks import Asked, hold_study, study_of
 
-    normalisations = ("casefold", "exact", "numeric")
-    if normalise not in normalisations:
-        raise ConfigurationError(f"unknown value for --normalise: {normalise!r}; choose {', '.join(normalisations)}")
+    if normalise not in _NORMALISATIONS:
+        raise ConfigurationError(f"unknown value for --normalise: {normalise!r}; choose {', '.join(_NORMALISATIONS)}")
     mode_names = split_list(modes, "--modes") or ("collaborative",)
     options = Asked(mode_names, rounds, decide, normalise, extract, concurrency, seed, name, fleet, report, cassette)
     planned = study_of(file, options)
