@@ -45,7 +45,7 @@ def check_answer_schema(schema: JsonObject) -> None:
     """Check that answers can be asked for a value of this JSON Schema (draft 2020-12).
 
     Raises:
-        ConfigurationError: It does not describe an object, is no schema, is too large, refers to itself or to another
+        ConfigurationError: It does not describe an object, is not a valid schema, is too large, refers to itself or to another
             document, or needs a regular expression; or the extra `schema` is not installed.
 
     Example:
