@@ -45,8 +45,8 @@ def check_answer_schema(schema: JsonObject) -> None:
     """Check that answers can be asked for a value of this JSON Schema (draft 2020-12).
 
     Raises:
-        ConfigurationError: It does not describe an object, is not a valid schema, is too large, refers to itself or to another
-            document, or needs a regular expression; or the extra `schema` is not installed.
+        ConfigurationError: It does not describe an object, is not a valid schema, is too large, refers to itself or to
+            another document, or needs a regular expression; or the extra `schema` is not installed.
 
     Example:
         >>> check_answer_schema({"type": "object", "properties": {"price": {"type": "number"}}})
