@@ -48,7 +48,7 @@ def test_camps_last_from_round_to_round_in_any_wording() -> None:
 def test_another_wording_that_nobody_compared_is_unknown() -> None:
     result = debated({"ada": ["Lisbon", "The capital"], "bo": ["Lisbon", "Lisbon"]}, seen={})
     assert told(result) == {"ada": "A ?B", "bo": "A A"}
-    assert "**Who moved:** nobody; 1 answer could not be compared with the one before" in result.to_markdown()
+    assert "**Who moved:** not known; 1 answer was not compared with the one before" in result.to_markdown()
 
 
 def test_numbers_and_options_are_told_apart_by_themselves() -> None:
@@ -139,7 +139,7 @@ def test_the_head_says_whether_to_rely_on_the_answer_and_how_it_came_about() -> 
         ),
         (
             {"ada": ["Tea", "Mate"], "bo": ["Tea", "Tea"]},
-            "alone: Tea; after: no answer; nobody moved, of 1 it is not known",
+            "alone: Tea; after: no answer; it isn't known whether Ada moved",
         ),
     ],
 )

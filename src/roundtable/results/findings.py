@@ -12,7 +12,7 @@ from roundtable.report.view import short_name
 from roundtable.scoring import Approval, first_places
 from roundtable.scoring.motions import MOST_MOTIONS, vote_in
 from roundtable.scoring.numbers import exact
-from roundtable.scoring.words import amount, counted
+from roundtable.scoring.words import amount, counted, listing
 from roundtable.types.debate import last_complete, status_in_words
 from roundtable.types.plan import JUDGED, VOTE_STAGE
 
@@ -41,6 +41,8 @@ __all__ = [
 
 _ANSWER_CHARS: Final = 60
 """Longest answer within a line of findings."""
+_MOST_NAMED: Final = 5
+"""Most agents named in a line of findings."""
 
 COUNTED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("plurality", "majority", "supermajority", "unanimity", "hybrid", "random-dictator"), "its votes"),
@@ -191,8 +193,12 @@ def _story(result: DebateResult, flow: OpinionFlow | None) -> Iterator[str]:
         agents = {one.agent_id for one in flow.opinions}
         moved = {one.agent_id for one in flow.opinions if one.moved == "moved"}
         unknown = {one.agent_id for one in flow.opinions if one.moved == "unknown"} - moved
-        words = f"{len(moved)} of {counted(len(agents), 'agent')} moved" if moved else "nobody moved"
-        yield f"{words}, of {len(unknown)} it is not known" if unknown else words
+        if moved or not unknown:
+            yield f"{len(moved)} of {counted(len(agents), 'agent')} moved" if moved else "nobody moved"
+        if unknown:
+            names = agent_names(result, (agent.id for agent in result.agents if agent.id in unknown))
+            who = listing(names) if len(names) <= _MOST_NAMED else counted(len(names), "agent")
+            yield f"it isn't known whether {who} moved"
     scores = result.health.sycophancy if result.health is not None else ()
     gave_way = agent_names(result, (score.agent_id for score in scores if score.gave_way))
     if gave_way:

@@ -76,9 +76,9 @@ class Movement:
         moves = [words for one in flow.opinions if (words := self._move(one))]
         unknown = sum(one.moved == "unknown" for one in flow.opinions)
         more = f"; and {len(moves) - _MOST_MOVES} more" if len(moves) > _MOST_MOVES else ""
-        note = f"{'; '.join(moves[:_MOST_MOVES])}{more}" if moves else "nobody"
+        note = f"{'; '.join(moves[:_MOST_MOVES])}{more}" if moves else "not known" if unknown else "nobody"
         if unknown:
-            note += f"; {counted(unknown, 'answer')} could not be compared with the one before"
+            note += f"; {counted(unknown, 'answer was', 'answers were')} not compared with the one before"
         return note
 
     def _move(self, one: Opinion) -> str:
