@@ -13,11 +13,19 @@ from integration.server_kit import client_of, served_table
 from pydantic import BaseModel
 
 from roundtable import Roundtable
-from roundtable.errors import ConfigurationError
+from roundtable.errors import (
+    AgentError,
+    APIRateLimitError,
+    BudgetExceeded,
+    ConfigurationError,
+    QuorumLost,
+    StorageError,
+)
 from roundtable.providers import HumanModel, ScriptedModel
 from roundtable.results import DebateResult
 from roundtable.storage import MemoryStorage
 from roundtable.testing import VendorServer, scripted_agents
+from roundtable.types import ChatResponse, Usage
 from roundtable.types.plan import BASELINE_STAGE
 
 if TYPE_CHECKING:
@@ -112,6 +120,52 @@ async def test_the_model_is_told_what_is_wrong_and_a_worse_second_answer_loses_n
     prompt = asked[0].messages[-1].content
     assert '"value": an object that says the same as your position' in prompt
     assert '"enum": ["Portugal", "Spain"]' in prompt
+
+
+def nested(depth: int) -> dict[str, Any]:
+    value: dict[str, Any] = {"x": 1}
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize(("depth", "kept"), [(60, True), (70, False), (260, False), (400, False)])
+async def test_a_value_of_any_depth_takes_no_answer_away(depth: int, kept: bool) -> None:
+    result = await held({"ada": said("Lisbon", nested(depth))}, answer_schema={"type": "object"})
+    assert (result.answer, result.value is not None) == ("Lisbon", kept) or depth == 400  # not read as JSON at all
+    assert result.rounds[0].responses[0].agent_id == "ada"
+    DebateResult.model_validate_json(result.model_dump_json())
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        APIRateLimitError("too many requests"),
+        AgentError("the model is gone"),
+        BudgetExceeded("nothing is left"),
+        ChatResponse(text="I won't.", finish_reason="refusal", usage=Usage(calls=1)),
+    ],
+    ids=["rate limit", "agent", "budget", "refusal"],
+)
+async def test_a_readable_answer_survives_if_the_agent_cannot_be_asked_again(failure: object) -> None:
+    result = await held({"ada": [said("Lisbon", {"name": 7}), failure]})
+    assert (result.status, result.answer, result.value) == ("completed", "Lisbon", None)
+    (turn,) = result.rounds[0].turns
+    assert turn.outcome == "answered"
+    assert [warning for warning in turn.result.warnings if "could not be asked again" in warning]
+    assert [warning for warning in turn.result.warnings if "the value does not count" in warning]
+
+
+async def test_other_faults_are_not_hidden_by_a_readable_answer() -> None:
+    with pytest.raises(QuorumLost, match="the disk is full"):
+        await held({"ada": [said("Lisbon", {"name": 7}), StorageError("the disk is full")]})
+
+
+async def test_prose_has_no_value_and_says_so() -> None:
+    result = await held({"ada": "Lisbon, without doubt."})
+    (turn,) = result.rounds[0].turns
+    assert turn.outcome == "answered"
+    assert 'the value does not count: there is no object "value"' in turn.result.warnings
 
 
 async def test_a_model_with_structured_output_gets_the_schema_with_its_definitions_at_the_root() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from roundtable.errors import ConfigurationError
-from roundtable.parsing import check_answer_schema, parse_answer, value_problem
+from roundtable.parsing import Parsed, ParseFailure, check_answer_schema, parse_answer, value_problem
 
 PRICE: dict[str, Any] = {
     "type": "object",
@@ -22,7 +22,7 @@ PRICE: dict[str, Any] = {
     "additionalProperties": False,
     "$defs": {"part": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}},
 }
-DOUBLING = {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}, {"$ref": f"#/$defs/a{n + 1}"}]} for n in range(40)}
+DOUBLING = {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}, {"$ref": f"#/$defs/a{n + 1}"}]} for n in range(12)}
 
 
 def thing(**properties: Any) -> dict[str, Any]:
@@ -47,16 +47,22 @@ def nested(depth: int) -> dict[str, Any]:
         (thing(a={"$ref": "https://example.org/b.json"}), "which is not one of its definitions"),
         (thing(a={"$ref": "#"}), "which is not one of its definitions"),
         (thing(a={"$ref": "#/$defs/a"}) | {"$defs": {"a": {"$ref": "#/$defs/a"}}}, "itself, by '#/\\$defs/a'"),
+        (thing(a={"$ref": "#/definitions/a"}) | {"definitions": {"a": True}}, "which is not one of its definitions"),
         (
-            thing(a={"$ref": "#/definitions/a"}) | {"definitions": {"a": thing(b={"$ref": "#/definitions/a"})}},
+            thing(a={"$ref": "#/$defs/a"}) | {"$defs": {"a": thing(b={"$ref": "#/$defs/a"})}},
             "refers to itself",
         ),
-        (thing(a={"$ref": "#/$defs/a0"}) | {"$defs": DOUBLING | {"a40": True}}, "more than 2,000 parts"),
+        (
+            thing(a={"$ref": "#/$defs/a0"})
+            | {"$defs": {f"a{n}": {"$ref": f"#/$defs/a{n + 1}"} for n in range(400)} | {"a400": True}},
+            "nested more than 32 parts deep",
+        ),
+        (thing(a={"$ref": "#/$defs/a0"}) | {"$defs": DOUBLING | {"a12": True}}, "more than 2,000 parts"),
         (thing(a={"type": "string", "pattern": "(a+)+$"}), "uses 'pattern'"),
         (thing(a={"patternProperties": {"^a": {}}}), "uses 'patternProperties'"),
         ({"type": "object", "$id": "https://example.org/a"}, "uses '\\$id'"),
         (thing(a={"items": {"$dynamicRef": "#a"}}), "uses '\\$dynamicRef'"),
-        (nested(400), "is nested too deeply"),
+        (nested(400), "is nested more than 64 deep"),
     ],
 )  # fmt: skip
 def test_a_schema_that_cannot_be_asked_for_is_refused(schema: dict[str, Any], problem: str) -> None:
@@ -105,7 +111,13 @@ def test_a_value_that_is_nested_without_end_is_no_fault() -> None:
     value: dict[str, Any] = {}
     for _ in range(20_000):
         value = {"a": value}
-    assert value_problem(value, PRICE) == "the value is nested too deeply"
+    assert value_problem(value, PRICE) == "the value is nested more than 64 deep"
+
+
+@pytest.mark.parametrize("depth", [300, 3_000, 100_000])
+def test_no_depth_is_too_much_for_reading(depth: int) -> None:
+    parsed = parse_answer('{"position": "Tea", "value": ' + '{"a": ' * depth + "1" + "}" * (depth + 1))
+    assert isinstance(parsed, Parsed | ParseFailure)
 
 
 json_values = st.recursive(

@@ -16,7 +16,10 @@ from roundtable.agents.synthesis import ask_for_synthesis
 from roundtable.agents.tool_loop import MOST_TOOL_ROUNDS, allowed_tools
 from roundtable.errors import (
     AgentError,
+    APIAuthError,
     APINetworkError,
+    APIRateLimitError,
+    APITimeoutError,
     BudgetExceeded,
     ConfigurationError,
     ParseError,
@@ -83,6 +86,15 @@ __all__ = ["BaseAgent", "CitingAgent", "Conversation"]
 
 
 _MAX_RESULT_CHARS = 20_000
+_FAILED_CALLS: Final = (
+    AgentError,
+    APIAuthError,
+    APINetworkError,
+    APIRateLimitError,
+    APITimeoutError,
+    BudgetExceeded,
+)
+"""Errors of a call, in contrast to those that end a debate, such as of its storage."""
 _SEARCH_TOOL = "web_search"
 _CITE_SOURCES: Final = (
     "Rest on recent sources of authority, and mark each statement with the number of its source, such as [1]."
@@ -553,49 +565,69 @@ class BaseAgent:
     ) -> tuple[Parsed, ChatResponse]:
         """Parse the answer; if it cannot be used, ask once more and charge that call to the turn."""
         self._check_refusal(response)
-        parsed = self.parse(response.text, context)
-        failure = parsed if isinstance(parsed, ParseFailure) else self._value_failure(parsed, response.text, context)
+        parsed, failure = self._read(response.text, context)
         repair_message = None if failure is None else self.repair(failure, context)
         if failure is not None and repair_message is not None:
             notice = ParseError(f"agent {self.id!r} is asked again: {failure.reason}", provider=self.provider)
             await conversation.void(notice)
-            previous = (Message(role="assistant", content=response.text),) if response.text.strip() else ()
-            # The answer already has the search results; the same answer in another form needs no second search.
-            facts = {
-                "messages": (*request.messages, *previous, repair_message),
-                "search": self.chat_model.profile.no_search,
-            }
-            repaired = await conversation.ask(request.model_copy(update=facts), 1, tools=False)
-            self._check_refusal(repaired)
-            again = self.parse(repaired.text, context)
+            again = await self._ask_again(
+                repair_message, response, request, conversation, readable=parsed is not failure
+            )
+            second = parsed if again is None else self._read(again.text, context)[0]
             # A readable answer is never lost to a second one that is not.
-            if isinstance(parsed, ParseFailure) or not isinstance(again, ParseFailure):
-                parsed, response = again, repaired
+            if again is not None and (parsed is failure or not isinstance(second, ParseFailure)):
+                parsed, response = second, again
         if isinstance(parsed, ParseFailure) and self._answer_kind(context) == "position":
             prose = parse_prose(response.text)
-            parsed = parsed if isinstance(prose, ParseFailure) else prose
+            parsed = parsed if isinstance(prose, ParseFailure) else self._checked(prose, response.text, context)[0]
         if isinstance(parsed, ParseFailure):
             msg = f"agent {self.id!r} gave no readable {self._answer_kind(context)}: {parsed.reason}"
             answer = " ".join(response.text.split())[:_SHOWN_CHARS]
             hint = _CUT_OFF_HINT if response.finish_reason == "length" else None
             raise ParseError(msg, provider=self.provider, hint=hint, details={"answer": answer} if answer else None)
-        return self._without_wrong_value(parsed, context), response
+        return parsed, response
 
-    def _value_failure(self, parsed: Parsed, text: str, context: DebateContext) -> ParseFailure | None:
-        """Return why the value of an answer does not fit the schema; `None` if it fits, or is not asked for."""
+    async def _ask_again(
+        self,
+        message: Message,
+        response: ChatResponse,
+        request: ChatRequest,
+        conversation: Conversation,
+        *,
+        readable: bool,
+    ) -> ChatResponse | None:
+        """Ask once more with a message about the first response; `None` if that failed and the first is readable.
+
+        Raises:
+            RoundtableError: The call failed, and there is no readable answer to fall back on.
+        """
+        previous = (Message(role="assistant", content=response.text),) if response.text.strip() else ()
+        # The answer already has the search results; the same answer in another form needs no second search.
+        facts = {"messages": (*request.messages, *previous, message), "search": self.chat_model.profile.no_search}
+        try:
+            again = await conversation.ask(request.model_copy(update=facts), 1, tools=False)
+            self._check_refusal(again)
+        except _FAILED_CALLS as error:
+            if not readable:
+                raise
+            conversation.warnings.append(f"the agent could not be asked again: {error.message}")
+            return None
+        return again
+
+    def _read(self, text: str, context: DebateContext) -> tuple[Parsed | ParseFailure, ParseFailure | None]:
+        """Parse an answer; return it, and why the agent is to be asked again, if there is a reason."""
+        parsed = self.parse(text, context)
+        return (parsed, parsed) if isinstance(parsed, ParseFailure) else self._checked(parsed, text, context)
+
+    def _checked(self, parsed: Parsed, text: str, context: DebateContext) -> tuple[Parsed, ParseFailure | None]:
+        """Return an answer without a value that does not fit the schema, and why it does not; the position counts."""
         schema = asked_value(context, self.chat_model.profile)
         problem = "" if schema is None else value_problem(parsed.value, schema)
-        return ParseFailure(problem, text) if problem else None
-
-    def _without_wrong_value(self, parsed: Parsed, context: DebateContext) -> Parsed:
-        """Return an answer without a value that does not fit; its position counts, and a warning says why."""
-        schema = asked_value(context, self.chat_model.profile)
-        if schema is None:
-            return parsed if parsed.value is None else replace(parsed, value=None)
-        problem = value_problem(parsed.value, schema)
         if not problem:
-            return parsed
-        return replace(parsed, value=None, warnings=(*parsed.warnings, f"the value does not count: {problem}"))
+            is_as_asked = schema is not None or parsed.value is None
+            return (parsed if is_as_asked else replace(parsed, value=None)), None
+        warnings = (*parsed.warnings, f"the value does not count: {problem}")
+        return replace(parsed, value=None, warnings=warnings), ParseFailure(problem, text)
 
     def _check_refusal(self, response: ChatResponse) -> None:
         if response.finish_reason in {"refusal", "content_filter"}:

@@ -218,7 +218,10 @@ def _value(value: JsonValue) -> JsonObject | None:
     """Return an object without half characters, which cannot be stored; `None` for anything else."""
     if not isinstance(value, dict):
         return None
-    clean: JsonValue = json.loads(well_formed(json.dumps(value, ensure_ascii=False)))
+    try:
+        clean: JsonValue = json.loads(well_formed(json.dumps(value, ensure_ascii=False)))
+    except RecursionError:
+        return None
     return clean if isinstance(clean, dict) else None
 
 

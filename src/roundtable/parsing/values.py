@@ -20,6 +20,10 @@ MOST_VALUE_CHARS: Final = 16_000
 """Longest value of an answer, as compact JSON."""
 _MOST_PARTS: Final = 2_000
 """Most parts of a schema, with each definition counted wherever it is used."""
+_MOST_DEPTH: Final = 64
+"""How deep objects and lists of a schema or a value can be nested; what is nested deeper could not be stored."""
+_MOST_PARTS_DEEP: Final = 32
+"""How deep parts of a schema can be nested, with each definition where it is used."""
 _SHOWN_CHARS: Final = 200
 _MAPS: Final = ("properties", "dependentSchemas")
 _LISTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -35,10 +39,10 @@ _SINGLES: Final = (
     "unevaluatedItems",
     "unevaluatedProperties",
 )
+_FLATTER: Final = "Ask for a type with fewer levels."
 _REFUSED: Final = ("$dynamicRef", "$id", "$recursiveRef", "pattern", "patternProperties")
 """Keywords that are not supported: a regular expression of a stranger can take hours, and a name for a schema allows
 references that cannot be followed from here."""
-_DEFINITIONS: Final = ("$defs", "definitions")
 
 
 def check_answer_schema(schema: JsonObject) -> None:
@@ -58,6 +62,9 @@ def check_answer_schema(schema: JsonObject) -> None:
     kind = schema.get("type")
     if kind != "object":
         raise ConfigurationError(f'the answer schema must have "type": "object", not {kind!r}')
+    if _is_too_deep(schema):
+        msg = f"the answer schema is nested more than {_MOST_DEPTH} deep"
+        raise ConfigurationError(msg, hint=_FLATTER)
     size = len(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))
     if size > MOST_SCHEMA_CHARS:
         msg = f"the answer schema has {size:,} characters; at most {MOST_SCHEMA_CHARS:,} can be asked for"
@@ -67,8 +74,6 @@ def check_answer_schema(schema: JsonObject) -> None:
         validator.check_schema(schema)
     except schema_error as error:
         raise ConfigurationError(f"the answer schema is not valid: {_in_words(error)}") from None
-    except RecursionError:
-        raise ConfigurationError("the answer schema is nested too deeply") from None
     _count_parts(schema, schema, ())
 
 
@@ -86,16 +91,32 @@ def value_problem(value: JsonObject | None, schema: JsonObject) -> str:
     """
     if value is None:
         return 'there is no object "value"'
+    if _is_too_deep(value):
+        return f"the value is nested more than {_MOST_DEPTH} deep"
     try:
-        if len(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)) > MOST_VALUE_CHARS:
-            return f"the value has more than {MOST_VALUE_CHARS:,} characters"
-        validator, _ = _jsonschema()
-        error = next(validator(schema).iter_errors(value), None)
-    except RecursionError:
-        return "the value is nested too deeply"
+        size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
     except ValueError:
         return "the value has a number that is not finite"
+    if size > MOST_VALUE_CHARS:
+        return f"the value has more than {MOST_VALUE_CHARS:,} characters"
+    validator, _ = _jsonschema()
+    error = next(validator(schema).iter_errors(value), None)
     return "" if error is None else _in_words(error, "value")
+
+
+def _is_too_deep(value: JsonValue) -> bool:
+    """Check how deep a value is nested, level by level: recursion could itself go too deep."""
+    level: list[JsonValue] = [value]
+    for _ in range(_MOST_DEPTH + 1):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _jsonschema() -> tuple[Any, type[Exception]]:
@@ -121,7 +142,7 @@ def _in_words(error: Any, root: str = "") -> str:  # noqa: ANN401  (jsonschema h
     return f"{path}: {cut}" if path else cut
 
 
-def _count_parts(root: JsonObject, schema: JsonValue, opened: tuple[str, ...], count: int = 0) -> int:
+def _count_parts(root: JsonObject, schema: JsonValue, opened: tuple[str, ...], count: int = 0, depth: int = 0) -> int:
     """Return how many parts a schema has, definitions counted wherever they are used.
 
     Args:
@@ -129,13 +150,16 @@ def _count_parts(root: JsonObject, schema: JsonValue, opened: tuple[str, ...], c
         schema: The part to count.
         opened: References that are being followed.
         count: Parts before this one.
+        depth: Parts around this one.
 
     Raises:
-        ConfigurationError: There are too many parts, or one is not supported.
+        ConfigurationError: There are too many parts, they are nested too deep, or one is not supported.
     """
     if not isinstance(schema, dict):
         return count
     count += 1
+    if depth > _MOST_PARTS_DEEP:
+        raise ConfigurationError(f"the answer schema is nested more than {_MOST_PARTS_DEEP} parts deep", hint=_FLATTER)
     if count > _MOST_PARTS:
         raise ConfigurationError(f"the answer schema has more than {_MOST_PARTS:,} parts", hint="Ask for less.")
     for word in _REFUSED:
@@ -147,9 +171,9 @@ def _count_parts(root: JsonObject, schema: JsonValue, opened: tuple[str, ...], c
             raise ConfigurationError(
                 f"the answer schema refers to itself, by {reference!r}", hint="Ask for a type without recursion."
             )
-        count = _count_parts(root, _definition(root, reference), (*opened, reference), count)
+        count = _count_parts(root, _definition(root, reference), (*opened, reference), count, depth + 1)
     for part in _parts(schema):
-        count = _count_parts(root, part, opened, count)
+        count = _count_parts(root, part, opened, count, depth + 1)
     return count
 
 
@@ -164,10 +188,9 @@ def _parts(schema: JsonObject) -> Iterator[JsonValue]:
 
 
 def _definition(root: JsonObject, reference: str) -> JsonValue:
-    for word in _DEFINITIONS:
-        name = reference.removeprefix(f"#/{word}/")
-        definitions = root.get(word)
-        if name != reference and isinstance(definitions, dict) and name in definitions:
-            return definitions[name]
-    msg = f"the answer schema refers to {reference!r}, which is not one of its definitions"
-    raise ConfigurationError(msg, hint='Put the definition into "$defs" of the schema.')
+    name = reference.removeprefix("#/$defs/")
+    definitions = root.get("$defs")
+    if name == reference or not isinstance(definitions, dict) or name not in definitions:
+        msg = f"the answer schema refers to {reference!r}, which is not one of its definitions"
+        raise ConfigurationError(msg, hint='Put the definition into "$defs" of the schema.')
+    return definitions[name]

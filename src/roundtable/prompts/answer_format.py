@@ -71,7 +71,6 @@ _SAME = (
 _OPEN_WORDS = frozenset(
     {"or", "what", "which", "who", "whom", "whose", "when", "where", "why", "how", "name", "list", "tell", "explain"}
 )
-_DEFINITIONS: Final = ("$defs", "definitions")
 _EXAMPLE_QUESTION = "Should schools teach children to cook?"
 _OPEN_EXAMPLE_QUESTION = "What should schools teach children?"
 _OPEN_EXAMPLE = {
@@ -299,9 +298,10 @@ def answer_schema(
         properties = {"same": {"type": "array", "items": group}, **properties}
     definition = _object_schema(properties)
     if (wanted := asked_value(context, profile)) is not None:
-        definition = _object_schema({**properties, "value": {k: v for k, v in wanted.items() if k not in _DEFINITIONS}})
-        # References begin at the root of the whole schema.
-        definition |= {name: wanted[name] for name in _DEFINITIONS if name in wanted}
+        own = {keyword: part for keyword, part in wanted.items() if keyword != "$defs"}
+        definition = _object_schema({**properties, "value": own})
+        if "$defs" in wanted:  # references begin at the root of the whole schema
+            definition["$defs"] = wanted["$defs"]
     if _is_brief(context, profile) and _asks_bottom_line(context) and _is_yes_or_no(context):
         # Text and bottom line cannot contradict each other.
         sides: JsonValue = [
