@@ -41,6 +41,8 @@ def nested(depth: int) -> dict[str, Any]:
     [
         ({}, 'must have "type": "object", not None'),
         ({"type": ["object", "null"]}, "must have \"type\": \"object\", not \\['object', 'null'\\]"),
+        (thing(a={"maximum": float("nan")}), "is not JSON"),
+        (thing(a={"enum": {1, 2}}), "is not JSON: Object of type set"),
         (thing(a={"type": "text"}), "is not valid: properties.a.type: 'text' is not valid"),
         (thing(a={"description": "é" * 16_000}), "has 16,0.. characters; at most 16,000"),
         (thing(a={"$ref": "#/$defs/b"}), "refers to '#/\\$defs/b', which is not one of its definitions"),

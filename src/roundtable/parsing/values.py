@@ -65,7 +65,10 @@ def check_answer_schema(schema: JsonObject) -> None:
     if _is_too_deep(schema):
         msg = f"the answer schema is nested more than {_MOST_DEPTH} deep"
         raise ConfigurationError(msg, hint=_FLATTER)
-    size = len(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))
+    try:
+        size = len(json.dumps(schema, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"the answer schema is not JSON: {error}") from None
     if size > MOST_SCHEMA_CHARS:
         msg = f"the answer schema has {size:,} characters; at most {MOST_SCHEMA_CHARS:,} can be asked for"
         raise ConfigurationError(msg, hint="Leave out descriptions, or ask for less.")
