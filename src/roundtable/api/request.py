@@ -96,7 +96,7 @@ def read_answer_schema(given: object) -> JsonObject:
         try:
             schema: JsonObject = TypeAdapter(given).json_schema()
         except PydanticUserError as error:
-            msg = f"answer_schema: pydantic knows no JSON Schema of {given.__qualname__}"
+            msg = f"answer_schema: pydantic knows no JSON Schema of {given.__qualname__}: {error.message}"
             raise ConfigurationError(msg, hint="Give a pydantic model, or a JSON Schema.", cause=error) from error
     elif isinstance(given, Mapping):
         schema = dict(given)
