@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from roundtable._core.text import well_formed
 from roundtable.parsing.claims import ParsedClaim, parse_claims
 from roundtable.parsing.json_in_text import MAX_CHARS, find_document, is_json_like
+from roundtable.parsing.values import is_too_deep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -215,14 +216,11 @@ def _find_before_claims(text: str, member: str) -> Document | None:
 
 
 def _value(value: JsonValue) -> JsonObject | None:
-    """Return an object without half characters, which cannot be stored; `None` for anything else."""
-    if not isinstance(value, dict):
+    """Return an object without half characters; `None` for anything else, and for what is nested too deep to store."""
+    if not isinstance(value, dict) or is_too_deep(value):
         return None
-    try:
-        clean: JsonValue = json.loads(well_formed(json.dumps(value, ensure_ascii=False)))
-    except RecursionError:
-        return None
-    return clean if isinstance(clean, dict) else None
+    clean: JsonObject = json.loads(well_formed(json.dumps(value, ensure_ascii=False)))
+    return clean
 
 
 def _with_claims(parsed: Parsed, document: Document) -> Parsed:

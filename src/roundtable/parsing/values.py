@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import JsonObject, JsonValue
 
-__all__ = ["check_answer_schema", "value_problem"]
+__all__ = ["check_answer_schema", "is_too_deep", "value_problem"]
 
 MOST_SCHEMA_CHARS: Final = 16_000
 """Longest schema, as compact JSON."""
@@ -62,7 +62,7 @@ def check_answer_schema(schema: JsonObject) -> None:
     kind = schema.get("type")
     if kind != "object":
         raise ConfigurationError(f'the answer schema must have "type": "object", not {kind!r}')
-    if _is_too_deep(schema):
+    if is_too_deep(schema):
         msg = f"the answer schema is nested more than {_MOST_DEPTH} deep"
         raise ConfigurationError(msg, hint=_FLATTER)
     try:
@@ -94,7 +94,7 @@ def value_problem(value: JsonObject | None, schema: JsonObject) -> str:
     """
     if value is None:
         return 'there is no object "value"'
-    if _is_too_deep(value):
+    if is_too_deep(value):
         return f"the value is nested more than {_MOST_DEPTH} deep"
     try:
         size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
@@ -107,8 +107,8 @@ def value_problem(value: JsonObject | None, schema: JsonObject) -> str:
     return "" if error is None else _in_words(error, "value")
 
 
-def _is_too_deep(value: JsonValue) -> bool:
-    """Check how deep a value is nested, level by level: recursion could itself go too deep."""
+def is_too_deep(value: JsonValue) -> bool:
+    """Check whether objects and lists are nested more than 64 deep, without recursion, which could itself go too deep."""
     level: list[JsonValue] = [value]
     for _ in range(_MOST_DEPTH + 1):
         level = [
