@@ -108,7 +108,7 @@ def value_problem(value: JsonObject | None, schema: JsonObject) -> str:
 
 
 def is_too_deep(value: JsonValue) -> bool:
-    """Check whether objects and lists are nested more than 64 deep, without recursion, which could itself go too deep."""
+    """Check whether a value is nested more than 64 deep, without recursion, which could itself go too deep."""
     level: list[JsonValue] = [value]
     for _ in range(_MOST_DEPTH + 1):
         level = [
