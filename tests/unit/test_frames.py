@@ -145,7 +145,8 @@ async def test_events_are_those_of_the_storage(table: Roundtable) -> None:
     assert types[0] == "debate_start"
     assert types[-1] == "debate_complete"
     spoken = [row for row in rows if row["type"] == "agent_complete"]
-    assert [(row["round"], row["agentId"]) for row in spoken] == [(1, "ada"), (1, "bo")]
+    # Agents of one stage end in any order; trio shuffles it.
+    assert sorted((row["round"], row["agentId"]) for row in spoken) == [(1, "ada"), (1, "bo")]
     assert json.loads(spoken[0]["data"])["turn"]["agentName"]
     assert {row["sessionId"] for row in rows} == {result.session_id}
     assert str((await table.frames("events"))["timestamp"].dtype) == "datetime64[us, UTC]"
