@@ -11,6 +11,7 @@ import anyio
 import pytest
 from integration.embedded_kit import loaded
 
+from roundtable import Roundtable
 from roundtable.errors import AgentError, ConfigurationError, ContextTooLong
 from roundtable.providers import LocalProvider
 from roundtable.settings import Settings
@@ -72,6 +73,33 @@ async def test_it_answers_in_the_form_asked_for_and_the_same_for_the_same_seed(m
     assert first.usage.input_tokens > 20
     assert first.usage.output_tokens > 5
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+async def test_the_pieces_of_a_stream_make_up_the_answer(model):
+    async with model.stream(ASK) as stream:
+        pieces = [piece.text async for piece in stream if piece.text]
+    assert len(pieces) > 10
+    assert "".join(pieces) == stream.response.text
+    assert stream.response == await model.complete(ASK)
+
+
+@pytest.mark.slow
+async def test_who_listens_to_a_debate_hears_the_embedded_model_write(provider):
+    heard, said = {}, {}
+    async with (
+        Roundtable(("local", "local"), storage="memory://", seed=3) as table,
+        table.stream("Should offices allow dogs?", rounds=1) as events,
+    ):
+        async for event in events:
+            if event.type == "agent_response_chunk":
+                heard.setdefault(event.agent, []).append(event.chunk)
+            if event.type == "agent_complete":
+                said[event.turn.agent_id] = event.turn.result.answer
+    assert heard.keys() == said.keys() == {"synthesizer", "analyst"}
+    for agent, pieces in heard.items():
+        assert len(pieces) > 10
+        assert json.loads("".join(pieces))["position"] == said[agent].position
 
 
 @pytest.mark.slow

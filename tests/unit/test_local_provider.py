@@ -95,14 +95,16 @@ async def test_an_answer_is_put_together_with_its_usage(provider, file, engines)
     assert engines == []
     answer = await model.complete(ASK)
     assert answer == ChatResponse(text="Yes.", model="My-Model", usage=Usage(input_tokens=9, output_tokens=2, calls=1))
-    assert [piece async for piece in model.stream(ASK)] == [answer]
+    async with model.stream(ASK) as stream:
+        assert [piece.text async for piece in stream if piece.text] == ["Yes", "."]
+    assert stream.response == answer
 
 
 def test_prompts_for_it_are_compact_and_held_to_a_schema(provider, file):
     profile = provider(str(file), CONFIG, Settings()).profile
     assert (profile.prompt_style, profile.context_tokens, profile.confidence_scale) == ("compact", 2048, 100)
     assert profile.structured_output
-    assert not profile.streams
+    assert profile.streams
 
 
 def gguf(path, *pairs, size=0):
@@ -241,6 +243,66 @@ async def test_a_cancelled_call_is_left_at_once_and_stops_at_the_next_token(prov
     assert engine.stopped_after < 5
     engine.pause_s, engine.pieces = 0.0, [{"content": "fine"}]
     assert (await model.complete(ASK)).text == "fine"
+
+
+async def test_pieces_come_while_the_model_writes(provider, file, engines):
+    model = provider(str(file), CONFIG, Settings())
+    await model.prepare()
+    engine = engines[0]
+    engine.pause_s = 0.05
+    async with model.stream(ASK) as stream:
+        assert (await anext(stream)).text == "Yes"
+        assert engine.running == 1
+        assert [piece.text async for piece in stream if piece.text] == ["."]
+    assert engine.running == 0
+
+
+@pytest.mark.parametrize("how", ["closed", "cancelled"])
+async def test_a_stream_that_is_left_stops_at_the_next_token(how, provider, file, engines):
+    model = provider(str(file), CONFIG, Settings())
+    await model.prepare()
+    engine = engines[0]
+    engine.pause_s, engine.pieces = 0.1, [{"content": "word "}] * 100
+    start = anyio.current_time()
+    if how == "closed":
+        async with model.stream(ASK) as stream:
+            await anext(stream)
+    else:
+        with anyio.move_on_after(0.15):
+            [piece async for piece in Gateway().guard(model).stream(ASK)]
+    assert anyio.current_time() - start < 0.2 + 2
+    with anyio.fail_after(8):
+        while engine.running:  # noqa: ASYNC110
+            await anyio.sleep(0.01)
+    assert engine.stopped_after < 5
+    engine.pause_s, engine.pieces = 0.0, [{"content": "fine"}]
+    assert (await model.complete(ASK)).text == "fine"
+
+
+async def test_streams_of_one_model_wait_for_each_other(provider, file, engines):
+    models = [provider(str(file), CONFIG, Settings()) for _ in range(3)]
+    await models[0].prepare()
+    engines[0].pause_s = 0.02
+
+    async def read(model):
+        async with model.stream(ASK) as stream:
+            assert "".join([piece.text async for piece in stream]) == "Yes."
+
+    async with anyio.create_task_group() as tasks:
+        for model in models:
+            tasks.start_soon(read, model)
+    assert (engines[0].most, len(engines[0].bodies)) == (1, 3)
+
+
+async def test_a_failure_of_the_runtime_ends_a_stream(provider, file, engines):
+    model = provider(str(file), CONFIG, Settings())
+    await model.prepare()
+    engines[0].first = {"error": {"code": 400, "message": "exceeds", "type": "exceed_context_size_error"}}
+    with pytest.raises(ContextTooLong):
+        [piece async for piece in model.stream(ASK)]
+    engines[0].first = ValueError("unrecognized type")
+    with pytest.raises(AgentError, match="rejects the request: unrecognized type"):
+        [piece async for piece in model.stream(ASK)]
 
 
 async def test_a_cut_answer_says_so(provider, file, engines):

@@ -7,6 +7,7 @@ import threading
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import anyio
@@ -14,7 +15,7 @@ import anyio.to_thread
 
 from roundtable._core.eventloop import PerLoop
 from roundtable.errors import AgentError, ConfigurationError, RoundtableError
-from roundtable.providers.http_model import NonStreamingModel
+from roundtable.gateway.streams import ChatStream
 from roundtable.providers.local.engine import Engine, LlamaEngine, missing_extra_error
 from roundtable.providers.local.weights import (
     SMOLLM2,
@@ -28,13 +29,13 @@ from roundtable.providers.local.weights import (
 from roundtable.providers.openai_chat import ChatResponseBuilder, error_inside
 from roundtable.providers.shared import RefCounted
 from roundtable.providers.wire import items_of, object_of, text_of
-from roundtable.types import ModelProfile
+from roundtable.types import ChatResponse, ModelProfile
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from roundtable.settings import Settings
-    from roundtable.types import ChatRequest, ChatResponse, JsonObject, ProviderConfig
+    from roundtable.types import ChatDelta, ChatRequest, JsonObject, ProviderConfig
 
 __all__ = ["LoadedModel", "LocalModel", "LocalProvider"]
 
@@ -69,11 +70,12 @@ class LoadedModel:
             engine.close()
 
 
-class LocalModel(NonStreamingModel):
+class LocalModel:
     """A `ChatModel` inside this process; created by `LocalProvider`.
 
-    A call runs in a worker thread, one at a time per loaded model, so the event loop is never blocked. A cancelled
-    call returns at once; its thread stops at the next token, or when the prompt has been read.
+    A call runs in a worker thread, one at a time per loaded model, so the event loop is never blocked. A call that is
+    cancelled, or a stream that is closed, returns at once; its thread stops at the next token, or when the prompt has
+    been read.
 
     Args:
         loaded: The model in memory.
@@ -121,6 +123,13 @@ class LocalModel(NonStreamingModel):
         """
         return await self._in_thread(partial(self._answer, self._body(request)))
 
+    def stream(self, request: ChatRequest) -> ChatStream:
+        """Answer in pieces, about one for each token, then with the complete response; see `ChatStream`.
+
+        The iteration raises what `complete` raises.
+        """
+        return ChatStream(self._stream(self._body(request)))
+
     async def aclose(self) -> None:
         """Free the memory, unless another agent still uses the model; idempotent."""
         on_close, self._on_close = self._on_close, None
@@ -134,6 +143,32 @@ class LocalModel(NonStreamingModel):
             return await anyio.to_thread.run_sync(work, stopped, abandon_on_cancel=True, limiter=turns)
         finally:
             stopped.set()
+
+    async def _stream(self, body: JsonObject) -> AsyncGenerator[ChatDelta | ChatResponse]:
+        arrived: SimpleQueue[ChatDelta | ChatResponse | Exception] = SimpleQueue()
+        stopped = threading.Event()
+
+        def generate() -> None:
+            try:
+                arrived.put(self._answer(body, stopped, arrived.put))
+            except Exception as exc:  # noqa: BLE001 - the reader raises it
+                arrived.put(exc)
+
+        # A stream may be closed by another task than the one that began it.
+        turns, caller = self._loaded.turns.get(), object()
+        await turns.acquire_on_behalf_of(caller)
+        try:
+            threading.Thread(target=generate, name="roundtable-local").start()
+            while True:
+                piece = await anyio.to_thread.run_sync(arrived.get, abandon_on_cancel=True)
+                if isinstance(piece, Exception):
+                    raise piece
+                yield piece
+                if isinstance(piece, ChatResponse):
+                    return
+        finally:
+            stopped.set()
+            turns.release_on_behalf_of(caller)
 
     def _body(self, request: ChatRequest) -> JsonObject:
         body: JsonObject = {
@@ -156,7 +191,10 @@ class LocalModel(NonStreamingModel):
             }
         return body
 
-    def _answer(self, body: JsonObject, stopped: threading.Event) -> ChatResponse:
+    def _answer(
+        self, body: JsonObject, stopped: threading.Event, tell: Callable[[ChatDelta], None] | None = None
+    ) -> ChatResponse:
+        """Generate an answer; blocks. `tell` gets each piece as it arrives."""
         engine = self._loaded.ready(stopped)
         draft = ChatResponseBuilder(self.provider, {})
         errors: list[RoundtableError] = []
@@ -168,6 +206,9 @@ class LocalModel(NonStreamingModel):
             for choice in map(object_of, items_of(piece.get("choices"))):
                 draft.take_message(object_of(choice.get("delta")))
                 draft.reason = text_of(choice.get("finish_reason")) or draft.reason
+            if tell is not None:
+                for delta in draft.deltas():
+                    tell(delta)
             return stopped.is_set()
 
         try:
@@ -271,6 +312,7 @@ class LocalProvider:
                 prompt_style=style,
                 context_tokens=window,
                 structured_output=True,
+                streams=True,
                 calls_tools=False,
                 # Tiny models write whole numbers more reliably.
                 confidence_scale=100 if style == "compact" else 1,
