@@ -488,6 +488,31 @@ def test_folds_and_incomplete_words_are_kept_when_the_page_is_loaded_again(brows
         context.close()
 
 
+def test_open_answers_of_five_in_ten_rounds_are_short_when_folded(browser: Browser) -> None:
+    lines = ("Stay with a monolith until the team has grown", "Adopt microservices now", "Start modular, split later")
+    story = "The team is small and has to run what it builds, and nobody has measured anything yet. " * 20
+    says = {
+        name: [
+            {
+                "position": f"{lines[(place + number) % 3]}, because of this. {story[:500]}",
+                "bottom_line": lines[(place + number) % 3],
+                "reasoning": story,
+                "confidence": 0.5 + number / 25,
+            }
+            for number in range(10)
+        ]
+        for place, name in enumerate(("claude", "gpt", "gemini", "sonar", "mistral"))
+    }
+    with site(served_table(agents=scripted_agents(says))) as here:
+        held = here.held("Should we adopt microservices?", rounds=10, exit_on_consensus=False)
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        page = here.page(context)
+        page.goto(f"{here.url}/sessions/{held}")
+        height = page.evaluate("document.documentElement.scrollHeight")
+        assert height <= 3_000
+        context.close()
+
+
 def test_a_debate_of_five_in_ten_rounds_is_short_when_folded_and_shows_who_moved(browser: Browser) -> None:
     reasons = "It is a long story, which goes on for a while and then for a while longer. " * 30
     options = ["Stay with a monolith", "Adopt microservices", "Start modular, split later"]

@@ -155,6 +155,52 @@ async def test_who_failed_once_and_then_answered_is_not_missing() -> None:
         assert not re.search(r"Missing\W+(</strong> )?Eve", shown)
 
 
+async def test_failures_of_several_agents_are_one_line_above_the_answer() -> None:
+    gone = [ValueError("gone"), "Tea"]
+    async with rt.Roundtable(scripted_agents({"ada": "Tea", "eve": gone, "zoe": gone}), storage="memory://") as table:
+        result = await table.debate("Tea or coffee?", rounds=2)
+    head = html.unescape(result.to_html()).partition("<nav")[0]
+    folded = head.partition("<details><summary>Failed turns: 2 agents</summary>")[2]
+    assert [name in folded for name in ("Eve: 1 of 2 turns failed", "Zoe: 1 of 2 turns failed")] == [True, True]
+
+
+async def test_what_was_not_compared_is_a_note_under_the_figure() -> None:
+    async with rt.Roundtable(scripted_agents({"a": "Tea", "b": "Tea", "c": "A cup"}), storage="memory://") as table:
+        result = await table.debate("What shall we drink?", rounds=1)
+    shown = result.to_html()
+    assert '<dd class="value">0.33 to 1.00</dd><dd class="note">1 answer not compared; method: declared</dd>' in shown
+    assert '<dd class="note">1 answer not compared; before anyone heard anyone</dd>' in shown
+
+
+async def test_oxford_names_who_argued_what_and_who_changed_their_vote() -> None:
+    speech = {"position": "We should.", "confidence": 0.7}
+    votes = {"ada": ("FOR", "FOR"), "bo": ("AGAINST", "FOR"), "cy": ("FOR", "FOR"), "di": ("AGAINST", "AGAINST")}
+    says = {name: [{"choice": before}, *[speech] * 3, {"choice": after}] for name, (before, after) in votes.items()}
+    async with rt.Roundtable(scripted_agents(says), storage="memory://") as table:
+        result = await table.debate("This house would adopt tea.", mode="oxford", rounds=3)
+    story = " ".join(result.to_text().split())
+    assert "; Bo changed from Against to For;" in story
+    assert "as assigned, Ada and Cy argued as proposition, Bo and Di argued as opposition" in story
+
+
+async def test_a_tie_in_oxford_shows_the_votes_and_not_the_speeches() -> None:
+    speech = {"position": "A speech.", "confidence": 0.7}
+    says = {"ada": [{**speech, "choice": "FOR"}] * 5, "bo": [{**speech, "choice": "AGAINST"}] * 5}
+    async with rt.Roundtable(scripted_agents(says), storage="memory://") as table:
+        result = await table.debate("This house would adopt tea.", mode="oxford", rounds=3)
+    head = result.to_html().partition("Votes in round 3:")[2].partition("</ul>")[0]
+    assert "votes: For" in head
+    assert "A speech." not in head
+    assert "nobody changed their vote" in result.to_html()
+
+
+async def test_the_teams_are_named_where_sides_were_assigned() -> None:
+    says = {name: ["The plan lacks a way back."] * 2 for name in ("ada", "bo", "cy", "di")}
+    async with rt.Roundtable(scripted_agents(says), storage="memory://") as table:
+        result = await table.debate("Is the plan safe?", mode="red-team-blue-team", rounds=2)
+    assert "as assigned, Ada and Cy argued as red, Bo and Di argued as blue" in result.to_html()
+
+
 async def test_agreement_is_a_share_from_0_to_1_wherever_people_read_it() -> None:
     says = {"ada": "Tea", "bo": "Tea", "cy": "Milk"}
     table = rt.Roundtable(scripted_agents(says), storage="memory://")
@@ -229,3 +275,13 @@ async def test_counts_of_one_are_in_the_singular_on_the_page_of_figures() -> Non
                 await anyio.sleep(0.01)
         assert ", 1 call<" in root.page
         assert "at least: 1 answer has no known price" in root.page
+
+
+async def test_the_mean_confidence_is_the_same_figure_everywhere() -> None:
+    # Their mean is 0.555; added as binary fractions it would be a little less, and be rounded down.
+    confidences = {"ada": 0.5, "bo": 0.5, "cy": 0.5, "di": 0.72}
+    says = {name: {"position": "Tea", "confidence": share} for name, share in confidences.items()}
+    async with rt.Roundtable(scripted_agents(says), storage="memory://") as table:
+        shown = (await table.debate("Tea or coffee?", rounds=1)).to_html()
+    figures = {*re.findall(r"mean confidence (?:of )?(\d+)%", shown)}
+    assert len(figures) == 1

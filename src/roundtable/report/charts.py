@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roundtable.report.html_builder import Html, join, tag
@@ -35,8 +36,9 @@ class _Point(NamedTuple):
 
 def mean_confidence(held: RoundView) -> float | None:
     """Return the mean confidence reported in a round; `None` if no agent reported one."""
-    confidences = [speaker.confidence for speaker in held.speakers if speaker.confidence is not None]
-    return sum(confidences) / len(confidences) if confidences else None
+    # Exact, as the recommendation computes it, so that both round alike.
+    confidences = [Decimal(str(speaker.confidence)) for speaker in held.speakers if speaker.confidence is not None]
+    return float(sum(confidences) / len(confidences)) if confidences else None
 
 
 def trajectory(view: ReportView) -> Html | None:

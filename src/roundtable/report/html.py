@@ -14,7 +14,7 @@ from roundtable.report.style import POLICY, STYLE
 from roundtable.report.view import answer_line, choice_prefix, heading, percent, short_name, trust_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from roundtable.report.view import (
         CampView,
@@ -131,6 +131,8 @@ _NAME_CHARS: Final = 60
 """Longest name in a table, in characters."""
 _MAX_HEADLINE: Final = 140
 """Longest text set as a headline, in characters."""
+_POSITION_CHARS: Final = 90
+"""Longest position in the answer, in characters: about a line; the rounds have the whole."""
 _FOLDED: Final = frozenset({"trajectory", "claims", "sources", "cost", "session"})
 """Sections that are folded, since few readers need them."""
 _MAX_NAMED_ROUNDS: Final = 6
@@ -222,17 +224,26 @@ def _head(view: ReportView) -> Html:
 
 def _header(view: ReportView) -> Html:
     links = (tag("li", tag("a", title, href=f"#{name}")) for name, title in _titles(view).items())
-    notes = [f"This debate is {view.state}."] if view.state else []
-    notes += [f"Missing: {line}" for line in view.missing]
-    notes += [f"Failed turns: {line}" for line in view.failed]
+    notes = [tag("p", f"This debate is {view.state}.")] if view.state else []
+    notes += _failures("Missing", view.missing)
+    notes += _failures("Failed turns", view.failed)
     return tag(
         "header",
         tag("p", "AI Roundtable", class_="brand"),
         tag("h1", view.title, class_="long" if len(view.title) > _MAX_HEADLINE else None, dir="auto"),
         tag("p", view.about, class_="about") if view.about else None,
-        tag("div", *(tag("p", line) for line in notes), class_="alert", role="note") if notes else None,
+        tag("div", *notes, class_="alert", role="note") if notes else None,
         tag("nav", tag("ul", *links), aria_label="Sections"),
     )
+
+
+def _failures(label: str, lines: Sequence[str]) -> Iterator[Html]:
+    """Show what failed in one line, so that the answer stays in sight."""
+    if len(lines) == 1:
+        yield tag("p", f"{label}: {lines[0]}")
+    elif lines:
+        entries = (tag("li", line) for line in lines)
+        yield tag("details", tag("summary", f"{label}: {len(lines)} agents"), tag("ul", *entries))
 
 
 def _section(name: str, view: ReportView, *body: Html | None, extra_class: str = "") -> Html:
@@ -282,13 +293,18 @@ def _answer(view: ReportView) -> Iterator[Html]:
         yield tag("dl", *(_figure(*figure) for figure in view.figures), class_="figures")
     rounds = [round_view for round_view in view.rounds if round_view.speakers] if view.answer is None else []
     if rounds:
-        positions = (speaker for speaker in rounds[-1].speakers if speaker.error is None and not speaker.votes)
-        yield tag("p", f"Positions in round {rounds[-1].number}:")
+        answered = [speaker for speaker in rounds[-1].speakers if speaker.error is None and not speaker.votes]
+        ballots = [speaker for speaker in answered if speaker.is_ballot]
+        positions = ballots or answered
+        yield tag("p", f"{'Votes' if ballots else 'Positions'} in round {rounds[-1].number}:")
         yield tag("ul", *(tag("li", tag("strong", speaker.name), ": ", _position_of(speaker)) for speaker in positions))
 
 
 def _position_of(speaker: SpeakerView) -> Html:
-    return join((choice_prefix(speaker.choice, speaker.position), inline(speaker.position)))
+    position = speaker.position
+    if len(plain(position)) > _POSITION_CHARS:
+        position = short_name(unmarked(position), _POSITION_CHARS)
+    return join((choice_prefix(speaker.choice, speaker.position), inline(position)))
 
 
 def _figure(label: str, value: str, note: str) -> Html:
@@ -300,7 +316,7 @@ def _figure(label: str, value: str, note: str) -> Html:
 def _decision(view: ReportView) -> Iterator[Html]:
     if view.swing:
         yield tag("p", tag("strong", "Swing: "), view.swing, dir="auto")
-    yield tag("p", inline(view.rule) if view.rule else "No decision rule was applied.", dir="auto")
+    yield tag("p", inline(_rule(view)), dir="auto")
     remarks = (
         f"The number and the bar of each option show {view.counted}." if view.options and view.counted else "",
         _no_minority(view),
@@ -311,6 +327,14 @@ def _decision(view: ReportView) -> Iterator[Html]:
         yield tag("ul", *(_option(option, decided=view.is_decided) for option in view.options), class_="options")
     if view.pairs is not None:
         yield from _pairs(view.pairs)
+
+
+def _rule(view: ReportView) -> str:
+    """Return the rule and why it decided so, unless the answer says that already."""
+    if not view.rule:
+        return "No decision rule was applied."
+    rule = view.rule.removesuffix(f": {view.answer_reason}")
+    return view.rule if rule == view.rule else f"The rule {rule} found no answer."
 
 
 def _pairs(table: PairTable) -> Iterator[Html]:

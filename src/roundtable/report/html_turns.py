@@ -20,10 +20,12 @@ __all__ = ["camp_anchors", "camp_mark", "round_parts", "speaker_parts"]
 
 _CHIP_CHARS: Final = 80
 """Longest answer in few words beside a name, in characters."""
-_EXCERPT_CHARS: Final = 180
-"""Length of folded reasons that stays visible, in characters: about two lines."""
-_POSITION_CHARS: Final = 320
-"""Longest position that stays visible as a whole, in characters."""
+_EXCERPT_CHARS: Final = 100
+"""Length of folded reasons that stays visible, in characters: about a line."""
+_FOLDED_CHARS: Final = 360
+"""Longest reasons and sources that are not folded, in characters; a source counts as a line."""
+_POSITION_CHARS: Final = 200
+"""Longest position that stays visible as a whole, in characters: about two lines."""
 
 
 def _anchored(held: RoundView) -> Iterator[tuple[SpeakerView, str]]:
@@ -93,6 +95,8 @@ def speaker_parts(speaker: SpeakerView, *, won: bool, anchor: str | None = None,
         header.append(tag("span", f"{percent(speaker.confidence)} confident", class_="soft small"))
     if speaker.error is not None:
         header.append(tag("span", "failed", class_="chip bad"))
+    if speaker.change is not None:
+        header.append(tag("span", f"{speaker.change.summary}.", class_="soft small", dir="auto"))
     body: list[Html] = [tag("div", *header, class_="who")]
     if speaker.error is not None:
         body.append(tag("p", speaker.error, dir="auto"))
@@ -107,14 +111,14 @@ def _answer(speaker: SpeakerView) -> Iterator[Html]:
     if position:
         shown = f"{unmarked(position)[:_POSITION_CHARS]}\u2026" if is_long else inline(position)
         yield tag("p", shown, class_="position", dir="auto")
-    if speaker.change is not None:
-        yield from _change(speaker.change)
     whole = [tag("p", inline(position), class_="position", dir="auto")] if is_long else []
-    rest = [*whole, *_reasons(speaker)]
+    change = [] if speaker.change is None else list(_change(speaker.change))
+    rest = [*whole, *_reasons(speaker), *change]
     if not rest:
         return
     reasons = plain(unmarked(speaker.reasoning))
-    if not is_long and len(reasons) + 60 * len(speaker.sources) <= _EXCERPT_CHARS * 2 and reasons.count("\n") < 3:
+    is_short = len(reasons) + 60 * len(speaker.sources) <= _FOLDED_CHARS and reasons.count("\n") < 3
+    if is_short and not is_long and not change:
         yield from rest
         return
     excerpt = reasons if len(reasons) <= _EXCERPT_CHARS else f"{reasons[:_EXCERPT_CHARS].rsplit(' ', 1)[0]}\u2026"
@@ -138,16 +142,12 @@ def _reasons(speaker: SpeakerView) -> Iterator[Html]:
 
 
 def _change(change: ChangeView) -> Iterator[Html]:
-    if not change.position and not change.sentences:
-        yield tag("p", f"{change.summary}.", class_="soft small", dir="auto")
-        return
-    body: list[Html] = []
     if change.position:
-        body.append(tag("p", join(map(_piece, change.position), " "), class_="small", dir="auto"))
+        yield tag("p", "The position, with what is new and what is gone:", class_="soft small")
+        yield tag("p", join(map(_piece, change.position), " "), class_="small", dir="auto")
     if change.sentences:
-        body.append(tag("p", "New in the reasons:", class_="small"))
-        body.append(tag("ul", *(tag("li", inline(text), dir="auto") for text in change.sentences), class_="small"))
-    yield tag("details", tag("summary", change.summary), *body, class_="changes")
+        yield tag("p", "New in the reasons:", class_="soft small")
+        yield tag("ul", *(tag("li", inline(text), dir="auto") for text in change.sentences), class_="small")
 
 
 def _piece(piece: Piece) -> Html:

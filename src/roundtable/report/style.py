@@ -121,14 +121,13 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; pa
 .rounds > details:last-of-type { border-radius: 0 0 14px 14px; border-bottom-width: 1px; }
 .rounds > details:only-of-type { border-radius: 14px; }
 summary { cursor: pointer; }
-.rounds > details > summary { padding: .3rem 1.5rem; font-weight: 650; }
+.rounds > details > summary { padding: .2rem 1.5rem; font-weight: 650; }
 summary .soft { font-weight: 400; }
 details.inside > summary { color: var(--accent); font-size: .9rem; padding: .2rem 0; }
-details.rest, details.changes { margin: .2rem 0; }
+details.rest { margin: .2rem 0; }
 details.rest > summary .more { color: var(--accent); font-size: .875rem; }
 details.rest[open] > summary .excerpt { display: none; }
-details.changes > summary { color: var(--soft); font-size: .875rem; }
-details.changes > summary::marker, details.rest > summary::marker { color: var(--accent); }
+details.rest > summary::marker { color: var(--accent); }
 ins { background: var(--won-tint); color: var(--won); text-decoration-thickness: 1px; }
 del { background: var(--bad-tint); color: var(--bad); }
 .held { padding: 0 1.5rem 1.25rem; }

@@ -68,6 +68,8 @@ class SpeakerView:
     """Why there is no answer."""
     votes: bool = False
     """Whether it is a vote on motions, not an answer."""
+    is_ballot: bool = False
+    """Whether it is a debater's vote between options, as in the mode Oxford."""
     camp: str = ""
     """Label of the camp of its answer; empty without one, or in a round of which only the last answer counts."""
     change: ChangeView | None = None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from roundtable.analysis.decision import own_vote_stage
-from roundtable.modes.oxford import oxford_swing
+from roundtable.modes.oxford import FIRST_VOTE, LAST_VOTE, oxford_swing, votes_by_agent
 from roundtable.report import PairTable
 from roundtable.report.view import short_name
 from roundtable.scoring import Approval, first_places
@@ -14,14 +14,14 @@ from roundtable.scoring.motions import MOST_MOTIONS, vote_in
 from roundtable.scoring.numbers import exact
 from roundtable.scoring.words import amount, counted, listing
 from roundtable.types.debate import last_complete, status_in_words
-from roundtable.types.plan import JUDGED, VOTE_STAGE
+from roundtable.types.plan import JUDGE_STAGE, JUDGED, VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from roundtable.analysis.movement import OpinionFlow
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import AgentResponse
+    from roundtable.types import AgentResponse, RoundRecord
 
 __all__ = [
     "COUNTED",
@@ -180,6 +180,7 @@ def _story(result: DebateResult, flow: OpinionFlow | None) -> Iterator[str]:
         return
     if swing := swing_in_words(result):
         yield f"swing: {swing}"
+        yield _changed_votes(result)
     baselines = result.baselines
     if baselines is not None and baselines.single is not None:
         yield f"alone: {'no majority' if baselines.majority is None else _short(baselines.majority)}"
@@ -189,16 +190,10 @@ def _story(result: DebateResult, flow: OpinionFlow | None) -> Iterator[str]:
         yield f"after: {votes.count(result.answer)} of {counted(len(votes), 'agent')} for {_short(result.answer)}"
     elif result.decision is not None and result.decision.winner is None:
         yield "after: a tie" if result.decision.tied else "after: no answer"
+    if flow is None and (sides := _sides(last)):
+        yield f"as assigned, {sides}"
     if flow is not None and len(flow.rounds) > 1:
-        agents = {one.agent_id for one in flow.opinions}
-        moved = {one.agent_id for one in flow.opinions if one.moved == "moved"}
-        unknown = {one.agent_id for one in flow.opinions if one.moved == "unknown"} - moved
-        if moved or not unknown:
-            yield f"{len(moved)} of {counted(len(agents), 'agent')} moved" if moved else "nobody moved"
-        if unknown:
-            names = agent_names(result, (agent.id for agent in result.agents if agent.id in unknown))
-            who = listing(names) if len(names) <= _MOST_NAMED else counted(len(names), "agent")
-            yield f"it isn't known whether {who} moved"
+        yield from _moves(result, flow)
     scores = result.health.sycophancy if result.health is not None else ()
     gave_way = agent_names(result, (score.agent_id for score in scores if score.gave_way))
     if gave_way:
@@ -208,6 +203,39 @@ def _story(result: DebateResult, flow: OpinionFlow | None) -> Iterator[str]:
     missing = [agent.name for agent in result.agents if agent.id in missing_agents(result)]
     if missing:
         yield f"missing: {', '.join(missing)}"
+
+
+def _moves(result: DebateResult, flow: OpinionFlow) -> Iterator[str]:
+    agents = {one.agent_id for one in flow.opinions}
+    moved = {one.agent_id for one in flow.opinions if one.moved == "moved"}
+    unknown = {one.agent_id for one in flow.opinions if one.moved == "unknown"} - moved
+    if moved or not unknown:
+        yield f"{len(moved)} of {counted(len(agents), 'agent')} moved" if moved else "nobody moved"
+    if unknown:
+        names = agent_names(result, (agent.id for agent in result.agents if agent.id in unknown))
+        who = listing(names) if len(names) <= _MOST_NAMED else counted(len(names), "agent")
+        yield f"it isn't known whether {who} moved"
+
+
+def _sides(held: RoundRecord) -> str:
+    """Return who argued which assigned side in a round; empty if the round has no positions."""
+    sides: dict[str, dict[str, None]] = {}
+    for turn in held.turns:
+        if turn.outcome == "answered" and turn.answer.kind == "position" and turn.stage != JUDGE_STAGE:
+            sides.setdefault(turn.role, {})[turn.agent_name or turn.agent_id] = None
+    argued = (f"{listing(tuple(names))} argued as {side}" for side, names in sides.items())
+    return ", ".join(argued)
+
+
+def _changed_votes(result: DebateResult) -> str:
+    turns = [turn for held in result.rounds for turn in held.turns]
+    before, after = votes_by_agent(turns, FIRST_VOTE), votes_by_agent(turns, LAST_VOTE)
+    changed = (
+        f"{name} changed from {before[agent] or 'an abstention'} to {after[agent] or 'an abstention'}"
+        for agent, name in zip(before, agent_names(result, before), strict=True)
+        if agent in after and before[agent] != after[agent]
+    )
+    return ", ".join(changed) or "nobody changed their vote"
 
 
 def _short(text: str) -> str:

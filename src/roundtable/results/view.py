@@ -216,6 +216,8 @@ def _goal(result: DebateResult) -> Parts:
 
 def _figures(result: DebateResult) -> tuple[tuple[str, str, str], ...]:
     consensus, before = result.consensus, result.independent_agreement
+    level, open_pairs = _level("none" if consensus is None else consensus.level_in_words)
+    level_before, open_before = _level("none" if before is None else result.independent_level_in_words)
     usage, answered = result.usage, sum(entry.answered for entry in result.roster.agents)
     turns = answered + sum(entry.failed for entry in result.roster.agents)
     cost = f"{usage.known_cost_usd:.4f} USD" if usage.cost_usd is not None else "unknown"
@@ -223,14 +225,22 @@ def _figures(result: DebateResult) -> tuple[tuple[str, str, str], ...]:
     if result.team is not None:
         return costs
     return (
-        ("Agreement after debate", "none" if consensus is None else consensus.level_in_words, _measured_by(result)),
+        ("Agreement after debate", level, f"{open_pairs}{_measured_by(result)}"),
         (
             "Agreement before debate",
-            "none" if before is None else result.independent_level_in_words,
-            "before anyone heard anyone" if before is not None else result.independent_agreement_reason or "",
+            level_before,
+            f"{open_before}before anyone heard anyone"
+            if before is not None
+            else result.independent_agreement_reason or "",
         ),
         *costs,
     )
+
+
+def _level(words: str) -> tuple[str, str]:
+    """Split an agreement in words into the figure and the beginning of its note."""
+    figure, _, note = words.partition(": ")
+    return figure, f"{note}; " if note else ""
 
 
 def _measured_by(result: DebateResult) -> str:
@@ -399,6 +409,7 @@ class _RoundReader:
             tools=tools,
             notes=turn.result.warnings if turn.stage == VOTE_STAGE else (),
             votes=turn.stage == VOTE_STAGE,
+            is_ballot=turn.answer.kind == "ballot" and turn.stage not in {VOTE_STAGE, JUDGE_STAGE},
         )
 
     def _answer(self, answer: AgentResponse, turn: Turn) -> SpeakerView:
