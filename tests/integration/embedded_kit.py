@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import anyio
 import pytest
+from anyio.from_thread import start_blocking_portal
 
 from roundtable.errors import APINetworkError
 from roundtable.protocols import ChatModel
@@ -19,9 +19,11 @@ from roundtable.types import ProviderConfig
 def loaded(provider: LocalProvider | None = None) -> Iterator[ChatModel]:
     """Hold the model in memory while the block is open; tests are skipped where its weights cannot be had."""
     made = (provider or LocalProvider())(None, ProviderConfig(), Settings.from_env())
-    try:
-        anyio.run(made.prepare)
-    except APINetworkError as error:
-        pytest.skip(f"the weights of the embedded model cannot be had: {error}")
-    yield made
-    anyio.run(made.aclose)
+    # A test of the browser has an event loop in its thread.
+    with start_blocking_portal() as portal:
+        try:
+            portal.call(made.prepare)
+        except APINetworkError as error:
+            pytest.skip(f"the weights of the embedded model cannot be had: {error}")
+        yield made
+        portal.call(made.aclose)

@@ -9,6 +9,7 @@ import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
 from integration.browser_kit import HOSTILE, axe_faults, browser
+from integration.embedded_kit import loaded
 from integration.pages_kit import Typing, typing_agents
 from integration.server_kit import served, served_table, token_for
 
@@ -463,6 +464,23 @@ def test_sharing_takes_one_click_and_stopping_two(browser: Browser) -> None:
         page.goto(link)
         check_readable(page, 390, "light")
         checked.close()
+        here.check_quiet()
+        context.close()
+
+
+@pytest.mark.local_model
+def test_the_embedded_model_is_seen_writing(browser: Browser) -> None:
+    with loaded(), site(served_table(agents=("local", "local"))) as here:
+        context = browser.new_context()
+        page = here.page(context)
+        here.begun(page, rounds=1)
+        writing = page.locator("li.busy [data-words]:visible").first
+        writing.wait_for()
+        lengths = set()
+        while writing.count() and len(lengths) < 3:
+            lengths.add(len(writing.text_content() or ""))
+        assert len(lengths) == 3
+        page.locator("#answer .said").wait_for()
         here.check_quiet()
         context.close()
 
