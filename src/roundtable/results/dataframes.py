@@ -183,7 +183,10 @@ def draw_rounds(
     Raises:
         ConfigurationError: matplotlib is not installed.
     """
-    ax = ax or new_axes(_PLOT_HEIGHT + _LEGEND_LINE_HEIGHT * (len(agents) + _LEGEND_LINES))
+    labels = [f"confidence of {plain_label(agent.name, _LABEL_CHARS)}" for agent in agents]
+    columns = 2 if max(map(len, labels), default=0) <= _HALF_LEGEND_CHARS else 1
+    lines = -(-(len(agents) + _LEGEND_LINES) // columns)
+    ax = ax or new_axes(_PLOT_HEIGHT + _LEGEND_LINE_HEIGHT * lines)
     complete = [round_record for round_record in rounds if round_record.complete]
     numbers = [round_record.number for round_record in complete]
     for seat, agent in enumerate(agents):
@@ -193,9 +196,16 @@ def draw_rounds(
             for response in round_record.responses
             if response.agent_id == agent.id
         }
-        label = f"confidence of {plain_label(agent.name, _LABEL_CHARS)}"
-        colour, marker = COLOURS[seat % len(COLOURS)], MARKERS[seat % len(MARKERS)]
-        ax.plot(numbers, _with_gaps(confidences, numbers), marker=marker, color=colour, linewidth=1, label=label)
+        ax.plot(
+            numbers,
+            _with_gaps(confidences, numbers),
+            marker=MARKERS[seat % len(MARKERS)],
+            color=COLOURS[seat % len(COLOURS)],
+            # Colours and markers repeat; a dashed line is the second agent with them.
+            linestyle="-" if seat < len(COLOURS) else "--",
+            linewidth=1,
+            label=labels[seat],
+        )
     _draw_agreement(ax, complete)
     if independent_agreement is not None:
         before = "agreement before debate"
@@ -204,7 +214,7 @@ def draw_rounds(
         else:
             ax.axhspan(independent_agreement, independent_at_most, color="black", alpha=0.05, label=before)
     ax.set(xlabel="round", ylabel="share, from 0 to 1", ylim=(-0.05, 1.05), xticks=numbers)
-    legend_below(ax)
+    legend_below(ax, columns)
     return write_caption(
         ax,
         textwrap.shorten(title, _LABEL_CHARS, placeholder="\u2026"),
@@ -217,6 +227,8 @@ _PLOT_HEIGHT: Final = 4.0
 """Height of a new figure without its legend, in inches."""
 _LEGEND_LINE_HEIGHT: Final = 0.2
 """Height of a line of the legend, in inches."""
+_HALF_LEGEND_CHARS: Final = 34
+"""Longest entry of a legend in two columns, in characters."""
 _LEGEND_DISTANCE: Final = 5.0
 """Distance of the legend from the axes, in its font size: room for the numbers of the rounds and their label."""
 _LEGEND_LINES: Final = 3

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["ResultPictures"]
 
 _NAME_CHARS: Final = 24
+_NUMBER_PLACE: Final = 0.7
+"""Where the number of a round stands along its arrow, from 0 to 1."""
 _ANSWER_CHARS: Final = 32
 _MOST_PAIRS: Final = 66
 """Pairs of agents in one picture: those of twelve agents."""
@@ -217,7 +219,15 @@ class ResultPictures:
             arrow["connectionstyle"] = "arc3,rad=0.12"
             ax.annotate("", xy=places[agent], xytext=places[source], arrowprops=arrow)
             (x, y), (u, v) = places[source], places[agent]
-            ax.text(0.38 * x + 0.62 * u, 0.38 * y + 0.62 * v, ", ".join(numbers), fontsize="small", ha="center")
+            # Near its head: in the middle, the numbers of arrows that cross would lie on each other.
+            ax.text(
+                (1 - _NUMBER_PLACE) * x + _NUMBER_PLACE * u,
+                (1 - _NUMBER_PLACE) * y + _NUMBER_PLACE * v,
+                ", ".join(numbers),
+                fontsize="small",
+                ha="center",
+                bbox={"boxstyle": "round,pad=0.1", "color": "white", "alpha": 0.7},
+            )
         last = {one.agent_id: one.camp for one in flow.opinions}
         colours = {camp.label: _colour(number) for number, camp in enumerate(flow.camps)}
         for agent, (x, y) in places.items():
