@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from roundtable.results.debate_result import DebateResult
     from roundtable.results.frames import Frame, FrameBackend, FrameKind
     from roundtable.results.many import Progress, RecoveredSession, Results
+    from roundtable.results.reruns import RerunAudit, RerunChange
     from roundtable.scoring import Normalise, Rule
     from roundtable.settings import Settings
     from roundtable.types import (
@@ -499,6 +500,28 @@ class Roundtable:
                 )
             ),
             self._portal,
+        )
+
+    def rerun(
+        self,
+        session_id: str,
+        *,
+        times: int = 5,
+        change: RerunChange = "seats",
+        without: str | None = None,
+        concurrency: int = 4,
+    ) -> RerunAudit:
+        """Repeat the last complete round of a debate with something changed, and count how often its answer holds."""
+        return self._portal.call(
+            lambda: self._table.rerun(session_id, times=times, change=change, without=without, concurrency=concurrency)
+        )
+
+    def estimate_rerun(
+        self, session_id: str, *, times: int = 5, change: RerunChange = "seats", without: str | None = None
+    ) -> Estimate:
+        """Return the most that `rerun` may consume, without any call; see there for the arguments."""
+        return self._portal.call(
+            lambda: self._table.estimate_rerun(session_id, times=times, change=change, without=without)
         )
 
     def extend(

@@ -57,6 +57,34 @@ def test_a_session_is_exported_to_the_screen_or_to_files(command: Command, place
     assert command("export", held, "--db", "d.db", "--format", "csv").out.count("\n") == 7
 
 
+def test_an_audit_holds_the_last_round_again_after_naming_the_price(command: Command, held: str) -> None:
+    worst = fields(command("audit", held, "--rerun", "2", "--estimate", "--db", "d.db", "--json"))
+    assert worst["plannedCalls"] == 6
+    assert len(json.loads(command("sessions", "--db", "d.db", "--json").out)) == 1
+    shown = command("audit", held[:6], "--rerun", "2", "--db", "d.db")
+    assert shown.code == 0, shown.both
+    assert "At most 12 calls" in shown.err
+    assert "Repeated: round 2, 2 times, with agents in another order and another seed" in shown.out
+    assert "Held: 2 of 2" in shown.out
+    words = ("--rerun", "1", "--change", "labels", "--without", "scripted-cy.json", "--db", "d.db", "--json")
+    again = fields(command("audit", held, *words))
+    assert (again["change"], again["without"], again["held"], again["answer"]) == (
+        *("labels", "scripted (cy.json)"),
+        *(1, "Tea"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"), [(["--estimate"], "--estimate needs --rerun"), (["--without", "ada"], "--without needs")]
+)
+def test_an_audit_that_asks_nobody_takes_no_options_of_a_rerun(
+    command: Command, held: str, words: list[str], problem: str
+) -> None:
+    done = command("audit", held, *words, "--db", "d.db")
+    assert done.code != 0
+    assert problem in done.err
+
+
 def test_a_decision_is_audited_without_a_model(command: Command, held: str) -> None:
     shown = command("audit", held[:6], "--db", "d.db")
     assert shown.code == 0, shown.both

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OnChange",
+    "Rearranged",
     "ResolvedSeats",
     "agent_unavailable_error",
     "caller_objects",
@@ -39,6 +40,17 @@ __all__ = [
     "kept",
     "seated_again",
 ]
+
+
+class Rearranged(NamedTuple):
+    """A fork that repeats a round with something changed."""
+
+    session_id: str
+    """Id of the new session."""
+    seats: tuple[str, ...]
+    """Ids of the agents, in their new order; who is missing is left out."""
+    seed: int
+    """Seed of the new session."""
 
 
 def inherited(

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from roundtable._core.registry import Registry
     from roundtable.api.assembly import TableParts
-    from roundtable.api.changes import OnChange
+    from roundtable.api.changes import OnChange, Rearranged
     from roundtable.api.options import DebateOptions
     from roundtable.api.seats import Seated
     from roundtable.engine import Adoption, DebateRun
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         Budget,
         CallerObjects,
         ContextResult,
+        DurableEvent,
         Estimate,
         JsonObject,
         RunningCalls,
@@ -136,6 +137,22 @@ def _is_requested(config: AgentConfig, seat: AgentConfig | None) -> bool:
 
 
 logger: logging.Logger = logging.getLogger("roundtable.api")
+
+
+@dataclass(frozen=True, slots=True)
+class _Fork:
+    """A fork that is not stored yet."""
+
+    asked: ResolvedDebate
+    origin: ForkOrigin
+    first: tuple[DurableEvent, ...]
+    """Events that it begins with."""
+    given: CallerObjects | None
+    """Caller objects of the forked session; `None` if the agents are others."""
+    own: frozenset[str] | None
+    """Ids of the agents that callers made."""
+    session_id: str | None
+    """Id of the new session; a random one if `None`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +267,9 @@ class Debates:
             ConfigurationError: An argument is not valid, the plan has more than `most_calls` calls, or it takes too
                 long; the latter is retryable, as it depends on the load of the machine.
         """
-        simulation = self._simulation(topic, most_calls, **options)
+        return await self._aside(self._simulation(topic, most_calls, **options))
+
+    async def _aside(self, simulation: Callable[[], Estimate]) -> Estimate:
         limiter, borrower = _simulations.get(), object()
         await limiter.acquire_on_behalf_of(borrower)
         with anyio.move_on_after(ESTIMATE_S):
@@ -263,7 +282,12 @@ class Debates:
         self, topic: str, most_calls: int | None, **options: Unpack[DebateOptions]
     ) -> Callable[[], Estimate]:
         """Resolve a debate, and return what simulates it; only that takes time."""
-        resolved, wiring = self._resolve(topic, **options), self._wiring
+        return self._simulation_of(self._resolve(topic, **options), most_calls)
+
+    def _simulation_of(
+        self, resolved: ResolvedDebate, most_calls: int | None, *, first_round: int = 1
+    ) -> Callable[[], Estimate]:
+        wiring = self._wiring
         mode = resolved.mode or wiring.engine.modes.get_mode(resolved.config.mode)
         configs = [seat.config for seat in resolved.seats]
         extras = analysis_extras(wiring.meter(configs, resolved.ask.budget, resolved.config.options), resolved.config)
@@ -278,6 +302,7 @@ class Debates:
             auxiliary_agents=resolved.auxiliary_agents,
             extras=extras,
             most_calls=most_calls,
+            first_round=first_round,
             rules=wiring.catalog.rules,
             attachments=read_files(resolved.ask),
         )
@@ -415,6 +440,35 @@ class Debates:
         step: bool = False,
     ) -> Prepared:
         """Prepare a new session that shares the past of another one."""
+        fork = await self._fork(session_id, at_round, context_results, changes)
+        return await self._begin_fork(fork, step=step)
+
+    async def repeated(self, session_id: str, at_round: int, change: Rearranged) -> Prepared:
+        """Prepare a session that repeats the round after `at_round` of another one, with the given change."""
+        return await self._begin_fork(await self._fork(session_id, at_round, (), {"rounds": at_round + 1}, change))
+
+    async def estimate_repeated(self, session_id: str, at_round: int, change: Rearranged) -> Estimate:
+        """Return the worst case of what `repeated` prepares: of its last round alone."""
+        fork = await self._fork(session_id, at_round, (), {"rounds": at_round + 1}, change)
+        return await self._aside(self._simulation_of(fork.asked, None, first_round=at_round + 1))
+
+    async def _begin_fork(self, fork: _Fork, *, step: bool = False) -> Prepared:
+        prepared = await self.begun(
+            fork.asked, fork.origin, step=step, given=fork.given, own=fork.own, session_id=fork.session_id
+        )
+        if fork.first:
+            await self._wiring.sessions.store_past(prepared.session_id, fork.first)
+        return prepared
+
+    async def _fork(
+        self,
+        session_id: str,
+        at_round: int,
+        context_results: Sequence[ContextResult],
+        changes: DebateOptions,
+        rearranged: Rearranged | None = None,
+    ) -> _Fork:
+        """Return a fork that is not stored yet."""
         check_whole("at_round", at_round)
         wiring = self._wiring
         record, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
@@ -434,15 +488,19 @@ class Debates:
             agents, own = [objects.agents[config.id] for config in fold.record.agents], objects.own
             if (search := changes.get("search")) is not None:
                 agents = [agent if agent.id in objects.own else wiring.searching(agent, search) for agent in agents]
+        if rearranged is not None:
+            by_id = {agent.id: agent for agent in agents}
+            agents = [by_id[agent_id] for agent_id in rearranged.seats]
         options = inherited(fold, at_round, agents, passed.mode, changes, exits=wiring.catalog.exits)
         resolved = self._resolve(record.config.topic, **options)
-        resolved = resolved._replace(config=kept(resolved.config, record.config, changes))
+        config = kept(resolved.config, record.config, changes)
+        if rearranged is not None:
+            config = config.model_copy(update={"seed": rearranged.seed})
+        resolved = resolved._replace(config=config)
         first = first_events(fold, past, resolved.config, context_results, wiring.sessions.clock.now())
         origin = ForkOrigin(session_id=session_id, at_round=at_round, events=len(first))
-        prepared = await self.begun(resolved, origin, step=step, given=original_objects, own=own)
-        if first:
-            await wiring.sessions.store_past(prepared.session_id, first)
-        return prepared
+        new_id = None if rearranged is None else rearranged.session_id
+        return _Fork(resolved, origin, first, original_objects, own, new_id)
 
     async def continued(
         self,
@@ -640,6 +698,10 @@ class Debates:
 
     def _to_result(self, fold: Fold) -> DebateResult:
         return DebateResult.from_record(fold.to_record(), ResponseSettings.from_settings(self._wiring.settings))
+
+    async def discard(self, session_id: str) -> None:
+        """Delete a session that was never run."""
+        await self._wiring.storage.delete(session_id, tenant=self.tenant)
 
     async def stop(self, session_id: str, running: RunningCalls) -> None:
         """Ask the session to stop; if nobody runs it, complete it here."""

@@ -101,6 +101,10 @@ class _AgentTotals:
     tries: int = 0
     cost_with_retries: Decimal | None = Decimal(0)
 
+    def emptied(self) -> _AgentTotals:
+        """Return the same agent without what was added."""
+        return _AgentTotals(self.agent, leaves_side=self.leaves_side, votes=self.votes, place=self.place)
+
     def add(self, view: DebateContext, spec: TurnSpec) -> int | None:
         """Add a turn; return the most tokens of its answer, or `None` if they are unknown."""
         self.turns += 1
@@ -279,6 +283,7 @@ def estimated(
     auxiliary_agents: Mapping[str, Agent] | None = None,
     extras: Sequence[Extra] = (),
     most_calls: int | None = None,
+    first_round: int = 1,
     rules: Registry[Rule] | None = None,
     attachments: Sequence[Attachment] = (),
 ) -> Estimate:
@@ -291,6 +296,7 @@ def estimated(
         auxiliary_agents: Auxiliary agents such as judges, by id.
         extras: Calls outside of turns.
         most_calls: Most planned calls; a debate with more is refused as soon as the plan exceeds this number.
+        first_round: Round from which turns count; those before it are only in the prompts.
         rules: Registry to look up the decision rule; `None` has the built-in rules.
         attachments: Files that belong to the question.
 
@@ -308,13 +314,21 @@ def estimated(
         auxiliary_agents,
         leaves_side=mode.assigns_stances,
         most_calls=most_calls,
+        first_round=first_round,
         rules=rules,
         attachments=attachments,
     )
     if mode.assigns_stances:
         # At best, all agents keep the side they were given, and none is asked once more.
         for agent_id, best_case in _simulate(
-            config, seats, mode, auxiliary_agents, leaves_side=False, rules=rules, attachments=attachments
+            config,
+            seats,
+            mode,
+            auxiliary_agents,
+            leaves_side=False,
+            first_round=first_round,
+            rules=rules,
+            attachments=attachments,
         )[0].items():
             totals = totals_by_agent[agent_id]
             totals.turns, totals.planned_calls = best_case.turns, best_case.planned_calls
@@ -334,6 +348,7 @@ def estimated(
         auxiliary_agents=auxiliary_agents,
         extras=extras,
         most_calls=most_calls,
+        first_round=first_round,
         rules=rules,
         attachments=attachments,
     )
@@ -360,6 +375,7 @@ def _simulate(
     *,
     leaves_side: bool,
     most_calls: int | None = None,
+    first_round: int = 1,
     rules: Registry[Rule] | None = None,
     attachments: Sequence[Attachment] = (),
 ) -> tuple[dict[str, _AgentTotals], Fold]:
@@ -375,6 +391,8 @@ def _simulate(
     agents = tuple(seat.config for seat in seats)
     fold = Fold(SessionRecord(id="estimate", config=config, agents=agents, contents=stored_contents(attachments)))
     for number in range(1, config.rounds + 1):
+        if number == first_round:
+            totals_by_agent = {agent_id: totals.emptied() for agent_id, totals in totals_by_agent.items()}
         start = RoundStart(session_id="estimate", timestamp=utc_now(), round=number, agents=config.agents)
         fold.apply(start.model_copy(update={"focus_question": config.focus_question}))
         if not _simulate_round(fold, mode, totals_by_agent, number, most_calls):

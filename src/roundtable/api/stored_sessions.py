@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from roundtable.results.debate_result import DebateResult
     from roundtable.results.frames import Frame, FrameBackend, FrameKind
     from roundtable.results.many import RecoveredSession
+    from roundtable.results.reruns import RerunAudit, RerunChange
     from roundtable.types import (
         Budget,
         ContextResult,
+        Estimate,
         RunningCalls,
         SearchHit,
         SessionFilter,
@@ -306,6 +308,68 @@ class StoredSessions(ABC):
         """
         begin = self._starter("start_fork")
         return begin(await self._debates.forked(session_id, at_round, context_results, changes, step=step))
+
+    async def rerun(
+        self,
+        session_id: str,
+        *,
+        times: int = 5,
+        change: RerunChange = "seats",
+        without: str | None = None,
+        concurrency: int = 4,
+    ) -> RerunAudit:
+        """Repeat the last complete round of a debate with something changed, and count how often its answer holds.
+
+        Each repetition is a fork with an id that follows from the arguments: the same call again asks only for what is
+        missing, and a larger `times` keeps the earlier repetitions. Models are asked; `estimate_rerun` says how often.
+
+        Args:
+            session_id: The debate; it does not change.
+            times: Number of repetitions, 1 to 100.
+            change: `"seats"` shuffles the order of the agents and gives another seed, on which the labels of anonymous
+                answers and the answers of models that take a seed depend; `"labels"` changes only the seed.
+            without: Id of an agent that is left out of the round; its earlier answers stay in the record.
+            concurrency: Most repetitions that run at the same time, 1 to 64.
+
+        Raises:
+            SessionNotFound: No session has this id.
+            SessionConflict: It has no complete round, or is a team's.
+            ConfigurationError: An argument is not valid, or the mode needs the agent that is left out.
+            RoundtableError: A repetition failed; the same call continues.
+
+        Example:
+            >>> import anyio
+            >>> from roundtable import Roundtable
+            >>> from roundtable.testing import scripted_agents
+            >>> async def main():
+            ...     agents = scripted_agents({"ada": ["Tea"] * 4, "bo": ["Tea"] * 4, "cy": ["Milk"] * 4})
+            ...     async with Roundtable(agents, storage="memory://") as table:
+            ...         first = await table.debate("Tea or milk?", rounds=1, options=["Tea", "Milk"])
+            ...         again = await table.rerun(first.session_id, times=3)
+            ...     return again.answer, again.held, [round(bound, 2) for bound in again.interval]
+            >>> anyio.run(main)
+            ('Tea', 3, [0.44, 1.0])
+        """
+        await self._load()
+        from roundtable.api.rerun import Rerun
+
+        asked = Rerun(session_id=session_id, times=times, change=change, without=without, concurrency=concurrency)
+        return await asked.hold(self._debates)
+
+    async def estimate_rerun(
+        self, session_id: str, *, times: int = 5, change: RerunChange = "seats", without: str | None = None
+    ) -> Estimate:
+        """Return the most that `rerun` may consume, without any call; see there for the arguments.
+
+        Raises:
+            SessionNotFound: No session has this id.
+            SessionConflict: It has no complete round, or is a team's.
+            ConfigurationError: An argument is not valid, or the mode needs the agent that is left out.
+        """
+        await self._load()
+        from roundtable.api.rerun import Rerun
+
+        return await Rerun(session_id=session_id, times=times, change=change, without=without).estimate(self._debates)
 
     async def extend(
         self,

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from random import Random
 from statistics import NormalDist
-from typing import Final, NamedTuple
+from typing import Final
 
 from roundtable.errors import ConfigurationError
+from roundtable.metrics.intervals import Interval, tail_of, wilson_interval
 from roundtable.scoring import Number, share
 
 __all__ = [
@@ -25,49 +26,6 @@ __all__ = [
 ]
 
 _MOST_RESAMPLES: Final = 1_000_000
-
-
-class Interval(NamedTuple):
-    """From a lower to an upper bound."""
-
-    low: float
-    """Lower bound."""
-    high: float
-    """Upper bound."""
-
-
-def _tail(level: Number) -> Fraction:
-    inside = share(level, "the level of an interval")
-    if not 0 < inside < 1:
-        raise ConfigurationError(f"the level of an interval must lie between 0 and 1, not {level}")
-    return (1 - inside) / 2
-
-
-def wilson_interval(right: int, questions: int, *, level: Number = 0.95) -> Interval:
-    """Return the Wilson score interval of a share of successes; it stays in [0, 1] and works for few questions.
-
-    Source: E. Wilson, J. Am. Stat. Assoc. 22 (1927).
-
-    Args:
-        right: Successes.
-        questions: Tries, from 1.
-        level: Share of intervals that hold the truth, between 0 and 1.
-
-    Raises:
-        ConfigurationError: A number is out of range.
-
-    Example:
-        >>> low, high = wilson_interval(40, 50)
-        >>> round(low, 3), round(high, 3)
-        (0.67, 0.888)
-    """
-    if questions < 1 or not 0 <= right <= questions:
-        raise ConfigurationError(f"{right} of {questions} is not a share of successes")
-    z = NormalDist().inv_cdf(1 - float(_tail(level)))
-    p, spread = right / questions, z * z / questions
-    middle = (p + spread / 2) / (1 + spread)
-    half = z * math.sqrt(p * (1 - p) / questions + spread / (4 * questions)) / (1 + spread)
-    return Interval(max(0.0, middle - half), min(1.0, middle + half))
 
 
 def check_resamples(resamples: int) -> None:
@@ -104,7 +62,7 @@ def paired_bootstrap(
     if not differences:
         raise ConfigurationError("an interval needs at least one difference")
     check_resamples(resamples)
-    tail, draw, size = float(_tail(level)), Random(seed), len(differences)
+    tail, draw, size = float(tail_of(level)), Random(seed), len(differences)
     means = sorted(math.fsum(draw.choices(differences, k=size)) / size for _ in range(resamples))
     cut = int(tail * resamples)
     return Interval(means[cut], means[resamples - 1 - cut])
@@ -188,7 +146,7 @@ def questions_needed(gained: Number, lost: Number, *, level: Number = 0.95, powe
         (234, None)
     """
     more, less = share(gained, "gained"), share(lost, "lost")
-    tail, seen = _tail(level), share(power, "power")
+    tail, seen = tail_of(level), share(power, "power")
     if more + less > 1 or not 0 < seen < 1:
         raise ConfigurationError("gained and lost together must be at most 1, and power between 0 and 1")
     apart, change = float(more + less), float(more - less)

@@ -1,4 +1,4 @@
-"""Commands that hold a debate: start, resume, extend, fork; and estimate one."""
+"""Commands that hold a debate: start, resume, extend, fork, rerun; and estimate one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from roundtable._core.files import write_error, write_parts
 from roundtable.api.debates import Debates, finish
-from roundtable.cli.event_printer import line
+from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.model_install import show_progress
 from roundtable.cli.run_debate import ContinuedDebate, run_debate
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from roundtable.api.runs import DebateStream
     from roundtable.cli.context import CommandContext, ResumeOptions
     from roundtable.results.debate_result import DebateResult
+    from roundtable.results.reruns import RerunChange
+    from roundtable.types import Estimate
 
-__all__ = ["extend", "fork", "hold", "html_writer", "resume", "show_estimate"]
+__all__ = ["extend", "fork", "hold", "html_writer", "print_estimate", "resume", "show_estimate", "show_rerun"]
 
 TINY = (
     "The embedded model is tiny: it shows how a debate works, not good arguments. "
@@ -46,7 +48,12 @@ async def hold(context: CommandContext, topic: str, options: DebateOptions, html
 
 async def show_estimate(context: CommandContext, topic: str, options: DebateOptions) -> ExitCode:
     """Show the most that a debate may consume, without holding it."""
-    estimate = context.table.estimate(topic, **options)
+    print_estimate(context, context.table.estimate(topic, **options))
+    return ExitCode.OK
+
+
+def print_estimate(context: CommandContext, estimate: Estimate) -> None:
+    """Print the worst case of a debate."""
     if context.screen.as_json:
         context.screen.document(estimate.to_json())
     cost = "unknown cost" if estimate.cost_usd is None else f"{estimate.cost_usd:.4f} USD"
@@ -61,6 +68,30 @@ async def show_estimate(context: CommandContext, topic: str, options: DebateOpti
     tokens_by_agent = {entry.agent_id: entry.total_tokens for entry in estimate.by_agent}
     lines += [line(f"{agent}: at most {tokens:,} tokens", indent=2) for agent, tokens in tokens_by_agent.items()]
     context.screen.show([*lines, *(line(f"Note: {note}", "dim", paragraph=True) for note in estimate.notes)])
+
+
+async def show_rerun(
+    context: CommandContext,
+    given: str,
+    times: int,
+    *,
+    change: RerunChange,
+    without: str | None,
+    only_estimate: bool,
+) -> ExitCode:
+    """Hold the last round of a stored session again, after showing what that may cost."""
+    table, session_id = context.table, await full_id(context.table, context.place, given)
+    worst = await table.estimate_rerun(session_id, times=times, change=change, without=without)
+    if only_estimate:
+        print_estimate(context, worst)
+        return ExitCode.OK
+    cost = "unknown cost" if worst.cost_usd is None else f"{worst.cost_usd:.4f} USD"
+    context.screen.remark(f"At most {counted(worst.calls, 'call')}, {worst.total_tokens:,} tokens, {cost}")
+    audit = await table.rerun(session_id, times=times, change=change, without=without)
+    if context.screen.as_json:
+        context.screen.document(audit.to_json())
+        return ExitCode.OK
+    context.screen.show(Line(text) for text in audit.to_text().splitlines())
     return ExitCode.OK
 
 

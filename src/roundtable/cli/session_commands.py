@@ -104,19 +104,51 @@ def show(
 def audit(
     session: Session,
     *,
+    rerun: Annotated[
+        int | None,
+        typer.Option(
+            "--rerun",
+            metavar="N",
+            help="Ask the models: hold the last round again N times, and count how often the answer holds.",
+        ),
+    ] = None,
+    change: Annotated[
+        Literal["seats", "labels"],
+        typer.Option(
+            "--change", help="With --rerun: shuffle the order of the agents, or only what depends on the seed."
+        ),
+    ] = "seats",
+    without: Annotated[
+        str | None, typer.Option("--without", metavar="AGENT", help="With --rerun: leave out the agent with this id.")
+    ] = None,
+    estimate: Annotated[
+        bool,
+        typer.Option("--estimate", help="With --rerun: show the maximum calls, tokens and cost, and call no model."),
+    ] = False,
     database: Database = None,
     storage: Storage = None,
     as_json: Json = False,
 ) -> int:
-    """Audit a stored decision: show what would change it. No model is called.
+    """Audit a stored decision: show what would change it. No model is called, except with --rerun.
 
     The ballots are counted again without each agent, with one vote for another option, by other rules, and before the
     debate.
     """
+    from roundtable.cli.debates import show_rerun
     from roundtable.cli.sessions import show_audit
 
-    context = open_context(CommandOptions(as_json=as_json, storage=storage, database=database))
-    return context.run(lambda context: show_audit(context, session))
+    if rerun is None and (without is not None or estimate):
+        given = "--without" if without is not None else "--estimate"
+        raise ConfigurationError(f"{given} needs --rerun", hint="See `roundtable audit --help`.")
+    context = open_context(
+        CommandOptions(as_json=as_json, storage=storage, database=database), asks_people=rerun is not None
+    )
+    if rerun is None:
+        return context.run(lambda context: show_audit(context, session))
+    return context.run(
+        lambda context: show_rerun(context, session, rerun, change=change, without=without, only_estimate=estimate),
+        hears=True,
+    )
 
 
 @stored_session_commands.command()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from roundtable.results.debate_result import AnswerSource, DebateResult, answer_of
     from roundtable.results.live import LiveView, show_live, show_live_async
     from roundtable.results.many import FailedDebate, Results
+    from roundtable.results.reruns import RerunAudit, RerunOutcome
     from roundtable.results.transcripts import result_of_transcript
 
 __all__ = [
@@ -24,6 +25,8 @@ __all__ = [
     "FailedDebate",
     "LiveView",
     "NotTried",
+    "RerunAudit",
+    "RerunOutcome",
     "Results",
     "answer_of",
     "result_of_transcript",
@@ -44,6 +47,8 @@ __getattr__, __dir__ = lazy_names(
         "FailedDebate": "many",
         "LiveView": "live",
         "NotTried": "audit",
+        "RerunAudit": "reruns",
+        "RerunOutcome": "reruns",
         "Results": "many",
         "answer_of": "debate_result",
         "result_of_transcript": "transcripts",

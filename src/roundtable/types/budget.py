@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field
 
@@ -78,3 +78,18 @@ class Estimate(_WorstCase):
     """The same figures by agent, in speaking order."""
     notes: tuple[str, ...] = ()
     """What the figures do not include."""
+
+    def times(self, number: int) -> Self:
+        """Return the estimate of so many debates like this one.
+
+        Example:
+            >>> Estimate(calls=3, cost_usd=0.5).times(4).cost_usd
+            2.0
+        """
+        agents = tuple(agent.model_copy(update=_multiplied(agent, number)) for agent in self.by_agent)
+        return self.model_copy(update={**_multiplied(self, number), "by_agent": agents})
+
+
+def _multiplied(worst: AgentEstimate | Estimate, number: int) -> dict[str, float]:
+    figures = {name: getattr(worst, name) for name in (*_WorstCase.model_fields, "turns")}
+    return {name: figure * number for name, figure in figures.items() if figure is not None}

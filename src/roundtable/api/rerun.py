@@ -1,0 +1,157 @@
+"""Reruns: the last round of a debate again, with something changed; each repetition is a fork with an id of its own."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import partial, reduce
+from operator import add
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from pydantic_core import to_json
+
+from roundtable.api.changes import Rearranged
+from roundtable.api.checks import check_whole
+from roundtable.api.debates import finish
+from roundtable.api.many import run_jobs
+from roundtable.errors import ConfigurationError, SessionConflict, SessionNotFound
+from roundtable.results.reruns import RerunAudit, RerunOutcome
+from roundtable.scoring.camps import OpenAnswer, Said, compare_answers
+from roundtable.types import Usage
+
+if TYPE_CHECKING:
+    from roundtable.api.debates import Debates
+    from roundtable.results.debate_result import DebateResult
+    from roundtable.results.reruns import RerunChange
+    from roundtable.types import Estimate
+
+__all__ = ["Rerun"]
+
+_MOST_TIMES: Final = 100
+_AT_ONCE: Final = 4
+_MOST_AT_ONCE: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rerun:
+    """The arguments of `Roundtable.rerun`, which explains each."""
+
+    session_id: str
+    times: int = 5
+    change: RerunChange = "seats"
+    without: str | None = None
+    concurrency: int = _AT_ONCE
+
+    async def hold(self, debates: Debates) -> RerunAudit:
+        """Hold the repetitions that are not stored yet, and return all.
+
+        Raises:
+            ConfigurationError: An argument is not valid.
+            SessionConflict: The session has no complete round.
+            RoundtableError: A repetition failed; the same call continues.
+        """
+        source = await self._checked(debates)
+        at_round = _last_round(source) - 1
+        jobs = [partial(_held, debates, source, at_round, change) for change in self._changes(source)]
+        held = await run_jobs(jobs, at_once=self.concurrency)
+        return RerunAudit(
+            session_id=source.session_id,
+            topic=source.topic,
+            answer=source.answer,
+            change=self.change,
+            without=next((agent.name for agent in source.agents if agent.id == self.without), None),
+            round=at_round + 1,
+            outcomes=tuple(_outcome(source, result) for result in held),
+            usage=reduce(add, (result.usage for result in held), Usage()),
+        )
+
+    async def estimate(self, debates: Debates) -> Estimate:
+        """Return the worst case of all repetitions together.
+
+        Raises:
+            ConfigurationError: An argument is not valid.
+            SessionConflict: The session has no complete round.
+        """
+        source = await self._checked(debates)
+        one = await debates.estimate_repeated(source.session_id, _last_round(source) - 1, self._changes(source)[0])
+        return one.times(self.times)
+
+    async def _checked(self, debates: Debates) -> DebateResult:
+        check_whole("times", self.times)
+        check_whole("concurrency", self.concurrency)
+        if not 1 <= self.times <= _MOST_TIMES:
+            raise ConfigurationError(f"times must be 1 to {_MOST_TIMES}, not {self.times}")
+        if not 1 <= self.concurrency <= _MOST_AT_ONCE:
+            msg = f"concurrency must be 1 to {_MOST_AT_ONCE} sessions at a time, not {self.concurrency}"
+            raise ConfigurationError(msg)
+        if self.change not in ("seats", "labels"):
+            raise ConfigurationError(f"change must be 'seats' or 'labels', not {self.change!r}")
+        source = await debates.load(self.session_id)
+        agents = [agent.id for agent in source.agents]
+        if self.without is not None and self.without not in agents:
+            msg = f"session {self.session_id!r} has no agent {self.without!r}"
+            raise ConfigurationError(msg, hint=f"Choose one of {', '.join(agents)}.")
+        if source.team is not None or not _last_round(source):
+            what = "a team conversation" if source.team is not None else "no complete round"
+            msg = f"session {self.session_id!r} {'is' if source.team is not None else 'has'} {what}"
+            raise SessionConflict(msg, hint="Repeat a debate with at least one complete round.")
+        return source
+
+    def _changes(self, source: DebateResult) -> list[Rearranged]:
+        """Return what each repetition changes; the first ones of a larger number are the same."""
+        seats = tuple(agent.id for agent in source.agents if agent.id != self.without)
+        asked = [source.session_id, _last_round(source), self.change, self.without]
+        changes = []
+        for number in range(self.times):
+            digest = hashlib.sha256(to_json([*asked, number]))
+            chance = Random(digest.digest())
+            order = _shuffled(seats, chance) if self.change == "seats" else seats
+            changes.append(Rearranged(digest.hexdigest()[:32], order, chance.randrange(2**31)))
+        return changes
+
+
+def _shuffled(seats: tuple[str, ...], chance: Random) -> tuple[str, ...]:
+    """Return another order of the seats, if there is one."""
+    order = tuple(chance.sample(seats, len(seats)))
+    return order if order != seats else (*seats[1:], *seats[:1])
+
+
+def _last_round(source: DebateResult) -> int:
+    return sum(held.complete for held in source.rounds)
+
+
+async def _held(debates: Debates, source: DebateResult, at_round: int, change: Rearranged) -> DebateResult:
+    """Hold one repetition, or what is missing of it."""
+    try:
+        stored = await debates.load(change.session_id)
+    except SessionNotFound:
+        return await finish(await debates.repeated(source.session_id, at_round, change))
+    if len(stored.rounds) < at_round:
+        # The process ended between making the session and copying its past.
+        await debates.discard(change.session_id)
+        return await finish(await debates.repeated(source.session_id, at_round, change))
+    if stored.session_status == "completed":
+        return stored
+    return await finish(await debates.continued(change.session_id))
+
+
+def _outcome(source: DebateResult, result: DebateResult) -> RerunOutcome:
+    consensus = result.consensus
+    return RerunOutcome(
+        session_id=result.session_id,
+        answer=result.answer,
+        holds=_says_the_same(source, result.answer),
+        agreement=None if consensus is None else consensus.agreement_level,
+        agreement_in_words="none" if consensus is None else consensus.level_in_words,
+    )
+
+
+def _says_the_same(source: DebateResult, answer: str | None) -> bool | None:
+    """Check whether an answer is that of the debate; `None` if the two wordings may say the same or not."""
+    before = source.answer
+    if before is None or answer is None or source.config.options is not None:
+        return before == answer
+    answers = (OpenAnswer("before", Said(before)), OpenAnswer("after", Said(answer)))
+    verdict = compare_answers(answers).get("before", {}).get("after")
+    return None if verdict is None else verdict == "same"

@@ -1,0 +1,109 @@
+"""Reruns: what a debate decides if its last round is held again with something changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+from pydantic import computed_field
+
+from roundtable.metrics.intervals import wilson_interval
+from roundtable.scoring.words import counted
+from roundtable.types import Share, Usage, Value
+
+__all__ = ["RerunAudit", "RerunChange", "RerunOutcome"]
+
+RerunChange: TypeAlias = Literal["seats", "labels"]
+"""What is shuffled: the order of the agents and all that depends on the seed, or only the latter."""
+
+
+class RerunOutcome(Value):
+    """One repetition of the last round."""
+
+    session_id: str
+    """Its own session, a fork of the audited one."""
+    answer: str | None
+    """Its answer; `None` if it has none."""
+    holds: bool | None
+    """Whether its answer is the same as the audited one; `None` if nobody compared the two wordings."""
+    agreement: Share | None
+    """Agreement of its answers, as far as it is certain; `None` if no agent answered."""
+    agreement_in_words: str
+    """The agreement as a figure or an interval."""
+
+
+class RerunAudit(Value):
+    """How often the answer of a debate holds if the last round is repeated; see `Roundtable.rerun`."""
+
+    session_id: str
+    """The audited session."""
+    topic: str
+    """Its question."""
+    answer: str | None
+    """Its answer."""
+    change: RerunChange
+    """What was shuffled."""
+    without: str | None
+    """Name of the agent that was left out; `None` if all took part."""
+    round: int
+    """Round that was repeated, from 1."""
+    outcomes: tuple[RerunOutcome, ...]
+    """The repetitions, in the order of their seeds."""
+    usage: Usage
+    """What all repetitions consumed together."""
+
+    @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
+    @property
+    def held(self) -> int:
+        """How many repetitions have the same answer for certain."""
+        return sum(outcome.holds is True for outcome in self.outcomes)
+
+    @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
+    @property
+    def held_at_most(self) -> int:
+        """The same if every answer that nobody compared says the same too."""
+        return sum(outcome.holds is not False for outcome in self.outcomes)
+
+    @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
+    @property
+    def interval(self) -> tuple[float, float]:
+        """In how many of all possible repetitions the answer holds: 95 % Wilson interval, in [0, 1].
+
+        It reaches from the lower bound for `held` to the upper bound for `held_at_most`.
+        """
+        times = len(self.outcomes)
+        return wilson_interval(self.held, times).low, wilson_interval(self.held_at_most, times).high
+
+    @property
+    def answers(self) -> Mapping[str | None, int]:
+        """How many repetitions gave each answer, the most frequent first; wordings are not joined."""
+        return dict(Counter(outcome.answer for outcome in self.outcomes).most_common())
+
+    def to_text(self) -> str:
+        """Return the figures and every repetition in words."""
+        low, high = self.interval
+        shuffled = "agents in another order" if self.change == "seats" else "the same order of agents"
+        others = "" if self.without is None else f", without {self.without}"
+        held = f"{self.held}" if self.held == self.held_at_most else f"{self.held} to {self.held_at_most}"
+        times = counted(len(self.outcomes), "time")
+        lines = [
+            f"Rerun: {self.topic}",
+            "",
+            f"Answer: {'none' if self.answer is None else self.answer}",
+            f"Repeated: round {self.round}, {times}, with {shuffled} and another seed{others}",
+            f"Held: {held} of {len(self.outcomes)}; 95 % interval {low:.0%} to {high:.0%}",
+        ]
+        lines += [f"{_HOLDS[outcome.holds]}: {_answer(outcome)}" for outcome in self.outcomes]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+_HOLDS: Final[Mapping[bool | None, str]] = {True: "Held", False: "Changed", None: "Not compared"}
+
+
+def _answer(outcome: RerunOutcome) -> str:
+    answer = "no answer" if outcome.answer is None else outcome.answer
+    return f"{answer}, agreement {outcome.agreement_in_words} (session {outcome.session_id})"

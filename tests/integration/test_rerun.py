@@ -1,0 +1,172 @@
+"""Reruns: the last round of a stored debate again, with something changed; nothing is paid twice."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from roundtable import Roundtable
+from roundtable.api import AgentProfile
+from roundtable.errors import APINetworkError, ConfigurationError, RoundtableError, SessionConflict, SessionNotFound
+from roundtable.providers.scripted import ScriptedModel
+from roundtable.sync import Roundtable as SyncRoundtable
+from roundtable.testing import scripted_agents
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.both_loops
+
+OPTIONS = ("Tea", "Milk")
+
+
+def agents(bo: str = "Tea", times: int = 40):
+    return scripted_agents({"ada": ["Tea"] * times, "bo": ["Milk"] + [bo] * times, "cy": ["Milk"] * times})
+
+
+async def test_the_last_round_is_held_again_from_a_fork() -> None:
+    async with Roundtable(agents(), storage="memory://") as table:
+        first = await table.debate("Tea or milk?", rounds=2, options=OPTIONS)
+        audit = await table.rerun(first.session_id, times=3)
+        assert (audit.answer, audit.round, audit.held, audit.held_at_most, audit.usage.calls) == ("Tea", 2, 3, 3, 9)
+        assert [round(bound, 2) for bound in audit.interval] == [0.44, 1.0]
+        assert audit.answers == {"Tea": 3}
+        for outcome in audit.outcomes:
+            again = await table.session(outcome.session_id)
+            assert len(again.rounds) == 2
+            assert again.rounds[0].responses == first.rounds[0].responses
+            assert [agent.id for agent in again.agents] != [agent.id for agent in first.agents]
+            assert again.config.seed != first.config.seed
+        assert await table.session(first.session_id) == first
+
+
+async def test_the_same_call_again_asks_nobody_and_a_larger_one_only_for_what_is_missing() -> None:
+    # Each agent has just as many answers as are needed: two for the debate, one for each repetition.
+    says = {"ada": ["Tea"] * 6, "bo": ["Milk"] + ["Tea"] * 5, "cy": ["Milk"] * 6}
+    async with Roundtable(scripted_agents(says), storage="memory://") as table:
+        first = await table.debate("Tea or milk?", rounds=2, options=OPTIONS)
+        once = await table.rerun(first.session_id, times=2)
+        assert await table.rerun(first.session_id, times=2) == once
+        more = await table.rerun(first.session_id, times=4)
+        assert more.outcomes[:2] == once.outcomes
+        assert (more.held, more.usage.calls) == (4, 12)
+        with pytest.raises(RoundtableError):
+            await table.rerun(first.session_id, times=5)
+
+
+async def test_labels_alone_keep_the_order() -> None:
+    async with Roundtable(agents(), storage="memory://") as table:
+        first = await table.debate("Tea or milk?", rounds=1, options=OPTIONS)
+        audit = await table.rerun(first.session_id, times=2, change="labels")
+        again = [await table.session(outcome.session_id) for outcome in audit.outcomes]
+    assert [[agent.id for agent in one.agents] for one in again] == [["ada", "bo", "cy"]] * 2
+    assert len({first.config.seed, *(one.config.seed for one in again)}) == 3
+
+
+async def test_an_agent_is_left_out_and_what_it_said_before_stays() -> None:
+    async with Roundtable(agents(), storage="memory://") as table:
+        first = await table.debate("Tea or milk?", rounds=2, options=OPTIONS)
+        audit = await table.rerun(first.session_id, times=2, without="bo")
+        again = await table.session(audit.outcomes[0].session_id)
+    assert (audit.without, audit.held, audit.usage.calls) == ("Bo", 0, 4)
+    assert {said.agent_id for said in again.rounds[0].responses} == {"ada", "bo", "cy"}
+    assert {said.agent_id for said in again.rounds[1].responses} == {"ada", "cy"}
+    assert again.answer is None  # a tie
+    assert "without Bo" in str(audit)
+    assert "Changed: no answer" in str(audit)
+
+
+async def test_wordings_that_nobody_compared_widen_the_interval() -> None:
+    says = {"ada": ["Lisbon", "lisbon.", "The capital", "Porto"], "bo": ["Lisbon", "Lisbon", "The capital", "Porto"]}
+    async with Roundtable(scripted_agents(says), storage="memory://") as table:
+        first = await table.debate("Where shall we meet?", rounds=1)
+        audit = await table.rerun(first.session_id, times=3, concurrency=1)
+    assert [outcome.holds for outcome in audit.outcomes] == [True, None, None]
+    assert (audit.held, audit.held_at_most) == (1, 3)
+    assert "Held: 1 to 3 of 3" in str(audit)
+    assert audit.interval[0] < 1 / 3
+    assert audit.interval[1] == 1
+
+
+async def test_a_repetition_that_failed_is_continued_by_the_same_call(tmp_path: Path) -> None:
+    broken = {"ada": ["Tea", APINetworkError("gone", retryable=False), "Tea"], "bo": ["Tea"] * 9}
+    async with Roundtable(scripted_agents(broken), storage=f"sqlite:///{tmp_path / 'r.db'}") as table:
+        first = await table.debate("Tea or milk?", rounds=1, options=OPTIONS, quorum=2)
+        with pytest.raises(RoundtableError):
+            await table.rerun(first.session_id, times=1)
+        assert (await table.rerun(first.session_id, times=1)).held == 1
+
+
+async def test_a_fork_without_its_past_is_made_again() -> None:
+    async with Roundtable(agents(), storage="memory://") as table:
+        first = await table.debate("Tea or milk?", rounds=2, options=OPTIONS)
+        audit = await table.rerun(first.session_id, times=1)
+        (outcome,) = audit.outcomes
+        await table.delete(outcome.session_id)
+        storage = table.wiring.storage
+        record, _ = await storage.read(first.session_id, tenant="default")
+        await storage.create(record.model_copy(update={"id": outcome.session_id}))
+        again = await table.rerun(first.session_id, times=1)
+        assert again.outcomes == audit.outcomes
+        assert again.usage.calls == 3
+
+
+async def test_the_worst_case_is_that_of_the_last_round_alone() -> None:
+    async with Roundtable(agents(), storage="memory://") as table:
+        first = await table.debate("Tea or milk?", rounds=3, options=OPTIONS)
+        whole = table.estimate("Tea or milk?", rounds=3, options=OPTIONS)
+        one = await table.estimate_rerun(first.session_id, times=1)
+        five = await table.estimate_rerun(first.session_id, times=5)
+        audit = await table.rerun(first.session_id, times=5)
+    assert (one.turns, one.planned_calls, five.planned_calls) == (3, 3, 15)
+    assert one.input_tokens < whole.input_tokens < five.input_tokens == 5 * one.input_tokens
+    assert audit.usage.calls <= five.calls
+    assert audit.usage.total_tokens <= five.total_tokens
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"times": 0}, "times must be 1 to 100"),
+        ({"times": 101}, "times must be 1 to 100"),
+        ({"concurrency": 0}, "concurrency must be 1 to 64"),
+        ({"change": "mode"}, "change must be 'seats' or 'labels'"),
+        ({"without": "zoe"}, "has no agent 'zoe'"),
+    ],
+)
+async def test_what_cannot_be_is_refused_before_anybody_is_asked(options: dict[str, object], message: str) -> None:
+    async with Roundtable(agents(), storage="memory://") as table:
+        first = await table.debate("Tea or milk?", rounds=1, options=OPTIONS)
+        with pytest.raises(ConfigurationError, match=message):
+            await table.rerun(first.session_id, **options)  # type: ignore[arg-type]
+        assert len(await table.sessions()) == 1
+
+
+async def test_what_has_no_round_to_repeat_is_refused() -> None:
+    says = {"initiator": {"goal": "G", "strategy": "S", "successCriteria": []}, "scout": "Paris.", "summarizer": "P."}
+    async with Roundtable([ScriptedModel(says)], storage="memory://") as table:
+        with pytest.raises(SessionNotFound):
+            await table.rerun("nowhere")
+        team = await table.converse(agents=[AgentProfile("scout")], messages="Plan a trip.", rounds=1)
+        with pytest.raises(SessionConflict, match="team conversation"):
+            await table.rerun(team.session_id)
+
+
+async def test_a_mode_that_needs_the_agent_says_so() -> None:
+    says = {"ada": ["Tea"] * 9, "bo": ["Milk"] * 9}
+    async with Roundtable(scripted_agents(says), storage="memory://") as table:
+        first = await table.debate("Tea or milk?", mode="oxford", rounds=1)
+        with pytest.raises(ConfigurationError):
+            await table.rerun(first.session_id, without="bo")
+
+
+def test_it_works_without_an_event_loop_and_as_json() -> None:
+    with SyncRoundtable(agents(), storage="memory://") as table:
+        first = table.debate("Tea or milk?", rounds=1, options=OPTIONS)
+        audit = table.rerun(first.session_id, times=2)
+        assert table.estimate_rerun(first.session_id, times=2).planned_calls == 6
+    shown = json.loads(audit.to_json())
+    assert (shown["held"], shown["heldAtMost"], len(shown["outcomes"])) == (audit.held, audit.held_at_most, 2)
+    assert type(audit).from_json(audit.model_dump_json(exclude={"held", "held_at_most", "interval"})) == audit
