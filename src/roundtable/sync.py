@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from roundtable.results.reruns import RerunAudit, RerunChange
     from roundtable.scoring import Normalise, Rule
     from roundtable.settings import Settings
+    from roundtable.tools import Approver
     from roundtable.types import (
         Budget,
         ChatMessage,
@@ -162,6 +163,7 @@ class Roundtable:
         storage: str | Storage | None = None,
         tools: Sequence[ToolLike] = (),
         tool_dependencies: object = None,
+        approve_tools: Approver | None = None,
         profiles: Sequence[ProfileLike] = (),
         analyzer: str | ConsensusMeter = "auto",
         search: SearchLike = "auto",
@@ -186,6 +188,7 @@ class Roundtable:
             storage=storage,
             tools=tools,
             tool_dependencies=tool_dependencies,
+            approve_tools=approve_tools,
             profiles=profiles,
             analyzer=analyzer,
             search=search,

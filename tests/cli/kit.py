@@ -77,13 +77,13 @@ class Command(Protocol):
     def __call__(self, *words: str) -> Done: ...
 
 
-def as_process(folder: Path, words: Sequence[str], *, timeout_s: float = 60, **more: str) -> Done:
-    """Run the command as a process of its own."""
+def as_process(folder: Path, words: Sequence[str], *, timeout_s: float = 60, typed: str = "", **more: str) -> Done:
+    """Run the command as a process of its own, which reads what was typed from its standard input."""
     done = subprocess.run(
         [*PROGRAM, *words],
         cwd=folder,
         env=clean_environment(folder, **more),
-        stdin=subprocess.DEVNULL,
+        input=typed,
         capture_output=True,
         encoding="utf-8",
         errors="replace",

@@ -14,6 +14,28 @@ ASKS = {"toolCalls": [{"name": "request_context", "args": {"query": QUERY, "reas
 TOOLS = ("--tools", "request_context")
 
 
+OPENS = {"toolCalls": [{"name": "fetch_url", "args": {"url": "http://127.0.0.1:9/\u202etxt.\x1b[2J"}}]}
+
+
+@pytest.mark.parametrize(
+    ("typed", "error"),
+    [("n\n", "not approved"), ("not today\n", "not approved: not today"), ("", "not approved"), ("y\n", "")],
+)
+def test_a_person_approves_each_call_on_the_terminal(tmp_path: Path, typed: str, error: str) -> None:
+    agent = script(tmp_path, "ada", {"*": [OPENS, said("Tea")]})
+    words = ("Tea or coffee?", "--agents", agent, "--rounds", "1", "--fetch", "--approve-tools", "--json")
+    done = as_process(tmp_path, words, typed=typed)
+    assert done.code == 0, done.both
+    (call,) = DebateResult.from_json(done.out).rounds[0].responses[0].tool_calls
+    assert "wants to call fetch_url" in done.err
+    assert not {"\x1b", "\u202e"} & {*done.err}
+    assert call.error is not None
+    if error:
+        assert call.error == error
+    else:
+        assert "not approved" not in call.error  # the call was made, and refused by the guard
+
+
 @pytest.fixture
 def asking(place: Path) -> str:
     """An agent that asks for information in its first round, and answers in all that follow."""

@@ -116,7 +116,12 @@ class TableParts:
         self.agents: AgentRegistry = self._make_registry()
         tools = with_service(options.tools, self.search.service)
         self.tools: TableTools = TableTools(
-            tools, self.catalog, self.settings, self.models.guarded, options.tool_dependencies
+            tools,
+            self.catalog,
+            self.settings,
+            self.models.guarded,
+            dependencies=options.tool_dependencies,
+            approve=options.approve_tools,
         )
         if self.tools.toolkit is not None:
             self.agents.set_toolkit(self.tools.toolkit)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from roundtable.results.many import Progress, Results
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
+    from roundtable.tools import Approver
     from roundtable.types import Budget, Estimate, Event, JsonObject, JsonValue, ModeName, ProviderConfig, RuleName
     from roundtable.types.attachments import AttachmentLike
     from roundtable.types.request import DebateRequest
@@ -63,6 +64,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             own tools keeps those.
         tool_dependencies: Your own object for tools, such as a database pool: functions with a parameter of the type
             `roundtable.tools.ToolContext` get it, with the session, the tenant and the agent.
+        approve_tools: A function that decides about each tool call before it is made, for example by asking a person;
+            see `roundtable.tools.Approver`. No approval is needed when left out.
         profiles: Profiles of specialised agents for `converse`, which takes their names: `AgentProfile`s, or TOML or
             YAML files with several.
         analyzer: How agreement is measured: `"auto"`, `"ai"`, `"semantic"`, `"stance"`, `"basic"`, the name of a
@@ -115,6 +118,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         storage: str | Storage | None = None,
         tools: Sequence[ToolLike] = (),
         tool_dependencies: object = None,
+        approve_tools: Approver | None = None,
         profiles: Sequence[ProfileLike] = (),
         analyzer: str | ConsensusMeter = "auto",
         search: SearchLike = "auto",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import ChatModel, ConsensusMeter, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.settings import Settings
+    from roundtable.tools.approval import Approver
     from roundtable.types import Budget, Event, ProviderConfig
 
 __all__ = ["SeatLike", "TableOptions"]
@@ -37,6 +38,7 @@ class TableOptions:
     storage: str | Storage | None = None
     tools: Sequence[ToolLike] = ()
     tool_dependencies: object = None
+    approve_tools: Approver | None = None
     profiles: Sequence[ProfileLike] = ()
     analyzer: str | ConsensusMeter = "auto"
     search: SearchLike = "auto"

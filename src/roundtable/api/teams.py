@@ -146,7 +146,12 @@ def _toolkit(tools: Sequence[object], wiring: TableParts) -> tuple[AgentToolkit 
         raise ConfigurationError(msg, hint="Pass it to Roundtable(tools=[...]), and name its tools in the profile.")
     new_tools = cast("Sequence[ToolLike]", others)
     toolkit = TableTools(
-        new_tools, wiring.catalog, wiring.settings, wiring.models.guarded, wiring.options.tool_dependencies
+        new_tools,
+        wiring.catalog,
+        wiring.settings,
+        wiring.models.guarded,
+        dependencies=wiring.options.tool_dependencies,
+        approve=wiring.options.approve_tools,
     ).toolkit
     names += () if toolkit is None else tuple(tool.name for tool in toolkit.get_tools())
     if toolkit is None or table_toolkit is None:

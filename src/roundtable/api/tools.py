@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeGuard
 
 from roundtable.api.checks import check_list
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from roundtable.plugins import Catalog
     from roundtable.protocols import ChatModel
     from roundtable.settings import Settings
+    from roundtable.tools.approval import Approver
 
 __all__ = ["TableTools", "ToolLike", "with_service"]
 
@@ -47,6 +49,7 @@ class TableTools:
         settings: Where search providers find their keys.
         guard: Wraps models that tools call, so that the limits of the table apply.
         dependencies: The caller's own object for tools with a `ToolContext`.
+        approve: Decides about each call of a tool.
 
     Raises:
         ConfigurationError: A tool is unknown, an entry is not a tool, or two tools have the same name.
@@ -58,9 +61,13 @@ class TableTools:
         catalog: Catalog,
         settings: Settings,
         guard: Callable[[ChatModel], ChatModel],
+        *,
         dependencies: object = None,
+        approve: Approver | None = None,
     ) -> None:
         check_list("tools", given)
+        if approve is not None and not callable(approve):
+            raise ConfigurationError(f"approve_tools must be a function, not {approve!r:.80}")
         self._catalog = catalog
         self._settings = settings
         self._tools: list[object] = [self._find(item) if isinstance(item, str) else item for item in given]
@@ -68,9 +75,13 @@ class TableTools:
         """The toolkit; `None` where the table has no tools."""
         self._guard = guard
         self._dependencies = dependencies
-        self._constructor_arguments = catalog, settings, guard, dependencies
+        self._approve = approve
+        self._make = partial(
+            TableTools, catalog=catalog, settings=settings, guard=guard, dependencies=dependencies, approve=approve
+        )
         if self._tools:
-            self.toolkit = DefaultAgentToolkit(standard=False).over(guard).with_dependencies(dependencies)
+            toolkit = DefaultAgentToolkit(standard=False).over(guard).with_dependencies(dependencies)
+            self.toolkit = toolkit.with_approval(approve)
         for item in self._tools:
             _add(self.toolkit or DefaultAgentToolkit(standard=False), item, dependencies)
 
@@ -115,8 +126,11 @@ class TableTools:
         own_toolkit = agent.toolkit
         if isinstance(own_toolkit, DefaultAgentToolkit) and own_toolkit is not self.toolkit:
             own_toolkit.check_dependencies(self._dependencies)
+        if self._approve is not None and own_toolkit is not None and not isinstance(own_toolkit, DefaultAgentToolkit):
+            toolkit_of_others, own_toolkit = own_toolkit, DefaultAgentToolkit(standard=False)
+            own_toolkit.include(toolkit_of_others)
         toolkit = (
-            own_toolkit.over(self._guard).with_dependencies(self._dependencies)
+            own_toolkit.over(self._guard).with_dependencies(self._dependencies).with_approval(self._approve)
             if isinstance(own_toolkit, DefaultAgentToolkit)
             else own_toolkit or self.toolkit
         )
@@ -133,7 +147,7 @@ class TableTools:
             names: Names of the tools that a stored session began with.
         """
         missing = [name for name in names if name in _BUILT_IN and name not in self.names]
-        return TableTools([*self._tools, *missing], *self._constructor_arguments) if missing else self
+        return self._make([*self._tools, *missing]) if missing else self
 
     def instead_of(self, table: TableTools, agent: Agent) -> Agent:
         """Return the agent with these tools if it has those of `table`; an agent with its own tools keeps them."""

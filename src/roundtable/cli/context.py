@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from roundtable.cli.exit_codes import ExitCode
     from roundtable.protocols import Storage
     from roundtable.results.debate_result import DebateResult
+    from roundtable.tools import Approver
     from roundtable.types import JsonObject, JsonValue
 
 __all__ = [
@@ -237,6 +238,7 @@ class CommandOptions:
     tools: tuple[str, ...] = ()
     search: str | None = None
     fetch: bool = False
+    approve_tools: bool = False
     profiles: tuple[str, ...] = ()
     cassette: str | None = None
 
@@ -261,6 +263,7 @@ class CommandOptions:
             tools=split_list(given.get("tools"), "--tools") or (),
             search=given.get("search"),
             fetch=given.get("fetch", False),
+            approve_tools=given.get("approve_tools", False),
             profiles=tuple(given.get("profiles") or ()),
             cassette=given.get("cassette"),
         )
@@ -324,7 +327,8 @@ def open_context(command_options: CommandOptions, *, asks_people: bool = False) 
     settings, place = load_settings(command_options)
     screen = Screen(
         as_json=command_options.as_json,
-        live=command_options.live,
+        # A live view would run over what is typed.
+        live=command_options.live and not command_options.approve_tools,
         quiet=command_options.quiet,
         debug=settings.debug_mode,
     )
@@ -374,16 +378,20 @@ def make_table(
     from roundtable.types import ProviderConfig
 
     providers = {name: ProviderConfig(base_url=url) for name, url in _base_urls(command_options.base_urls).items()}
+    approve_tools: Approver | None = None
     if asks_people:
         from roundtable.cli.terminal import Terminal
         from roundtable.providers import HumanProvider
 
-        providers["human"] = ProviderConfig(client=Terminal().ask, timeout_s=HumanProvider.patience_s)
+        terminal = Terminal()
+        providers["human"] = ProviderConfig(client=terminal.ask, timeout_s=HumanProvider.patience_s)
+        approve_tools = terminal.approve if command_options.approve_tools else None
     return Roundtable(
         command_options.agents,
         providers=providers,
         storage=storage,
         tools=_tools(command_options),
+        approve_tools=approve_tools,
         search="auto"
         if command_options.search is None
         else _SEARCHES.get(command_options.search, command_options.search),

@@ -11,6 +11,7 @@ __all__ = [
     "AllowHosts",
     "AllowOrigins",
     "Analyzer",
+    "ApproveTools",
     "BaseUrls",
     "Baseline",
     "BudgetLimits",
@@ -93,6 +94,10 @@ Search = Annotated[
     ),
 ]
 Fetch = Annotated[bool, typer.Option("--fetch", help="Let agents open pages on the public web.")]
+ApproveTools = Annotated[
+    bool,
+    typer.Option("--approve-tools", help="Ask on the terminal before each call of a tool."),
+]
 Tools = Annotated[
     list[str] | None,
     typer.Option("--tools", metavar="LIST", help="Names of tools that agents can call, separated by commas."),

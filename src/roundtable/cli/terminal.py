@@ -1,7 +1,8 @@
-"""Ask a human agent on the terminal: one field of the answer per line, each checked before the next."""
+"""Ask people on the terminal: human agents for their answers, line by line, and a person who approves tool calls."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from typing import TYPE_CHECKING, Final
@@ -10,13 +11,17 @@ import anyio
 import anyio.lowlevel
 
 from roundtable.providers.human import ABSTAINS, chosen, listed, scored
+from roundtable.report.sanitize import plain
 
 if TYPE_CHECKING:
     from roundtable.providers.human import HumanReply, HumanTurn
+    from roundtable.tools import ToolRequest
     from roundtable.types import JsonValue
 
 __all__ = ["Terminal"]
 
+_YES: Final = frozenset({"y", "yes"})
+_NO: Final = frozenset({"", "n", "no"})
 _STANCES: Final = ("YES", "NO", "NEUTRAL")
 _HINTS: Final = {
     "confidence": " (0 to 100)",
@@ -53,6 +58,19 @@ class Terminal:
             if not turn.fields:
                 return await self._read_line("answer") or ""
             return await self._ask_fields(turn)
+
+    async def approve(self, request: ToolRequest) -> bool | str:
+        """Ask whether a tool may be called; what is neither yes nor no refuses with this text as the reason."""
+        async with self._lock:
+            arguments = json.dumps(dict(request.arguments), ensure_ascii=False, indent=1)
+            sys.stderr.write(
+                f"\n=== {plain(request.agent_id) or 'An agent'} wants to call {plain(request.tool_name)} ===\n"
+                f"{plain(arguments, lines=True)}\n"
+            )
+            answer = await self._read_line("allow (y, n, or a reason why not)") or ""
+            if answer.casefold() in _YES:
+                return True
+            return False if answer.casefold() in _NO else answer
 
     async def _ask_fields(self, turn: HumanTurn) -> HumanReply:
         reply: dict[str, JsonValue] = {}

@@ -12,6 +12,7 @@ from roundtable._core.lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable.tools.approval import Approver, ToolRequest
     from roundtable.tools.definition import (
         TOOL_ATTEMPTS,
         TOOL_BASE_DELAY_S,
@@ -61,6 +62,7 @@ __all__ = [
     "TOOL_ATTEMPTS",
     "TOOL_BASE_DELAY_S",
     "TOOL_TIMEOUT_S",
+    "Approver",
     "CallsModels",
     "DefaultAgentToolkit",
     "Evidence",
@@ -86,6 +88,7 @@ __all__ = [
     "ToolContext",
     "ToolDefinition",
     "ToolOutcome",
+    "ToolRequest",
     "ToolSpec",
     "ToolTurn",
     "TurnTool",
@@ -133,6 +136,7 @@ _HOME = {
     **dict.fromkeys(
         ("GetContext", "StandardTool", "SubmitResponse", "ToolSpec", "get_context", "submit_response"), "standard"
     ),
+    **dict.fromkeys(("Approver", "ToolRequest"), "approval"),
     **dict.fromkeys(("DefaultAgentToolkit", "ToolOutcome", "bound", "create_default_toolkit"), "toolkit"),
     **dict.fromkeys(("CallsModels", "ModelCall", "ToolContext", "ToolTurn", "TurnTool"), "definition"),
 }

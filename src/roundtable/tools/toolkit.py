@@ -18,6 +18,7 @@ from anyio import Event
 
 from roundtable.errors import ConfigurationError
 from roundtable.stages import is_foreign_cancellation
+from roundtable.tools.approval import refusal
 from roundtable.tools.definition import (
     TOOL_ATTEMPTS,
     TOOL_BASE_DELAY_S,
@@ -31,7 +32,7 @@ from roundtable.tools.definition import (
     to_result,
 )
 from roundtable.tools.functions import FunctionTool
-from roundtable.tools.standard import FactCheck, GetContext, PerplexitySearch, SearchWeb, SubmitResponse
+from roundtable.tools.standard import FactCheck, GetContext, PerplexitySearch, RequestContext, SearchWeb, SubmitResponse
 from roundtable.types.base import utc_now
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from roundtable.protocols import AgentToolkit, ChatModel, Tool
+    from roundtable.tools.approval import Approver
     from roundtable.tools.definition import ModelCall
     from roundtable.tools.sources import PerplexitySearchProvider, SessionDataProvider, WebSearchProvider
     from roundtable.types import AgentTool, DebateContext, JsonObject, ToolResult
@@ -229,6 +231,8 @@ def _is_external_interrupt(error: BaseException) -> bool:
 
 
 _MAX_SESSIONS: Final = 256
+_WITHOUT_APPROVAL: Final = (GetContext, SubmitResponse, RequestContext)
+"""Tools that access only the debate and its caller."""
 
 
 class ToolOutcome(NamedTuple):
@@ -278,6 +282,7 @@ class DefaultAgentToolkit:
         self._turn: ToolTurn | None = None
         self._guard: Callable[[ChatModel], ChatModel] | None = None
         self._dependencies: object = None
+        self._approve: Approver | None = None
         if not standard:
             return
         self.register_tool(GetContext())
@@ -328,6 +333,20 @@ class DefaultAgentToolkit:
             return self
         toolkit = copy.copy(self)
         toolkit._dependencies = dependencies  # noqa: SLF001  (its own class)
+        return toolkit
+
+    def with_approval(self, approve: Approver | None) -> DefaultAgentToolkit:
+        """Return a copy of this toolkit whose calls have to be approved; a toolkit that asks already keeps that.
+
+        Nobody is asked about `get_context`, `submit_response` and `request_context`, which access only the debate.
+
+        Args:
+            approve: Decides about each call, after its arguments have been checked.
+        """
+        if approve is None or self._approve is not None:
+            return self
+        toolkit = copy.copy(self)
+        toolkit._approve = approve  # noqa: SLF001  (its own class)
         return toolkit
 
     def check_dependencies(self, dependencies: object) -> None:
@@ -394,10 +413,17 @@ class DefaultAgentToolkit:
             context = self._turn.context
             round_key = f"{context.tenant}/{context.session_id}", context.current_round
             call_key = name, json.dumps(tool_input, sort_keys=True)
-            result, cached = await self._shared.once(round_key, call_key, lambda: call_tool(tool, tool_input))
+            result, cached = await self._shared.once(round_key, call_key, lambda: self._run(tool, tool_input))
         else:
-            result = await call_tool(tool, tool_input)
+            result = await self._run(tool, tool_input)
         return ToolOutcome(result, cached, started_at, time.monotonic() - start_s)
+
+    async def _run(self, tool: Tool, tool_input: JsonObject) -> ToolResult:
+        if self._approve is not None and not isinstance(tool, _WITHOUT_APPROVAL):
+            refused = await refusal(self._approve, tool, tool_input, self._turn)
+            if refused is not None:
+                return refused
+        return await call_tool(tool, tool_input)
 
     def _tools_of_turn(self) -> dict[str, Tool]:
         tools = self._all_tools()

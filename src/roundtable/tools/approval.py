@@ -1,0 +1,90 @@
+"""Approval of tool calls: somebody decides about each call before it is made."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import anyio.to_thread
+
+from roundtable.tools.definition import failed, is_async
+
+if TYPE_CHECKING:
+    from roundtable.protocols import Tool
+    from roundtable.tools.definition import ToolTurn
+    from roundtable.types import JsonObject, ToolResult
+
+__all__ = ["Approver", "ToolRequest", "refusal"]
+
+logger: logging.Logger = logging.getLogger("roundtable.tools")
+
+_MOST_REASON_CHARS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """A tool call that somebody has to approve."""
+
+    tool_name: str
+    """The tool."""
+    arguments: JsonObject
+    """Its arguments, which fit its schema. A model wrote them."""
+    description: str
+    """Description of the tool that the model gets."""
+    agent_id: str = ""
+    """Id of the agent that calls; empty outside of a turn."""
+    session_id: str = ""
+    """Id of the session; empty outside of debates."""
+    round: int = 0
+    """Round, from 1; 0 outside of debates."""
+    tenant: str = "default"
+    """Tenant that owns the session, such as the user of a server."""
+    topic: str = ""
+    """Question of the debate."""
+
+
+Approver: TypeAlias = Callable[[ToolRequest], "bool | str | Awaitable[bool | str]"]
+"""Decides about a tool call: `True` allows it, `False` refuses it, and a text refuses it with a reason for the agent.
+
+A plain function runs in a thread, an `async` one in the event loop. Agents that speak at the same time may call it at
+the same time.
+"""
+
+
+async def refusal(approve: Approver, tool: Tool, tool_input: JsonObject, turn: ToolTurn | None) -> ToolResult | None:
+    """Ask for approval of a call; return the result that the agent gets instead, or `None` if the call is allowed.
+
+    If the approver raises an error or returns anything else, the call is refused.
+    """
+    definition = tool.definition
+    context = None if turn is None else turn.context
+    request = ToolRequest(
+        definition.name,
+        dict(tool_input),
+        definition.description,
+        agent_id="" if turn is None else turn.agent_id,
+        session_id="" if context is None else context.session_id,
+        round=0 if context is None else context.current_round,
+        tenant="default" if context is None else context.tenant,
+        topic="" if context is None else context.topic,
+    )
+    try:
+        verdict = await _ask(approve, request)
+    except Exception as error:  # it belongs to the caller; no error of it may allow a call
+        logger.exception("the approver of tool calls failed", extra={"tool": definition.name})
+        return failed(f"not approved: nobody could be asked ({type(error).__name__})")
+    if verdict is True:
+        return None
+    reason = f": {verdict[:_MOST_REASON_CHARS]}" if isinstance(verdict, str) and verdict else ""
+    return failed(f"not approved{reason}")
+
+
+async def _ask(approve: Approver, request: ToolRequest) -> object:
+    if is_async(approve):
+        verdict = approve(request)
+    else:
+        verdict = await anyio.to_thread.run_sync(approve, request, abandon_on_cancel=True)
+    return await verdict if inspect.isawaitable(verdict) else verdict

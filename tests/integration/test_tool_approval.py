@@ -1,0 +1,197 @@
+"""Approval of tool calls: nothing runs that was not allowed, whatever the approver does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+
+import roundtable as rt
+from roundtable import Roundtable
+from roundtable.errors import ConfigurationError
+from roundtable.providers.scripted import ScriptedModel
+from roundtable.tools import DefaultAgentToolkit, ToolRequest
+from roundtable.types import AgentConfig, AgentTool, ToolResult
+
+if TYPE_CHECKING:
+    from roundtable.types import ChatRequest, JsonObject
+
+pytestmark = pytest.mark.both_loops
+
+
+class Shop:
+    """Counts what was ordered."""
+
+    def __init__(self) -> None:
+        self.orders: list[str] = []
+
+    def tool(self, **options: Any) -> Any:
+        @rt.tool(cached=False, **options)
+        def order(item: str) -> str:
+            """Order an item.
+
+            Args:
+                item: What to order.
+            """
+            self.orders.append(item)
+            return f"ordered {item}"
+
+        return order
+
+
+def asks(name: str = "order", **arguments: Any):
+    """Return a model that asks for a tool once, then tells what it got."""
+
+    def model(request: ChatRequest) -> object:
+        results = [message.content for message in request.messages if message.role == "tool"]
+        if not results:
+            return {"toolCalls": [{"name": name, "args": arguments or {"item": "tea"}}]}
+        return {"position": results[-1], "confidence": 0.9}
+
+    return ScriptedModel(model)
+
+
+async def held(approve: object, *, tools: object = None, model: ScriptedModel | None = None, rounds: int = 1):
+    shop = Shop()
+    given = [shop.tool()] if tools is None else tools
+    async with Roundtable([model or asks()], storage="memory://", tools=given, approve_tools=approve) as table:  # type: ignore[arg-type]
+        result = await table.debate("Shall we order?", rounds=rounds)
+    (call,) = [call for held in result.rounds for said in held.responses for call in said.tool_calls][:1]
+    return shop, call, result
+
+
+async def test_an_allowed_call_runs_and_the_approver_knows_who_calls_what() -> None:
+    requests: list[ToolRequest] = []
+
+    async def approve(request: ToolRequest) -> bool:
+        requests.append(request)
+        await anyio.lowlevel.checkpoint()
+        return True
+
+    shop, call, result = await held(approve)
+    assert (shop.orders, call.error) == (["tea"], None)
+    (request,) = requests
+    assert (request.tool_name, request.arguments, request.description) == ("order", {"item": "tea"}, "Order an item.")
+    assert (request.agent_id, request.session_id, request.round) == (result.agents[0].id, result.session_id, 1)
+    assert (request.tenant, request.topic) == ("default", "Shall we order?")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "error"),
+    [(False, "not approved"), ("too expensive", "not approved: too expensive"), (None, "not approved"), (1, "not app")],
+)
+async def test_what_is_not_allowed_does_not_run_and_the_agent_reads_why(verdict: object, error: str) -> None:
+    shop, call, result = await held(lambda request: verdict)
+    assert shop.orders == []
+    assert call.error.startswith(error)
+    assert error in result.rounds[0].responses[0].position
+
+
+async def test_an_approver_that_fails_allows_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def approve(request: ToolRequest) -> bool:
+        raise OSError("the desk is closed")
+
+    shop, call, _ = await held(approve)
+    assert (shop.orders, call.error) == ([], "not approved: nobody could be asked (OSError)")
+    assert "the approver of tool calls failed" in caplog.text
+
+
+async def test_a_function_that_blocks_holds_up_nothing() -> None:
+    ready, asked = anyio.Event(), anyio.Event()
+
+    def approve(request: ToolRequest) -> bool:
+        anyio.from_thread.run_sync(asked.set)
+        anyio.from_thread.run(ready.wait)
+        return True
+
+    async def answer() -> None:
+        await asked.wait()
+        ready.set()
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+            group.start_soon(answer)
+            shop, _, _ = await held(approve)
+    assert shop.orders == ["tea"]
+
+
+async def test_the_wait_for_an_approval_is_not_that_of_the_tool() -> None:
+    async def approve(request: ToolRequest) -> bool:
+        await anyio.sleep(0.2)
+        return True
+
+    shop = Shop()
+    _, call, _ = await held(approve, tools=[shop.tool(timeout_s=0.1)])
+    assert (shop.orders, call.error) == (["tea"], None)
+
+
+async def test_nobody_is_asked_about_arguments_that_do_not_fit_nor_about_what_only_reads_the_debate() -> None:
+    requests: list[str] = []
+
+    def approve(request: ToolRequest) -> bool:
+        requests.append(request.tool_name)
+        return False
+
+    _, call, _ = await held(approve, model=asks(thing="tea"))
+    assert "do not fit" in call.error
+    _, call, _ = await held(approve, tools=["get_context"], model=asks("get_context"))
+    assert requests == []
+
+
+def seat(name: str) -> AgentConfig:
+    return AgentConfig(id=name, name=name, provider="scripted", model="scripted")
+
+
+class Foreign:
+    """A toolkit of somebody else, with a tool that is named as a built-in one."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def get_tools(self) -> list[AgentTool]:
+        return [AgentTool(name="get_context", description="D", parameters={"type": "object"})]
+
+    async def execute_tool(self, name: str, tool_input: JsonObject) -> ToolResult:
+        self.calls.append(name)
+        return ToolResult(success=True, data="done")
+
+
+@pytest.mark.parametrize("where", ["table", "agent", "agent's own kit"])
+async def test_tools_of_others_need_approval_wherever_they_are(where: str) -> None:
+    foreign = Foreign()
+    model = asks("get_context", item="tea")
+    kit: Any = foreign
+    if where == "agent's own kit":
+        kit = DefaultAgentToolkit(standard=False)
+        kit.include(foreign)
+    agent = rt.BaseAgent(seat("ada"), model, toolkit=None if where == "table" else kit)
+    tools = [foreign] if where == "table" else []
+    async with Roundtable([agent], storage="memory://", tools=tools, approve_tools=lambda request: "no") as table:
+        result = await table.debate("Shall we?", rounds=1)
+    assert foreign.calls == []
+    assert result.rounds[0].responses[0].tool_calls[0].error == "not approved: no"
+
+
+async def test_equal_calls_of_a_round_are_asked_about_once_if_they_share_a_result() -> None:
+    requests: list[ToolRequest] = []
+
+    @rt.tool
+    def price(item: str) -> int:
+        """Return a price."""
+        return 3
+
+    def approve(request: ToolRequest) -> bool:
+        requests.append(request)
+        return True
+
+    agents = [rt.BaseAgent(seat(name), asks("price")) for name in ("ada", "bo")]
+    async with Roundtable(agents, storage="memory://", tools=[price], approve_tools=approve) as table:
+        await table.debate("What is it?", rounds=1)
+    assert len(requests) == 1
+
+
+def test_an_approver_that_is_no_function_is_refused() -> None:
+    table = Roundtable([asks()], storage="memory://", approve_tools="yes")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="approve_tools must be a function, not 'yes'"):
+        _ = table.wiring
