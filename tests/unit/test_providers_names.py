@@ -170,6 +170,7 @@ def test_built_in_providers_are_made_anew_for_each_table():
         "codex-cli",
         "gemini-cli",
         "command",
+        "client",
         "human",
         "replay",
         "scripted",

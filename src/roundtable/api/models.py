@@ -256,7 +256,7 @@ ANALYZERS: Final = ("auto", "ai", "declared", "semantic", "stance", "basic")
 _SEATS: Final = ("analyzer", "facilitator", "judge", "synthesizer")
 _PANEL_SIZE: Final = 3
 _EMBEDDED: Final = "local"
-_NOT_READERS: Final = frozenset({_EMBEDDED, "human", "replay", "scripted"})
+_NOT_READERS: Final = frozenset({_EMBEDDED, "client", "human", "replay", "scripted"})
 """Providers whose models do not read the answers of a debate unless the seat names them."""
 
 

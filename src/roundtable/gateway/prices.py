@@ -34,8 +34,8 @@ __all__ = [
 ]
 
 
-PROVIDERS_WITHOUT_TOKENS: Final = frozenset({"human"})
-"""Providers whose calls consume no tokens."""
+PROVIDERS_WITHOUT_TOKENS: Final = frozenset({"client", "human"})
+"""Providers whose calls consume no tokens that the library counts."""
 
 
 def sane_usage(usage: Usage, provider: str = "") -> Usage:
@@ -105,8 +105,8 @@ MILLION: Final = Decimal(1_000_000)
 SMALLEST_USD: Final = Decimal("1e-12")
 """Unit to which prices of calls are rounded up."""
 
-_UNBILLED: Final = frozenset({"human", "local"})
-"""Providers without a bill: models that run in this process, and people."""
+_UNBILLED: Final = frozenset({"client", "human", "local"})
+"""Providers without a bill: models that run in this process, those of a client, and people."""
 _NO_VENDOR: Final = frozenset({"scripted", "replay", "command", "claude-cli", "codex-cli", "gemini-cli"})
 """Built-in providers that are not vendors, and must not be mistaken for a vendor of that name."""
 

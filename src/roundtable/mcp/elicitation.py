@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from roundtable.types import ContextRequest
 
-__all__ = ["Elicitor", "InputRequired", "caller_of", "is_remote"]
+__all__ = ["ROUND_TRIPS", "Elicitor", "InputRequired", "caller_of", "is_remote"]
 
 
 _LOCAL: Final = Identity(user="default", scopes=SCOPES)
-_ROUND_TRIPS: Final = "2026-07-28"
+ROUND_TRIPS: Final = "2026-07-28"
 """From this protocol version on, a question is the result of a call, and the client answers it by calling again."""
 _MAX_ANSWER_CHARS: Final = 20_000
 
@@ -67,7 +67,7 @@ class Elicitor:
         questions = {
             request.id: types.ElicitRequest(params=_question(request, agent_name)) for request, agent_name in requests
         }
-        if is_version_at_least(self._ctx.protocol_version, _ROUND_TRIPS):
+        if is_version_at_least(self._ctx.protocol_version, ROUND_TRIPS):
             if questions.keys() - self._responses.keys():
                 self._questions = questions
                 raise InputRequired

@@ -18,8 +18,10 @@ from roundtable.mcp.errors import error_of
 from roundtable.mcp.progress import HEARTBEAT_S
 from roundtable.mcp.prompts import prompt_text
 from roundtable.mcp.resources import listed_resources, modes_of, read
+from roundtable.mcp.sampling import ClientSampler
 from roundtable.mcp.tool import ToolCallContext
 from roundtable.mcp.tools import TOOLS
+from roundtable.providers.client import SAMPLER
 
 __all__ = ["call_tool", "get_prompt", "list_resources", "read_resource"]
 
@@ -44,6 +46,8 @@ async def call_tool(
     if tool is None:
         raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:80]}", {"tools": [*TOOLS]})
     elicitation = Elicitor(ctx, params)
+    # Debates that the call starts inherit it, so that agents of the provider `client` can ask this client.
+    SAMPLER.set(ClientSampler(ctx))
     try:
         call = await _call(ctx, tool.scope, elicitation, heartbeat_s=heartbeat_s)
         output = await tool.run(call, params.arguments or {})

@@ -171,6 +171,11 @@ _WITHOUT_HTTP: Final = {
         "",
         "Any program that reads a question and writes an answer: 'command:mytool'.",
     ),
+    "client": (
+        "client",
+        "ClientProvider",
+        "The model of the MCP client that starts the debate; 'client:NAME' tells several apart.",
+    ),
     "human": (
         "human",
         "HumanProvider",
@@ -187,7 +192,7 @@ def builtin_providers() -> tuple[ProviderEntry, ...]:
 
     Example:
         >>> [entry.name for entry in builtin_providers()][-4:]
-        ['command', 'human', 'replay', 'scripted']
+        ['client', 'human', 'replay', 'scripted']
     """
     return (
         *(ProviderEntry(name, _over_http(BUILTIN_SPECS, name), vendor.summary) for name, vendor in VENDORS.items()),

@@ -1,0 +1,89 @@
+"""The caller's own model: an agent whose answers come from the MCP client that called the server."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final, Protocol
+
+from roundtable.errors import ConfigurationError
+from roundtable.providers.http_model import NonStreamingModel
+from roundtable.types import ModelProfile
+
+if TYPE_CHECKING:
+    from roundtable.settings import Settings
+    from roundtable.types import ChatRequest, ChatResponse, ProviderConfig
+
+__all__ = ["SAMPLER", "ClientModel", "ClientProvider", "Sampler"]
+
+
+class Sampler(Protocol):
+    """Asks the model of the client behind one call."""
+
+    @property
+    def obstacle(self) -> str:
+        """Why the client cannot be asked; empty if it can."""
+
+    async def sample(self, request: ChatRequest) -> ChatResponse:
+        """Return the answer of the client's model.
+
+        Raises:
+            RoundtableError: The client refused, or is gone.
+        """
+
+
+SAMPLER: Final[ContextVar[Sampler | None]] = ContextVar("roundtable.sampler", default=None)
+"""Asks the client whose call this code runs in; debates that a call starts inherit it."""
+_HINT: Final = "Start the debate from an MCP client that offers sampling, or give the agent another provider."
+
+
+class ClientModel(NonStreamingModel):
+    """A `ChatModel` of the MCP client that started the debate; the client chooses the model and pays for it.
+
+    Args:
+        model: Name of the model in the record until the client names its own.
+    """
+
+    provider = "client"
+    profile: ModelProfile = ModelProfile(calls_tools=False)
+
+    def __init__(self, model: str = "client") -> None:
+        self.model = model
+
+    def __repr__(self) -> str:
+        return f"ClientModel({self.model!r})"
+
+    async def prepare(self) -> None:
+        """Check that the client can be asked.
+
+        Raises:
+            ConfigurationError: There is no client, or it offers no sampling.
+        """
+        self._sampler()
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Ask the client's model.
+
+        Raises:
+            ConfigurationError: There is no client, or it offers no sampling.
+            RoundtableError: The client refused, or is gone.
+        """
+        return await self._sampler().sample(request)
+
+    async def aclose(self) -> None:
+        """Do nothing; the client's connection is not the model's."""
+
+    def _sampler(self) -> Sampler:
+        sampler = SAMPLER.get()
+        obstacle = "no MCP client started this debate" if sampler is None else sampler.obstacle
+        if sampler is None or obstacle:
+            msg = f"an agent of the provider 'client' cannot answer: {obstacle}"
+            raise ConfigurationError(msg, provider=self.provider, hint=_HINT)
+        return sampler
+
+
+class ClientProvider:
+    """Factory of agents that are answered by the MCP client; `client:NAME` tells several apart."""
+
+    def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> ClientModel:
+        """Create a model."""
+        return ClientModel(model or "client")
