@@ -50,9 +50,12 @@ def table_for(storage: str, folder: Path | None = None) -> Roundtable:
         key = f"{number.strip(':?')} {request.metadata['agent']} {request.metadata['round']}"
         with (folder / f"calls-{os.getpid()}.txt").open("a") as file:
             file.write(f"{key} {time.time()}\n")
+        for model in models:
+            model.requests.clear()  # a scripted model keeps all of them, which is no memory of the worker
         return Delay(ANSWER_S, ANSWER)
 
-    return Roundtable([ScriptedModel(reply, model=name) for name in NAMES], storage=storage, analyzer="declared")
+    models = [ScriptedModel(reply, model=name) for name in NAMES]
+    return Roundtable(models, storage=storage, analyzer="declared")
 
 
 async def work(storage: str, folder: str) -> None:

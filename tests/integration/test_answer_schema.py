@@ -280,3 +280,14 @@ async def test_over_mcp_the_value_is_in_the_result_and_in_the_answers() -> None:
         details = await call(client, "get_round_details", sessionId=done["sessionId"], roundNumber=1)
     assert done["value"] == LISBON["value"]
     assert [answer["value"] for answer in details["responses"]] == [LISBON["value"]] * 2
+
+
+async def test_true_is_not_one() -> None:
+    says = {
+        "ada": {"position": "Tea", "value": {"n": [1]}},
+        "bo": {"position": "Tea", "value": {"n": [True]}},
+    }
+    async with Roundtable(scripted_agents(says), storage="memory://") as table:
+        schema = {"type": "object", "properties": {"n": {}}, "required": ["n"]}
+        result = await table.debate("Tea?", rounds=1, answer_schema=schema)
+    assert (result.answer, result.value, len(result.values)) == ("Tea", None, 2)

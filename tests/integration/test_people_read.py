@@ -285,3 +285,10 @@ async def test_the_mean_confidence_is_the_same_figure_everywhere() -> None:
         shown = (await table.debate("Tea or coffee?", rounds=1)).to_html()
     figures = {*re.findall(r"mean confidence (?:of )?(\d+)%", shown)}
     assert len(figures) == 1
+
+
+async def test_a_report_says_once_how_it_came_about() -> None:
+    async with rt.Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://") as table:
+        result = await table.debate("Tea or coffee?", rounds=1)
+    for shown in (result.to_markdown(), result.to_text(), result._repr_html_()):
+        assert shown.count("How it came about") == 1

@@ -122,7 +122,7 @@ def test_who_moved_leads_to_the_turn_whose_camp_is_shown() -> None:
 def test_the_head_says_whether_to_rely_on_the_answer_and_how_it_came_about() -> None:
     result = debated(CITIES)
     markdown, page = result.to_markdown(), result.to_html()
-    assert f"- **How it came about:** {STORY}\n" in markdown
+    assert f"**How it came about:** {STORY}.\n" in markdown
     head = page[page.index('id="answer"') : page.index('id="decision"')]
     assert "<strong>Verify this before you rely on it.</strong> Agreement lies between" in head
     assert f">A{STORY[1:]}.</p>" in head

@@ -494,3 +494,11 @@ assert "roundtable.results.audit" in sys.modules
 @pytest.mark.slow
 def test_a_debate_does_not_load_the_audit() -> None:
     subprocess.run([sys.executable, "-c", USE], check=True, capture_output=True)
+
+
+def test_another_wording_of_the_winner_is_no_change() -> None:
+    says = {"ada": {"position": "A", "bottom_line": "A"}, "bo": {"position": "a.", "bottom_line": "a."}}
+    with rt.sync.Roundtable(scripted_agents(says), storage="memory://") as table:
+        audit = table.debate("Which?", rounds=1, vote=True).audit()
+    assert audit.pivotal == ()
+    assert all(row.differs is False for row in audit.without)

@@ -142,3 +142,10 @@ def test_a_text_of_signs_alone_stays(text: str) -> None:
 def test_numbers_in_names_tell_nothing_apart() -> None:
     assert not contradict("5-HT", "6-HT")
     assert contradict("5 km", "6 km")
+
+
+@pytest.mark.parametrize(
+    "text", ["I dont know", "I don’t know!", "Vet ikke", "En tiedä.", "לא יודע", "Enthaltung", "N/A"]
+)
+def test_more_phrases_abstain_and_what_may_be_an_answer_does_not(text: str) -> None:
+    assert is_abstention(text) is (text != "N/A")

@@ -341,6 +341,9 @@ class _Audit:
     def _is_same(self, decision: Decision) -> bool:
         """Check whether a decision over the same answers has the same winner; joined motions are one."""
         ours, others = _names_of_winner(self.decision), _names_of_winner(decision)
+        if self.result.config.options is None:
+            # Without an agent, another wording of its answer may be left.
+            ours, others = {open_key(name) for name in ours}, {open_key(name) for name in others}
         return bool(ours & others) if ours and others else not ours and not others
 
     def _readings(self, ballots: _Ballots) -> Iterator[AnyConsensus | None]:

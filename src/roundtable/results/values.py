@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from roundtable.analysis.findings import Vote
-    from roundtable.types import Decision, JsonObject, RoundRecord
+    from roundtable.types import Decision, JsonObject, JsonValue, RoundRecord
 
 __all__ = ["shared_value", "values_by_agent"]
 
@@ -28,7 +28,8 @@ def shared_value(
 ) -> JsonObject | None:
     """Return the value that more than half of those who hold the winning answer gave.
 
-    Numbers are compared by value, so `1` is `1.0`; the order of the members of an object makes no difference.
+    Numbers are compared by value, so `1` is `1.0`, but not `true`; the order of the members of an object makes no
+    difference.
 
     Args:
         values: Value of each agent that gave one.
@@ -37,7 +38,17 @@ def shared_value(
     """
     winner = None if decision is None else decision.winner
     held = [values.get(vote.agent_id) for vote in votes if winner is not None and vote.choice == winner]
-    for value in held:
-        if value is not None and 2 * held.count(value) > len(held):
+    told_apart = [_told_apart(value) for value in held]
+    for value, its in zip(held, told_apart, strict=True):
+        if value is not None and 2 * told_apart.count(its) > len(held):
             return value
     return None
+
+
+def _told_apart(value: JsonValue) -> object:
+    """Return a copy in which `true` is not equal to 1, as it is in Python."""
+    if isinstance(value, bool):
+        return "bool", value
+    if isinstance(value, dict):
+        return {name: _told_apart(member) for name, member in value.items()}
+    return [_told_apart(member) for member in value] if isinstance(value, list) else value

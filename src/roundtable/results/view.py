@@ -77,7 +77,7 @@ def view_of(result: DebateResult, checked: EvidenceReport | None = None) -> Repo
     rounds = tuple(_RoundReader(result, held, seats, movement, numbered).view() for held in result.rounds)
     return ReportView(
         title=result.topic,
-        facts=tuple(_facts_of(result, flow, story, claims_in_words(graph) if graph.claims else "")),
+        facts=tuple(_facts_of(result, flow, claims_in_words(graph) if graph.claims else "")),
         advice=advice_in_words(result),
         story=story,
         answer=result.answer and with_names(result.answer, numbered),
@@ -303,9 +303,7 @@ def _usage_line(usage: Usage) -> str:
     return f"{counted(usage.calls, 'call')}, {tokens}, {cost_in_words(usage)}"
 
 
-def _facts_of(result: DebateResult, flow: FlowView | None, story: str, claims: str) -> Iterator[tuple[str, str]]:
-    if story:
-        yield "How it came about", story
+def _facts_of(result: DebateResult, flow: FlowView | None, claims: str) -> Iterator[tuple[str, str]]:
     yield "Status", "stopped" if is_stopped(result) else result.status
     if result.config.attachments:
         yield "Files", "; ".join(attachment.in_words for attachment in result.config.attachments)

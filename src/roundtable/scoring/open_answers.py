@@ -94,7 +94,9 @@ _ABSTENTIONS: Final = frozenset(
         "i abstain",
         "i don't know",
         "i do not know",
+        "i dont know",
         "don't know",
+        "dont know",
         "do not know",
         "i'm not sure",
         "i am not sure",
@@ -116,6 +118,11 @@ _ABSTENTIONS: Final = frozenset(
         "ich weiß nicht",
         "weiß nicht",
         "keine ahnung",
+        "enthaltung",
+        "ich enthalte mich",
+        "je m'abstiens",
+        "me abstengo",
+        "mi astengo",
         "je ne sais pas",
         "aucune idée",
         "no sé",
@@ -126,6 +133,10 @@ _ABSTENTIONS: Final = frozenset(
         "jag vet inte",
         "jeg vet ikke",
         "jeg ved det ikke",
+        "vet ikke",
+        "ved ikke",
+        "vet inte",
+        "en tiedä",
         "nie wiem",
         "nevím",
         "не знаю",
@@ -140,9 +151,12 @@ _ABSTENTIONS: Final = frozenset(
         "모르겠습니다",
         "لا أعرف",
         "मुझे नहीं पता",
+        "tôi không biết",
+        "לא יודע",
+        "לא יודעת",
     )
 )
-"""Whole answers that abstain, in the languages of the list above."""
+"""Whole answers that abstain, in the languages of the list above, and in Finnish, Vietnamese and Hebrew."""
 
 _QUOTES: Final = frozenset("\"'`“”„‟‘’‚‛«»‹›「」『』")
 _PAIRS: Final = {"(": ")", "[": "]", "{": "}", "（": "）", "【": "】", "⟨": "⟩", "〔": "〕"}
@@ -208,7 +222,8 @@ def parse_open(text: str) -> OpenText:
         return OpenText(f"{_decimal(amount.value)} {amount.unit}".strip(), amount, None, abstains=False)
     key = _folded_case(bare)
     side: Literal["YES", "NO"] | None = "YES" if key in _YES else "NO" if key in _NO else None
-    return OpenText(key if side is None else side.lower(), None, side, key.replace("ß", "ss") in _ABSTENTIONS)
+    abstains = key.replace("ß", "ss").rstrip("! ") in _ABSTENTIONS
+    return OpenText(key if side is None else side.lower(), None, side, abstains)
 
 
 def open_key(text: str) -> str:
