@@ -80,3 +80,10 @@ def test_what_makes_no_sense_is_refused(call: Any) -> None:
 
 def test_the_p_value_is_exact() -> None:
     assert mcnemar_test(3, 0) == Fraction(1, 4)
+
+
+def test_an_interval_holds_the_share_itself_to_the_last_digit() -> None:
+    for questions in range(1, 200):
+        for right in {0, 1, questions // 2, questions}:
+            low, high = wilson_interval(right, questions)
+            assert 0 <= low <= right / questions <= high <= 1

@@ -58,4 +58,5 @@ def wilson_interval(right: int, questions: int, *, level: Number = 0.95) -> Inte
     p, spread = right / questions, z * z / questions
     middle = (p + spread / 2) / (1 + spread)
     half = z * math.sqrt(p * (1 - p) / questions + spread / (4 * questions)) / (1 + spread)
-    return Interval(max(0.0, middle - half), min(1.0, middle + half))
+    # It holds the share itself; where all or none succeeded, rounding would leave it out by the last digit.
+    return Interval(min(p, max(0.0, middle - half)), max(p, min(1.0, middle + half)))
