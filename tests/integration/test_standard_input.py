@@ -203,10 +203,17 @@ def _reads(node: ast.AST) -> str:
 
 async def test_only_commands_that_debate_ask_at_the_terminal(anyio_backend: str) -> None:
     asking = [
-        node.name
-        for node in ast.walk(ast.parse((SOURCES / "cli/app.py").read_text("utf-8")))
-        if isinstance(node, ast.FunctionDef) and "asks_people=True" in ast.unparse(node)
+        (name, node.name)
+        for name in ("app.py", "session_commands.py")
+        for node in ast.walk(ast.parse((SOURCES / "cli" / name).read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef) and "asks_people=" in ast.unparse(node)
     ]
-    assert sorted(asking) == ["debate", "extend", "fork", "list_agents", "resume"]
+    # An audit debates only where it holds the last round again.
+    assert sorted(asking) == [
+        *(("app.py", name) for name in ("debate", "extend", "fork", "list_agents", "resume")),
+        ("session_commands.py", "audit"),
+    ]
+    assert "asks_people=rerun is not None" in (SOURCES / "cli/session_commands.py").read_text("utf-8")
     for path in (SOURCES / "cli").glob("*.py"):
-        assert path.name in {"app.py", "context.py"} or "asks_people" not in path.read_text("utf-8")
+        is_known = path.name in {"app.py", "context.py", "session_commands.py"}
+        assert is_known or "asks_people" not in path.read_text("utf-8")
