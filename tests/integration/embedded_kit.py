@@ -17,13 +17,13 @@ from roundtable.types import ProviderConfig
 
 @contextmanager
 def loaded(provider: LocalProvider | None = None) -> Iterator[ChatModel]:
-    """Hold the model in memory while the block is open; tests are skipped where its weights cannot be had."""
+    """Hold the model in memory while the block is open; tests are skipped where its weights are not available."""
     made = (provider or LocalProvider())(None, ProviderConfig(), Settings.from_env())
     # A test of the browser has an event loop in its thread.
     with start_blocking_portal() as portal:
         try:
             portal.call(made.prepare)
         except APINetworkError as error:
-            pytest.skip(f"the weights of the embedded model cannot be had: {error}")
+            pytest.skip(f"the weights of the embedded model are not available: {error}")
         yield made
         portal.call(made.aclose)

@@ -62,7 +62,7 @@ async def test_answers_of_the_client_are_in_the_record_with_its_model() -> None:
 
 @pytest.mark.parametrize(
     ("era", "offered", "reason"),
-    [(LEGACY, False, "it offers no sampling"), ("auto", True, "of the protocol has no sampling")],
+    [(LEGACY, False, "it does not support sampling"), ("auto", True, "of the protocol does not have sampling")],
 )
 async def test_a_client_without_a_model_is_told_before_anything_is_stored(era: str, offered: bool, reason: str) -> None:
     options = {"sampling_callback": Model()} if offered else {}
@@ -70,7 +70,7 @@ async def test_a_client_without_a_model_is_told_before_anything_is_stored(era: s
         told = await refused(client, "start_roundtable", topic="Tea?", rounds=1)
         assert told["code"] == "CONFIGURATION_ERROR"
         assert reason in told["message"]
-        assert "offers sampling" in told["hint"]
+        assert "supports sampling" in told["hint"]
         assert (await call(client, "list_sessions"))["sessions"] == []
 
 
@@ -108,5 +108,5 @@ async def test_without_a_client_the_way_out_is_named() -> None:
     async with Roundtable(["client"], storage="memory://") as table:
         with pytest.raises(ConfigurationError, match="no MCP client started this debate") as told:
             await table.debate("Tea?", rounds=1)
-        assert "offers sampling" in (told.value.hint or "")
+        assert "supports sampling" in (told.value.hint or "")
         assert await table.sessions() == ()

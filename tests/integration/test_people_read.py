@@ -281,6 +281,7 @@ async def test_the_mean_confidence_is_the_same_figure_everywhere() -> None:
     # Their mean is 0.555; added as binary fractions it would be a little less, and be rounded down.
     confidences = {"ada": 0.5, "bo": 0.5, "cy": 0.5, "di": 0.72}
     says = {name: {"position": "Tea", "confidence": share} for name, share in confidences.items()}
+    says["eve"] = {"position": "ABSTAIN", "bottom_line": "ABSTAIN", "confidence": 0.1}
     async with rt.Roundtable(scripted_agents(says), storage="memory://") as table:
         shown = (await table.debate("Tea or coffee?", rounds=1)).to_html()
     figures = {*re.findall(r"mean confidence (?:of )?(\d+)%", shown)}
@@ -292,3 +293,11 @@ async def test_a_report_says_once_how_it_came_about() -> None:
         result = await table.debate("Tea or coffee?", rounds=1)
     for shown in (result.to_markdown(), result.to_text(), result._repr_html_()):
         assert shown.count("How it came about") == 1
+
+
+async def test_what_is_not_measured_is_called_so_in_the_table_of_moves_too() -> None:
+    async with rt.Roundtable(scripted_agents({"ada": "Tea", "bo": "A cup"}), storage="memory://") as table:
+        shown = (await table.debate("What shall we drink?", rounds=2)).to_html()
+    row = shown.partition('scope="row">Agreement</th>')[2].partition("</tr>")[0]
+    assert "not measured" in row
+    assert "0.00 to 1.00" not in shown

@@ -13,6 +13,7 @@ from roundtable.errors import APINetworkError, ConfigurationError, RoundtableErr
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.sync import Roundtable as SyncRoundtable
 from roundtable.testing import scripted_agents
+from roundtable.types import Budget
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,6 +98,14 @@ async def test_a_repetition_that_failed_is_continued_by_the_same_call(tmp_path: 
         with pytest.raises(RoundtableError):
             await table.rerun(first.session_id, times=1)
         assert (await table.rerun(first.session_id, times=1)).held == 1
+
+
+async def test_a_repetition_that_stopped_early_counts_neither_way() -> None:
+    async with Roundtable(agents(), storage="memory://", budget=Budget(max_calls=7)) as table:
+        first = await table.debate("Tea or milk?", rounds=2, options=OPTIONS)
+        with pytest.raises(RoundtableError) as told:
+            await table.rerun(first.session_id, times=1)
+    assert "budget" in str(told.value)
 
 
 async def test_a_fork_without_its_past_is_made_again() -> None:

@@ -490,6 +490,9 @@ class Debates:
                 agents = [agent if agent.id in objects.own else wiring.searching(agent, search) for agent in agents]
         if rearranged is not None:
             by_id = {agent.id: agent for agent in agents}
+            if missing := [agent_id for agent_id in rearranged.seats if agent_id not in by_id]:
+                msg = f"the agents of session {session_id!r} are not known here: {', '.join(missing)}"
+                raise ConfigurationError(msg, hint="Fork the session with agents=[...] instead.")
             agents = [by_id[agent_id] for agent_id in rearranged.seats]
         options = inherited(fold, at_round, agents, passed.mode, changes, exits=wiring.catalog.exits)
         resolved = self._resolve(record.config.topic, **options)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["Rerun"]
 
 _MOST_TIMES: Final = 100
-_AT_ONCE: Final = 4
 _MOST_AT_ONCE: Final = 64
+_NO_ROUND: Final = "has no complete round"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +38,10 @@ class Rerun:
     """The arguments of `Roundtable.rerun`, which explains each."""
 
     session_id: str
-    times: int = 5
-    change: RerunChange = "seats"
-    without: str | None = None
-    concurrency: int = _AT_ONCE
+    times: int
+    change: RerunChange
+    without: str | None
+    concurrency: int = 1
 
     async def hold(self, debates: Debates) -> RerunAudit:
         """Hold the repetitions that are not stored yet, and return all.
@@ -92,9 +92,9 @@ class Rerun:
         if self.without is not None and self.without not in agents:
             msg = f"session {self.session_id!r} has no agent {self.without!r}"
             raise ConfigurationError(msg, hint=f"Choose one of {', '.join(agents)}.")
-        if source.team is not None or not _last_round(source):
-            what = "a team conversation" if source.team is not None else "no complete round"
-            msg = f"session {self.session_id!r} {'is' if source.team is not None else 'has'} {what}"
+        problem = "is a team conversation" if source.team is not None else "" if _last_round(source) else _NO_ROUND
+        if problem:
+            msg = f"session {self.session_id!r} {problem}"
             raise SessionConflict(msg, hint="Repeat a debate with at least one complete round.")
         return source
 
@@ -122,7 +122,20 @@ def _last_round(source: DebateResult) -> int:
 
 
 async def _held(debates: Debates, source: DebateResult, at_round: int, change: Rearranged) -> DebateResult:
-    """Hold one repetition, or what is missing of it."""
+    """Hold one repetition, or what is missing of it.
+
+    Raises:
+        SessionConflict: It stopped before its end, so that its answer counts neither way.
+    """
+    result = await _held_so_far(debates, source, at_round, change)
+    if result.session_status == "completed":
+        return result
+    reason = "" if result.exit is None else f" ({result.exit.reason}: {result.exit.details})"
+    msg = f"the repetition in session {result.session_id!r} stopped before its end{reason}"
+    raise SessionConflict(msg, hint="Remove the cause, such as a budget that is used up; the same call then continues.")
+
+
+async def _held_so_far(debates: Debates, source: DebateResult, at_round: int, change: Rearranged) -> DebateResult:
     try:
         stored = await debates.load(change.session_id)
     except SessionNotFound:

@@ -333,7 +333,7 @@ class StoredSessions(ABC):
 
         Raises:
             SessionNotFound: No session has this id.
-            SessionConflict: It has no complete round, or is a team's.
+            SessionConflict: It has no complete round, or is a team's; or a repetition stopped before its end.
             ConfigurationError: An argument is not valid, or the mode needs the agent that is left out.
             RoundtableError: A repetition failed; the same call continues.
 

@@ -40,9 +40,9 @@ class ClientSampler:
         """Why the client cannot be asked; empty if it can."""
         version = self._ctx.protocol_version
         if is_version_at_least(version, ROUND_TRIPS):
-            return f"version {version} of the protocol has no sampling"
+            return f"version {version} of the protocol does not have sampling"
         capabilities = self._ctx.session.client_capabilities
-        return "" if capabilities is not None and capabilities.sampling is not None else "it offers no sampling"
+        return "" if capabilities is not None and capabilities.sampling is not None else "it does not support sampling"
 
     async def sample(self, request: ChatRequest) -> ChatResponse:
         """Return the answer of the client's model.

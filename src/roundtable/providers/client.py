@@ -33,7 +33,7 @@ class Sampler(Protocol):
 
 SAMPLER: Final[ContextVar[Sampler | None]] = ContextVar("roundtable.sampler", default=None)
 """Asks the client whose call this code runs in; debates that a call starts inherit it."""
-_HINT: Final = "Start the debate from an MCP client that offers sampling, or give the agent another provider."
+_HINT: Final = "Start the debate from an MCP client that supports sampling, or give the agent another provider."
 
 
 class ClientModel(NonStreamingModel):
@@ -56,7 +56,7 @@ class ClientModel(NonStreamingModel):
         """Check that the client can be asked.
 
         Raises:
-            ConfigurationError: There is no client, or it offers no sampling.
+            ConfigurationError: There is no client, or it does not support sampling.
         """
         self._sampler()
 
@@ -64,7 +64,7 @@ class ClientModel(NonStreamingModel):
         """Ask the client's model.
 
         Raises:
-            ConfigurationError: There is no client, or it offers no sampling.
+            ConfigurationError: There is no client, or it does not support sampling.
             RoundtableError: The client refused, or is gone.
         """
         return await self._sampler().sample(request)

@@ -35,9 +35,13 @@ class _Point(NamedTuple):
 
 
 def mean_confidence(held: RoundView) -> float | None:
-    """Return the mean confidence reported in a round; `None` if no agent reported one."""
+    """Return the mean confidence of the answers of a round, abstentions left out; `None` if no agent reported one."""
     # Exact, as the recommendation computes it, so that both round alike.
-    confidences = [Decimal(str(speaker.confidence)) for speaker in held.speakers if speaker.confidence is not None]
+    confidences = [
+        Decimal(str(speaker.confidence))
+        for speaker in held.speakers
+        if speaker.confidence is not None and not speaker.abstains
+    ]
     return float(sum(confidences) / len(confidences)) if confidences else None
 
 

@@ -411,7 +411,7 @@ def _agreement_cell(held: RoundView) -> Html:
     bounds = held.bounds or (None if held.agreement is None else (held.agreement, held.agreement))
     drawn = None if bounds is None else interval(*bounds)
     words = held.shown_level or "not measured"
-    if held.bounds is not None:
+    if held.bounds is not None and held.bounds != (0, 1):
         words = f"{held.bounds[0]:.2f} to {held.bounds[1]:.2f}"
     return tag("td", drawn, tag("span", words, class_="soft small"))
 

@@ -68,6 +68,8 @@ class SpeakerView:
     """Why there is no answer."""
     votes: bool = False
     """Whether it is a vote on motions, not an answer."""
+    abstains: bool = False
+    """Whether the answer abstains, so that its confidence counts nowhere."""
     is_ballot: bool = False
     """Whether it is a debater's vote between options, as in the mode Oxford."""
     camp: str = ""

@@ -417,6 +417,7 @@ class _RoundReader:
             view,
             position=with_names(view.position, self._numbered),
             reasoning=with_names(view.reasoning, self._numbered),
+            abstains=self._held.consensus is not None and answer.agent_id in self._held.consensus.abstained,
             camp=self._movement.camp_of(answer, number),
             change=self._movement.change_of(answer, number),
         )
