@@ -19,7 +19,12 @@ OPENS = {"toolCalls": [{"name": "fetch_url", "args": {"url": "http://127.0.0.1:9
 
 @pytest.mark.parametrize(
     ("typed", "error"),
-    [("n\n", "not approved"), ("not today\n", "not approved: not today"), ("", "not approved"), ("y\n", "")],
+    [
+        pytest.param("n\n", "not approved", marks=pytest.mark.slow),
+        ("not today\n", "not approved: not today"),
+        pytest.param("", "not approved", marks=pytest.mark.slow),
+        ("y\n", ""),
+    ],
 )
 def test_a_person_approves_each_call_on_the_terminal(tmp_path: Path, typed: str, error: str) -> None:
     agent = script(tmp_path, "ada", {"*": [OPENS, said("Tea")]})

@@ -94,6 +94,7 @@ async def test_idle_connections_are_kept_by_time_and_not_by_count(server, client
     assert server.connections == 100
 
 
+@pytest.mark.slow
 async def test_a_later_call_on_a_connection_has_its_own_deadline(server, client):
     server.queue(sse_reply([b"x"] * 3, pause_s=0.01), WireReply([0.5, *http_reply(b"late").parts]))
     async with client.stream(post(server), timeout_s=0.4) as answer:

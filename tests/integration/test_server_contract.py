@@ -55,6 +55,7 @@ def test_every_operation_says_what_it_takes_gives_and_refuses() -> None:
             assert told["description"], (place, status)
 
 
+@pytest.mark.slow
 def test_everything_that_is_pointed_to_is_there_and_nothing_else() -> None:
     pointed = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(document())))
     assert pointed == document()["components"]["schemas"].keys()

@@ -174,6 +174,7 @@ async def test_it_says_that_it_is_not_ready_before_it_ends() -> None:
         assert (await web.get("/health")).status_code == 200
 
 
+@pytest.mark.slow
 async def test_asked_twice_it_does_not_wait() -> None:
     app = create_app(served_table(), auth=LocalUser())
 

@@ -86,6 +86,7 @@ async def test_who_comes_together_is_committed_together(storage: SQLiteStorage) 
     assert len(await storage.list(SessionFilter())) == 40
 
 
+@pytest.mark.slow
 async def test_company_of_the_time_before_is_waited_for(path: Path) -> None:
     storage = SQLiteStorage(path, commit_window_s=1)
     made = record()

@@ -7,8 +7,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.proportion import proportion_confint
 
 from roundtable.bench import mcnemar_test, paired_bootstrap, questions_needed, wilson_interval
 from roundtable.errors import ConfigurationError
@@ -17,6 +15,8 @@ from roundtable.errors import ConfigurationError
 @pytest.mark.parametrize(("right", "questions"), [(0, 1), (1, 1), (0, 50), (7, 50), (40, 50), (50, 50), (499, 1000)])
 @pytest.mark.parametrize("level", ["0.9", "0.95", 0.99])
 def test_the_score_interval_is_that_of_statsmodels(right: int, questions: int, level: Any) -> None:
+    from statsmodels.stats.proportion import proportion_confint  # takes a second, and each process finds all tests
+
     low, high = wilson_interval(right, questions, level=level)
     wanted = proportion_confint(right, questions, alpha=1 - float(level), method="wilson")
     assert (low, high) == pytest.approx(wanted, abs=1e-12)
@@ -24,6 +24,8 @@ def test_the_score_interval_is_that_of_statsmodels(right: int, questions: int, l
 
 @pytest.mark.parametrize(("gained", "lost"), [(0, 0), (1, 0), (5, 5), (12, 2), (2, 12), (30, 11), (200, 160)])
 def test_the_exact_test_is_that_of_statsmodels(gained: int, lost: int) -> None:
+    from statsmodels.stats.contingency_tables import mcnemar
+
     wanted = mcnemar([[3, lost], [gained, 4]], exact=True).pvalue if gained + lost else 1.0
     assert float(mcnemar_test(gained, lost)) == pytest.approx(wanted, abs=1e-12)
     assert mcnemar_test(gained, lost) == mcnemar_test(lost, gained) <= 1

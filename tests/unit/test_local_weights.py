@@ -170,6 +170,7 @@ def test_a_pip_that_fails_silently_is_an_error_too(settings, stand_in, code, mes
         fetch(settings)
 
 
+@pytest.mark.slow
 def test_two_at_once_fetch_once(settings, stand_in, tmp_path):
     wheel = make_wheel(tmp_path / "wheel")
     stand_in(f"open({str(tmp_path / 'runs')!r}, 'a').write('x')\ntime.sleep(0.3)\nshutil.copy({str(wheel)!r}, folder)")

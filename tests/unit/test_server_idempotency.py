@@ -66,6 +66,7 @@ async def test_a_key_is_free_again_when_nothing_began() -> None:
     assert await keys.once("ann", "k", b"x", beginning("one", [])) == ("one", True)
 
 
+@pytest.mark.slow
 async def test_who_comes_meanwhile_waits_and_not_for_ever() -> None:
     storage, clock = MemoryStorage(), Moved()
     keys, going = Keys(storage.kv, clock, patience_s=0.01), anyio.Event()
