@@ -75,6 +75,8 @@ def check_providers(given: object) -> None:
         if not isinstance(config, ProviderConfig):
             raise _wrong_type(f"providers[{name!r}]", "a ProviderConfig", config)
         check_mapping(f"extra_body of providers[{name!r}]", config.extra_body)
+        if not isinstance(config.cache_prompts, bool):
+            raise _wrong_type(f"cache_prompts of providers[{name!r}]", "True or False", config.cache_prompts)
 
 
 def check_mode_given(given: object) -> None:

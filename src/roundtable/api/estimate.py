@@ -151,7 +151,7 @@ class _AgentTotals:
                 else (prompt_size + pages_tokens, request.max_tokens)
             )
             searches = request.search.max_uses if request.search else 0
-            price = meter.prices.worst(meter.provider, model_id, *size, endpoint=meter.endpoint, searches=searches)
+            price = meter.worst_cost(model_id, *size, searches=searches)
             self.cost = _add_price(self.cost, price)
             self.cost_with_retries = _add_price(self.cost_with_retries, price, tries)
             self.calls += 1
@@ -250,7 +250,7 @@ def _worst_price(asks: Iterable[ModelCall], answer_tokens: int) -> tuple[bool, D
         size = prompt_tokens(ask.request) + answer_tokens, ask.request.max_tokens
         tokens += sum(size)
         for meter in meters_of(ask.model):
-            cost = _add_price(cost, meter.prices.worst(meter.provider, meter.model, *size, endpoint=meter.endpoint))
+            cost = _add_price(cost, meter.worst_cost(meter.model, *size))
     return cost is None, cost or Decimal(0), tokens
 
 

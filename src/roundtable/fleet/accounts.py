@@ -210,12 +210,15 @@ def _read(value: JsonValue) -> _Account:
 def _difference(now: Usage, before: Usage) -> Usage:
     """Return what was consumed between two states of the same session."""
     counts = {
-        name: max(0, getattr(now, name) - getattr(before, name)) for name in Usage.model_fields if "cost" not in name
+        name: max(0, getattr(now, name) - getattr(before, name))
+        for name in Usage.model_fields
+        if not name.endswith("_usd")
     }
+    saved = None if now.saved_usd is None else now.saved_usd - (before.saved_usd or 0)
     known = max(0.0, now.known_cost_usd - before.known_cost_usd)
     if now.cost_usd is None:
-        return Usage(**counts, partial_cost_usd=known or None)
-    return Usage(**counts, cost_usd=known)
+        return Usage(**counts, partial_cost_usd=known or None, saved_usd=saved)
+    return Usage(**counts, cost_usd=known, saved_usd=saved)
 
 
 def _words(wanted: _Reserve) -> str:

@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from roundtable._core.ledger import Amount, Ledger
 from roundtable.errors import BudgetExceeded, RoundtableError
-from roundtable.gateway.prices import PROVIDERS_WITHOUT_TOKENS, sane_usage, to_usd, usage_of_failure
+from roundtable.gateway.prices import FULL_PRICE, PROVIDERS_WITHOUT_TOKENS, sane_usage, to_usd, usage_of_failure
 from roundtable.gateway.wrapping import WrappedModel, close_stream, cost_limit_of, keeps_deadline
 from roundtable.prompts import estimate_tokens
 from roundtable.types import ChatDelta, ChatResponse
@@ -107,10 +107,7 @@ class MeteredModel(WrappedModel):
     @property
     def is_priced(self) -> bool:
         """Whether the price of the model is known, or the model enforces its own limit."""
-        return (
-            cost_limit_of(self.inner) is not None
-            or self.prices.worst(self.provider, self.model, 1, 1, endpoint=self.endpoint) is not None
-        )
+        return cost_limit_of(self.inner) is not None or self.worst_cost(self.model, 1, 1) is not None
 
     async def prepare(self) -> None:
         """Prepare the model, and load the packaged prices where they are needed.
@@ -189,9 +186,20 @@ class MeteredModel(WrappedModel):
         cost_limit = cost_limit_of(self.inner)
         if cost_limit is not None:
             return Decimal(repr(cost_limit))
-        name = request.model or self.model
         searches = request.search.max_uses if request.search else 0
-        return self.prices.worst(self.provider, name, tokens_in, tokens_out, endpoint=self.endpoint, searches=searches)
+        return self.worst_cost(request.model or self.model, tokens_in, tokens_out, searches=searches)
+
+    def worst_cost(self, model: str, tokens_in: int, tokens_out: int, *, searches: int = 0) -> Decimal | None:
+        """Return the most US dollars that a call of a model with these tokens may cost; `None` if it is unknown."""
+        return self.prices.worst(
+            self.provider,
+            model,
+            tokens_in,
+            tokens_out,
+            endpoint=self.endpoint,
+            searches=searches,
+            share=self.price_share,
+        )
 
     def priced(self, usage: Usage, request: ChatRequest, response: ChatResponse | None = None) -> Usage:
         """Return usage with its price, by the requested model or else by the one that the provider reports.
@@ -202,9 +210,15 @@ class MeteredModel(WrappedModel):
             return usage
         provider = (response and response.provider) or self.provider
         for name in dict.fromkeys((request.model or self.model, (response and response.model) or "")):
-            cost = to_usd(self.prices.cost(provider, name, usage, endpoint=self.endpoint))
-            if cost is not None:
-                return usage.model_copy(update={"cost_usd": cost, "partial_cost_usd": None})
+            share = self.price_share
+            cost = to_usd(self.prices.cost(provider, name, usage, endpoint=self.endpoint, share=share))
+            if cost is None:
+                continue
+            priced: dict[str, float | None] = {"cost_usd": cost, "partial_cost_usd": None}
+            if usage.cache_read_tokens or usage.cache_write_tokens or share != FULL_PRICE:
+                saved = self.prices.saved(provider, name, usage, share, endpoint=self.endpoint)
+                priced["saved_usd"] = to_usd(saved)
+            return usage.model_copy(update=priced)
         return usage
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from roundtable.errors import RoundtableError
 
 __all__ = [
+    "FULL_PRICE",
     "PROVIDERS_WITHOUT_TOKENS",
     "ModelPrice",
     "PriceLike",
@@ -102,6 +103,7 @@ def usage_of_failure(error: RoundtableError, *, begun: bool) -> Usage:
 
 _log: logging.Logger = logging.getLogger(__name__)
 MILLION: Final = Decimal(1_000_000)
+FULL_PRICE: Final = Decimal(1)
 SMALLEST_USD: Final = Decimal("1e-12")
 """Unit to which prices of calls are rounded up."""
 
@@ -231,7 +233,9 @@ class PriceTable:
         """Check whether the prices of a provider at an address are known without loading the packaged table now."""
         return not self._packaged or self._loaded or provider in _UNBILLED or _has_no_vendor(provider, endpoint)
 
-    def cost(self, provider: str, model: str, usage: Usage, *, endpoint: str = "") -> Decimal | None:
+    def cost(
+        self, provider: str, model: str, usage: Usage, *, endpoint: str = "", share: Decimal = FULL_PRICE
+    ) -> Decimal | None:
         """Return the price of calls in US dollars, rounded up to 1e-12; `None` when it is unknown.
 
         Args:
@@ -239,18 +243,44 @@ class PriceTable:
             model: Model id.
             usage: Usage of the calls.
             endpoint: Root of the API the calls went to; the vendor's own when empty.
+            share: Share of the price that is charged, such as a half in a batch; searches are charged in full.
         """
         stated = self._stated.get((provider, model)) or self._stated.get((provider, "*"))
         if stated is not None:
-            listed = searches_usd(provider, model, usage) if stated.per_search is None else 0
-            return _rounded(stated.cost(usage) + (listed or 0))
+            no_searches = usage.model_copy(update={"searches": 0}) if usage.searches else usage
+            stated_fee = None if stated.per_search is None else Decimal(usage.searches) * Decimal(stated.per_search)
+            fee = searches_usd(provider, model, usage) if stated_fee is None else stated_fee
+            return _rounded(stated.cost(no_searches) * share + (fee or 0))
         if provider in _UNBILLED:
             return Decimal(0)
         tokens, searches = self._packaged_cost(provider, model, usage, endpoint), searches_usd(provider, model, usage)
-        return None if tokens is None or searches is None else _rounded(tokens + searches)
+        return None if tokens is None or searches is None else _rounded(tokens * share + searches)
+
+    def saved(self, provider: str, model: str, usage: Usage, share: Decimal, *, endpoint: str = "") -> Decimal | None:
+        """Return what caches and a share of the list price saved, in US dollars; `None` where the price is unknown.
+
+        Args:
+            provider: Name of the provider.
+            model: Model id.
+            usage: Usage of the calls.
+            share: Share of the list price of tokens that the calls cost.
+            endpoint: Root of the API the calls went to.
+        """
+        uncached = usage.model_copy(update={"cache_read_tokens": 0, "cache_write_tokens": 0})
+        full = self.cost(provider, model, uncached, endpoint=endpoint)
+        paid = self.cost(provider, model, usage, endpoint=endpoint, share=share)
+        return None if full is None or paid is None else full - paid
 
     def worst(
-        self, provider: str, model: str, input_tokens: int, output_tokens: int, *, endpoint: str = "", searches: int = 0
+        self,
+        provider: str,
+        model: str,
+        input_tokens: int,
+        output_tokens: int,
+        *,
+        endpoint: str = "",
+        searches: int = 0,
+        share: Decimal = FULL_PRICE,
     ) -> Decimal | None:
         """Return the most that one call with these tokens and searches may cost; `None` when it is unknown."""
         plain = Usage(input_tokens=input_tokens, output_tokens=output_tokens, searches=searches, calls=1)
@@ -260,7 +290,7 @@ class PriceTable:
             plain.model_copy(update={"reasoning_tokens": output_tokens}),
             plain.model_copy(update={"cache_write_tokens": input_tokens, "reasoning_tokens": output_tokens}),
         )
-        costs = [self.cost(provider, model, case, endpoint=endpoint) for case in cases]
+        costs = [self.cost(provider, model, case, endpoint=endpoint, share=share) for case in cases]
         known = [cost for cost in costs if cost is not None]
         return max(known) if costs[0] is not None else None
 

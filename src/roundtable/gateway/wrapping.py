@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ __all__ = [
     "keeps_deadline",
     "make_ready",
     "notify_timeout",
+    "price_share_of",
 ]
 
 
@@ -71,6 +73,11 @@ class WrappedModel:
     def cost_limit_usd(self) -> float | None:
         """Most US dollars that a call may cost, where the model itself enforces a limit."""
         return cost_limit_of(self.inner)
+
+    @property
+    def price_share(self) -> Decimal:
+        """Share of the list price of tokens that a call costs; see `price_share_of`."""
+        return price_share_of(self.inner)
 
     @property
     def profile(self) -> ModelProfile:
@@ -129,6 +136,15 @@ def cost_limit_of(model: object) -> float | None:
     """
     value: object = getattr(model, "cost_limit_usd", None)
     return float(value) if isinstance(value, int | float) else None
+
+
+def price_share_of(model: object) -> Decimal:
+    """Return the share of the list price of tokens that a model's calls cost, 1 unless it says otherwise.
+
+    It is the attribute `price_share` of a model, such as of one that answers in batches.
+    """
+    value: object = getattr(model, "price_share", None)
+    return value if isinstance(value, Decimal) else Decimal(1)
 
 
 def keeps_deadline(model: object) -> bool:

@@ -216,6 +216,7 @@ class HttpChatModel:
         timeout_s: Total deadline of a call in seconds.
         on_close: Called when the model is closed; releases a shared client.
         extra_body: Additional fields of every request; those of a request itself win.
+        cache_prompts: Whether prompts with tools are cached, where caching has to be requested.
     """
 
     keeps_deadline: ClassVar[bool] = True
@@ -232,6 +233,7 @@ class HttpChatModel:
         timeout_s: float = 120.0,
         on_close: Callable[[], Awaitable[None]] | None = None,
         extra_body: Mapping[str, JsonValue] | None = None,
+        cache_prompts: bool = False,
     ) -> None:
         self._spec = spec
         self._http = http
@@ -241,6 +243,7 @@ class HttpChatModel:
         self._timeout_s = timeout_s
         self._on_close = on_close
         self._extra_body = dict(extra_body or {})
+        self._cache_prompts = cache_prompts
         self.account: str = "" if key is None else blake2b(key.encode(), key=_SALT, digest_size=8).hexdigest()
         """Salted hash of the key, so that rate limits are counted per key; it does not reveal the key."""
 
@@ -367,6 +370,11 @@ class HttpChatModel:
         if self._extra_body:
             extra = merged(self._extra_body, request.extra_body)
             request = request.model_copy(update={"extra_body": extra})
+        if self._cache_prompts and request.tools and request.messages:
+            # The next call of the turn begins with the same messages; the provider finds the longest cached part.
+            *before, last = request.messages
+            cached = (*before, last.model_copy(update={"cache": True}))
+            request = request.model_copy(update={"messages": cached})
         built = self._expected(
             self._spec.dialect.build_request(request, base_url=self._base_url, stream=stream),
             HttpRequest,

@@ -82,6 +82,7 @@ class HttpProvider:
             timeout_s=config.timeout_s,
             on_close=close,
             extra_body=config.extra_body,
+            cache_prompts=config.cache_prompts,
         )
 
     def _variant(self, profile: str | None) -> ProviderSpec:

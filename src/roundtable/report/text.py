@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, NamedTuple, assert_never
+from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
 from roundtable.report.sanitize import plain, unmarked
 from roundtable.report.view import answer_line, heading, percent, short_name, trust_lines
@@ -14,9 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Words", "cost_in_words", "flow_lines", "in_words", "pair_lines", "to_text"]
 
+_LEAST_SAVED_USD: Final = 0.00005
+"""Smallest saving that does not read as 0.0000 USD."""
+
 
 def cost_in_words(usage: Usage) -> str:
-    """Describe the cost of calls in words; if it is unknown, name the known part.
+    """Describe the cost of calls in words, with what caches and batches saved; if it is unknown, name the known part.
 
     Example:
         >>> from roundtable.types import Usage
@@ -24,9 +27,12 @@ def cost_in_words(usage: Usage) -> str:
         ('cost 0.0123 USD', 'cost unknown')
         >>> cost_in_words(Usage(calls=1, cost_usd=0.5) + Usage(calls=1))
         'cost unknown (0.5000 USD of it known)'
+        >>> cost_in_words(Usage(calls=1, cost_usd=0.5, saved_usd=0.25))
+        'cost 0.5000 USD (0.2500 USD saved)'
     """
     if usage.cost_usd is not None:
-        return f"cost {usage.cost_usd:.4f} USD"
+        saved = f" ({usage.saved_usd:.4f} USD saved)" if (usage.saved_usd or 0) >= _LEAST_SAVED_USD else ""
+        return f"cost {usage.cost_usd:.4f} USD{saved}"
     if usage.partial_cost_usd is None:
         return "cost unknown"
     return f"cost unknown ({usage.partial_cost_usd:.4f} USD of it known)"

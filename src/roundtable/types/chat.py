@@ -77,6 +77,9 @@ class Usage(Value):
     """Cost in US dollars; `None` if the price of any call is unknown, never a guess."""
     partial_cost_usd: Annotated[float, Field(ge=0)] | None = None
     """Known part of the cost if `cost_usd` is unknown; `None` if no part is known, or the whole cost is."""
+    saved_usd: float | None = None
+    """US dollars saved by prompt caches and batches, against the price without them, as far as prices are known;
+    negative if writing to a cache cost more than reading from it saved. `None` if neither was used."""
 
     @property
     def known_cost_usd(self) -> float:
@@ -116,6 +119,7 @@ class Usage(Value):
             "unreported_calls": self.unreported_calls + other.unreported_calls,
             "cost_usd": cost,
             "partial_cost_usd": partial,
+            "saved_usd": _add_saved(self.saved_usd, other.saved_usd),
         }
         return Usage._made(fields, set(fields))
 
@@ -126,6 +130,12 @@ class Usage(Value):
 
 NO_USAGE: Final = Usage()
 """Nothing was used. Values are frozen, so one serves all."""
+
+
+def _add_saved(left: float | None, right: float | None) -> float | None:
+    if left is None or right is None:
+        return right if left is None else left
+    return float(Decimal(repr(left)) + Decimal(repr(right)))
 
 
 def _add_costs(left: Usage, right: Usage) -> tuple[float | None, float | None]:

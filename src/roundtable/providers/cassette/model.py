@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import anyio.lowlevel
 
 from roundtable.errors import ConfigurationError, RoundtableError
-from roundtable.gateway.wrapping import close_stream, make_ready
+from roundtable.gateway.wrapping import close_stream, make_ready, price_share_of
 from roundtable.stages import error_from_info
 from roundtable.types import ChatDelta, ChatResponse, ErrorInfo, Usage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
+    from decimal import Decimal
 
     from roundtable.protocols import ChatModel
     from roundtable.providers.cassette.cassette import Cassette, ModelFacts
@@ -72,6 +73,11 @@ class RecordedModel:
     def endpoint(self) -> str:
         """Root of the provider's API; empty where there is none."""
         return self._known.endpoint
+
+    @property
+    def price_share(self) -> Decimal:
+        """Share of the list price of tokens that a call costs; see `roundtable.gateway.wrapping.price_share_of`."""
+        return price_share_of(self._inner or self._made)
 
     @property
     def profile(self) -> ModelProfile:
