@@ -54,6 +54,10 @@ async def test_claims_are_stored_with_labels_and_what_they_refer_to() -> None:
     assert [claim.id for claim in ada.claims] == [label(1, 0, 1), label(1, 0, 2)]
     assert ada.claims[0].evidence[0].quote == "tea keeps"
     assert ada_again.claims[0].supports == (ada.claims[0].id,)
+    rows = result.frames("turns", "records")
+    assert json.loads(rows[0]["claims"])[0]["evidence"][0]["quote"] == "tea keeps"
+    so = {"id": ada_again.claims[0].id, "text": "So.", "supports": [ada.claims[0].id]}
+    assert json.loads(rows[2]["claims"]) == [so]
     assert (bo_again.claims[0].attacks, bo_again.claims[0].supports) == ((bo.claims[0].id,), ())
     warnings = [turn.result.warnings for held in result.rounds for turn in held.turns if turn.outcome == "answered"]
     assert warnings == [(), (), (), ("no claim was shown under the label 'R7-KTBM-1'",)]

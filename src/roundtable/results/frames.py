@@ -80,6 +80,7 @@ FRAME_COLUMNS: Final[Mapping[FrameKind, Mapping[str, ColumnType]]] = {
         "ballot": "text",
         "same": "text",
         "compared": "text",
+        "claims": "text",
         "independent": "flag",
         "error": "text",
         "errorCode": "text",

@@ -31,7 +31,7 @@ __all__ = ["DEBATE_COLUMNS", "TURN_COLUMNS", "DebateFields", "compact_json", "de
 TURN_COLUMNS: Final = (
     *("sessionId", "round", "stage", "slot", "agentId", "role", "outcome", "position", "choice", "confidence"),
     *("stance", "reasoning", "error", "errorCode", "durationS", "calls", "tokens", "costUsd"),
-    *("bottomLine", "compared", "ballot", "same", "value"),
+    *("bottomLine", "compared", "ballot", "same", "value", "claims"),
 )
 """Columns of a table of turns, in order."""
 
@@ -125,6 +125,8 @@ def turn_row(session_id: str, turn: AnyTurn) -> JsonObject:
             f"{seen.turn.round}/{seen.turn.stage}/{seen.turn.slot}: {seen.verdict}" for seen in response.compared
         )
         row["value"] = None if response.value is None else compact_json(response.value)
+        claims = [claim.model_dump(mode="json", exclude_defaults=True) for claim in response.claims]
+        row["claims"] = compact_json(claims) if claims else None
     elif not isinstance(turn.answer, PlanAnswer | TextAnswer):
         row |= {"ballot": _ballot_cell(turn.answer), "reasoning": turn.answer.reasoning}
         row["same"] = compact_json([[*group] for group in turn.answer.same]) if turn.answer.same else None
