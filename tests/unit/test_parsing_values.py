@@ -65,6 +65,8 @@ def nested(depth: int) -> dict[str, Any]:
         ({"type": "object", "$id": "https://example.org/a"}, "uses '\\$id'"),
         (thing(a={"items": {"$dynamicRef": "#a"}}), "uses '\\$dynamicRef'"),
         (nested(400), "is nested more than 64 deep"),
+        ({"$ref": "#/$defs/a", "$defs": {"a": thing(b={"$ref": "#/$defs/a"})}}, "refers to itself, by '#/\\$defs/a'"),
+        ({"$ref": "#/$defs/a", "$defs": {"a": thing()}}, 'must have "type": "object", not None'),
     ],
 )  # fmt: skip
 def test_a_schema_that_cannot_be_asked_for_is_refused(schema: dict[str, Any], problem: str) -> None:
@@ -101,6 +103,27 @@ def test_a_schema_that_can_be_asked_for_is_accepted(schema: dict[str, Any]) -> N
 )
 def test_a_value_fits_or_the_part_that_does_not_is_named(value: dict[str, Any] | None, problem: str) -> None:
     assert value_problem(value, PRICE) == problem
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "fits"),
+    [
+        ("date", "2026-11-27", True),
+        ("date", "yesterday", False),
+        ("date-time", "2026-11-27T19:16:57Z", True),
+        ("date-time", "2026-11-27", False),
+        ("date-time", "T", False),
+        ("email", "tea", False),
+        ("ipv4", "300.1.1.1", False),
+        ("uuid", "5f2e", False),
+        ("something of your own", "5f2e", True),
+    ],
+)
+def test_texts_have_the_format_that_the_schema_names(kind: str, text: str, fits: bool) -> None:
+    schema = thing(a={"type": "string", "format": kind})
+    check_answer_schema(schema)
+    assert value_problem({"a": text}, schema) == ("" if fits else f"value.a: {text!r} is not a {kind!r}")
+    assert value_problem({"a": 3}, thing(a={"format": kind})) == ""
 
 
 def test_long_problems_are_cut() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from roundtable.errors import ConfigurationError
@@ -60,6 +61,9 @@ def check_answer_schema(schema: JsonObject) -> None:
         roundtable.errors.ConfigurationError: the answer schema must have "type": "object", not 'string'
     """
     kind = schema.get("type")
+    if kind is None and "$ref" in schema and not is_too_deep(schema):
+        # A type that contains itself is described by a reference; then the recursion is what the caller has to change.
+        _count_parts(schema, schema, ())
     if kind != "object":
         raise ConfigurationError(f'the answer schema must have "type": "object", not {kind!r}')
     if is_too_deep(schema):
@@ -103,7 +107,7 @@ def value_problem(value: JsonObject | None, schema: JsonObject) -> str:
     if size > MOST_VALUE_CHARS:
         return f"the value has more than {MOST_VALUE_CHARS:,} characters"
     validator, _ = _jsonschema()
-    error = next(validator(schema).iter_errors(value), None)
+    error = next(validator(schema, format_checker=_formats()).iter_errors(value), None)
     return "" if error is None else _in_words(error, "value")
 
 
@@ -135,6 +139,19 @@ def _jsonschema() -> tuple[Any, type[Exception]]:
             "answers of your own type need the extra 'schema'", hint="Install it: pip install 'roundtable-sdk[schema]'"
         ) from None
     return Draft202012Validator, SchemaError
+
+
+def _formats() -> Any:  # noqa: ANN401  (jsonschema has no types)
+    """Return the checker of the formats that texts of a value have to satisfy; other formats are not checked."""
+    from jsonschema import FormatChecker
+
+    checker = FormatChecker(formats=("date", "email", "ipv4", "ipv6", "uuid"))
+    checker.checks("date-time", raises=ValueError)(_is_date_time)
+    return checker
+
+
+def _is_date_time(value: object) -> bool:
+    return not isinstance(value, str) or ("T" in value.upper() and datetime.fromisoformat(value) is not None)
 
 
 def _in_words(error: Any, root: str = "") -> str:  # noqa: ANN401  (jsonschema has no types)
