@@ -125,7 +125,7 @@ def turn_row(session_id: str, turn: AnyTurn) -> JsonObject:
             f"{seen.turn.round}/{seen.turn.stage}/{seen.turn.slot}: {seen.verdict}" for seen in response.compared
         )
         row["value"] = None if response.value is None else compact_json(response.value)
-        claims = [claim.model_dump(mode="json", exclude_defaults=True) for claim in response.claims]
+        claims: list[JsonValue] = [claim.model_dump(mode="json", exclude_defaults=True) for claim in response.claims]
         row["claims"] = compact_json(claims) if claims else None
     elif not isinstance(turn.answer, PlanAnswer | TextAnswer):
         row |= {"ballot": _ballot_cell(turn.answer), "reasoning": turn.answer.reasoning}
