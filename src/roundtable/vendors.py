@@ -55,6 +55,8 @@ class ModelApi:
     """Profile that prompts are written for."""
     profiles: Mapping[str, ModelProfile] = field(default_factory=dict)
     """Profiles of some models, by prefix of the model id; the longest match wins."""
+    batch_api: Literal["anthropic", "google", "openai"] | None = None
+    """Kind of its batch API; `None` where it has none, or none that is supported."""
     requests_per_minute: float | None = None
     """Maximum calls a minute for a key and model, until response headers state the limit; `None` for no limit."""
     summary: str = ""
@@ -149,6 +151,7 @@ _ROWS: Final = (
                 "claude-sonnet-4-2": (_SEES_ALL, _CLAUDE_SEARCH),
             }.items()
         },
+        batch_api="anthropic",
         requests_per_minute=50,
         search_usd=Decimal("0.010"),  # https://claude.com/pricing
         summary="Claude through Anthropic's Messages.",
@@ -175,6 +178,7 @@ _ROWS: Final = (
             "o1": ModelProfile(context_tokens=200_000, structured_output=True, streams=True, inputs=_SEES_ALL),
             **_BLIND_REASONERS,
         },
+        batch_api="openai",
         requests_per_minute=60,
         search_usd=Decimal("0.010"),  # https://platform.openai.com/docs/pricing
         summary="OpenAI through Responses.",
@@ -203,6 +207,7 @@ _ROWS: Final = (
                 for start in ("gpt-4o-search", "gpt-4o-mini-search", "gpt-5-search")
             },
         },
+        batch_api="openai",
         requests_per_minute=60,
         price_table="openai",
         telemetry_name="openai",
@@ -229,6 +234,7 @@ _ROWS: Final = (
                 for generation in range(3, 10)
             },
         },
+        batch_api="google",
         requests_per_minute=60,
         search_usd=Decimal("0.014"),  # https://ai.google.dev/gemini-api/docs/pricing; from Gemini 3 on
         telemetry_name="gcp.gemini",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import casefold
-from roundtable.types import Budget, ModelProfile, ProviderConfig
+from roundtable.types import BatchOptions, Budget, ModelProfile, ProviderConfig
 
 if TYPE_CHECKING:
     from roundtable.protocols import Observer
@@ -75,8 +75,25 @@ def check_providers(given: object) -> None:
         if not isinstance(config, ProviderConfig):
             raise _wrong_type(f"providers[{name!r}]", "a ProviderConfig", config)
         check_mapping(f"extra_body of providers[{name!r}]", config.extra_body)
+        _check_batch(name, config.batch)
         if not isinstance(config.cache_prompts, bool):
             raise _wrong_type(f"cache_prompts of providers[{name!r}]", "True or False", config.cache_prompts)
+
+
+def _check_batch(name: str, batch: object) -> None:
+    """Check that a value says whether, and how, calls are made in batches."""
+    what = f"batch of providers[{name!r}]"
+    if isinstance(batch, bool):
+        return
+    if not isinstance(batch, BatchOptions):
+        raise _wrong_type(what, "True, False or BatchOptions", batch)
+    for field in ("wait_s", "collect_s", "poll_s"):
+        check_seconds(f"{field} of {what}", getattr(batch, field))
+        if not getattr(batch, field) > 0:
+            raise ConfigurationError(f"{field} of {what} must be above 0, not {getattr(batch, field)!r}")
+    check_whole(f"most_calls of {what}", batch.most_calls)
+    if batch.most_calls < 1:
+        raise ConfigurationError(f"most_calls of {what} must be at least 1, not {batch.most_calls!r}")
 
 
 def check_mode_given(given: object) -> None:

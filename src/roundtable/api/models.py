@@ -27,7 +27,7 @@ from roundtable.modes import ExpertPanelMode
 from roundtable.plugins.errors import make
 from roundtable.providers.spec import split_model_name
 from roundtable.tools import DefaultAgentToolkit
-from roundtable.types import AgentConfig, DebateContext, ProviderConfig
+from roundtable.types import AgentConfig, BatchOptions, DebateContext, ProviderConfig
 from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Models:
             model_object = self._make(*key, config)
             self._made[key] = self.gateway.guard(
                 self._metered(model_object),
-                timeout_s=config.timeout_s,
+                timeout_s=_deadline_of(config),
                 retry=config.retry,
                 requests_per_minute=config.requests_per_minute,
                 tokens_per_minute=config.tokens_per_minute,
@@ -185,6 +185,13 @@ def trouble_of(model: object) -> str | None:
         troubles = [trouble_of(inner) for inner in model.models]
         return None if None in troubles else troubles[0]
     return model.endpoint_state.trouble if isinstance(model, GuardedModel) else None
+
+
+def _deadline_of(config: ProviderConfig) -> float:
+    """Return the deadline of a provider's calls in seconds; that of calls in batches is `wait_s`."""
+    if not config.batch:
+        return config.timeout_s
+    return (BatchOptions() if config.batch is True else config.batch).wait_s
 
 
 def _models_of(agent: Agent) -> Iterator[object]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from roundtable.cli.context import CommandContext, CommandOptions, open_context, split_list
-from roundtable.cli.options import Agents, Analyzer, BaseUrls, Database, Json, Mode, Quiet, Storage, Timeout
+from roundtable.cli.options import Agents, Analyzer, BaseUrls, Batch, Database, Json, Mode, Quiet, Storage, Timeout
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -137,6 +137,11 @@ def compare(
     return _open({"as_json": as_json}).run(lambda context: compare_folders(context, baseline, candidate))
 
 
+def _check_normalise(given: str) -> None:
+    if given not in _NORMALISATIONS:
+        raise ConfigurationError(f"unknown value for --normalise: {given!r}; choose {', '.join(_NORMALISATIONS)}")
+
+
 @bench.command()
 def study(
     file: Annotated[
@@ -182,6 +187,7 @@ def study(
     agents: Agents = None,
     analyzer: Analyzer = "semantic",
     base_url: BaseUrls = None,
+    batch: Batch = None,
     timeout: Timeout = None,
     database: Database = None,
     storage: Storage = None,
@@ -195,8 +201,7 @@ def study(
     arguments = locals()
     from roundtable.cli.benchmarks import Asked, hold_study, study_of
 
-    if normalise not in _NORMALISATIONS:
-        raise ConfigurationError(f"unknown value for --normalise: {normalise!r}; choose {', '.join(_NORMALISATIONS)}")
+    _check_normalise(normalise)
     mode_names = split_list(modes, "--modes") or ("collaborative",)
     options = Asked(mode_names, rounds, decide, normalise, extract, concurrency, seed, name, fleet, report, cassette)
     planned = study_of(file, options)

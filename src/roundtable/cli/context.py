@@ -232,6 +232,7 @@ class CommandOptions:
     database: str | None = None
     agents: tuple[str, ...] | None = None
     base_urls: tuple[str, ...] = ()
+    batches: tuple[str, ...] = ()
     seed: int = 0
     analyzer: str = "auto"
     timeout_s: float | None = None
@@ -257,6 +258,7 @@ class CommandOptions:
             database=given.get("database"),
             agents=split_list(given.get("agents"), "--agents"),
             base_urls=tuple(given.get("base_url") or ()),
+            batches=split_list(given.get("batch"), "--batch") or (),
             seed=given.get("seed", 0),
             analyzer=given.get("analyzer", "auto"),
             timeout_s=given.get("timeout"),
@@ -333,7 +335,7 @@ def open_context(command_options: CommandOptions, *, asks_people: bool = False) 
         debug=settings.debug_mode,
     )
     table = make_table(command_options, settings, None if place.is_default else place.url, asks_people=asks_people)
-    for name in _base_urls(command_options.base_urls):
+    for name in (*_base_urls(command_options.base_urls), *command_options.batches):
         table.wiring.catalog.providers.entry(name)
     return CommandContext(settings, place, screen, table)
 
@@ -377,7 +379,11 @@ def make_table(
     from roundtable.plugins import Plugins
     from roundtable.types import ProviderConfig
 
-    providers = {name: ProviderConfig(base_url=url) for name, url in _base_urls(command_options.base_urls).items()}
+    urls = _base_urls(command_options.base_urls)
+    providers = {
+        name: ProviderConfig(base_url=urls.get(name), batch=name in command_options.batches)
+        for name in dict.fromkeys((*urls, *command_options.batches))
+    }
     approve_tools: Approver | None = None
     if asks_people:
         from roundtable.cli.terminal import Terminal

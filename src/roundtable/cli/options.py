@@ -14,6 +14,7 @@ __all__ = [
     "ApproveTools",
     "BaseUrls",
     "Baseline",
+    "Batch",
     "BudgetLimits",
     "Context",
     "Database",
@@ -56,6 +57,14 @@ Agents = Annotated[
 BaseUrls = Annotated[
     list[str] | None,
     typer.Option("--base-url", metavar="PROVIDER=URL", help="Base URL of a provider; can be repeated."),
+]
+Batch = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--batch",
+        metavar="PROVIDER",
+        help="Make the calls of a provider in batches, at half the price; an answer may take a day. Can be repeated.",
+    ),
 ]
 Session = Annotated[
     str, typer.Argument(metavar="ID", help="Session id or a unique beginning of it; `last` is the newest session.")

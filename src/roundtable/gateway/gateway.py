@@ -15,7 +15,7 @@ from roundtable.errors import ConfigurationError
 from roundtable.gateway.guarded import CallRules, GuardedModel
 from roundtable.gateway.retry import RetryRule
 from roundtable.gateway.state import EndpointKey, EndpointState, Rates, RetryBudget
-from roundtable.gateway.wrapping import account_of, default_rate_of, endpoint_of
+from roundtable.gateway.wrapping import account_of, calls_at_once_of, default_rate_of, endpoint_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -157,7 +157,9 @@ class Gateway:
         state = self._endpoint_states.get(key)
         if state is None:
             budget = self._budgets.setdefault((key.provider, key.endpoint, key.account), RetryBudget())
-            state = self._endpoint_states.setdefault(key, EndpointState(key, rates, budget, self.clock, self._parts))
+            at_once = calls_at_once_of(model)
+            made = EndpointState(key, rates, budget, self.clock, self._parts, calls_at_once=at_once)
+            state = self._endpoint_states.setdefault(key, made)
         return state
 
     @asynccontextmanager
@@ -166,9 +168,10 @@ class Gateway:
         limiters = self._limiters.get()
         limiter = limiters.get(endpoint_state.key)
         if limiter is None:
-            limiter = limiters[endpoint_state.key] = anyio.CapacityLimiter(self.concurrency)
+            most = endpoint_state.calls_at_once or self.concurrency
+            limiter = limiters[endpoint_state.key] = anyio.CapacityLimiter(most)
         if self._has_shared:
-            limiter.total_tokens = endpoint_state.slots(self.concurrency)
+            limiter.total_tokens = endpoint_state.slots(endpoint_state.calls_at_once or self.concurrency)
         # Not the task as borrower, because another task may close a stream than the one that opened it.
         borrower = object()
         try:

@@ -373,12 +373,21 @@ class EndpointState:
         budget: Pays for the retries of the provider.
         clock: Source of the time; sleeps during waits.
         parts: How many processes share the rates.
+        calls_at_once: Most calls in progress at once; the gateway's own limit if left out.
     """
 
     def __init__(
-        self, key: EndpointKey, rates: Rates, budget: RetryBudget, clock: SleepingClock, parts: int = 1
+        self,
+        key: EndpointKey,
+        rates: Rates,
+        budget: RetryBudget,
+        clock: SleepingClock,
+        parts: int = 1,
+        *,
+        calls_at_once: int | None = None,
     ) -> None:
         self.key = key
+        self.calls_at_once = calls_at_once
         self._time = _EndpointClock(clock)
         self.breaker: CircuitBreaker = CircuitBreaker(f"{key.provider}:{key.model}", clock=self._time)
         self.budget = budget

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "WrappedModel",
     "account_of",
+    "calls_at_once_of",
     "close_stream",
     "cost_limit_of",
     "default_rate_of",
@@ -75,6 +76,11 @@ class WrappedModel:
         return cost_limit_of(self.inner)
 
     @property
+    def calls_at_once(self) -> int | None:
+        """Most calls in progress at once, where the model itself states it."""
+        return calls_at_once_of(self.inner)
+
+    @property
     def price_share(self) -> Decimal:
         """Share of the list price of tokens that a call costs; see `price_share_of`."""
         return price_share_of(self.inner)
@@ -127,6 +133,15 @@ def is_replayed(model: object, request: ChatRequest) -> bool:
     """Check whether a model answers a call from a recording, without reaching a provider."""
     check: Callable[[ChatRequest], bool] | None = getattr(model, "is_replayed", None)
     return check is not None and check(request)
+
+
+def calls_at_once_of(model: object) -> int | None:
+    """Return how many calls of a model may be in progress at once; `None` leaves it to the gateway.
+
+    It is the attribute `calls_at_once` of a model whose calls wait without using anything, such as those in a batch.
+    """
+    value: object = getattr(model, "calls_at_once", None)
+    return value if isinstance(value, int) and value > 0 else None
 
 
 def cost_limit_of(model: object) -> float | None:

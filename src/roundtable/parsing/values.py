@@ -151,7 +151,10 @@ def _formats() -> Any:  # noqa: ANN401  (jsonschema has no types)
 
 
 def _is_date_time(value: object) -> bool:
-    return not isinstance(value, str) or ("T" in value.upper() and datetime.fromisoformat(value) is not None)
+    if not isinstance(value, str):
+        return True
+    datetime.fromisoformat(value)
+    return "T" in value.upper()
 
 
 def _in_words(error: Any, root: str = "") -> str:  # noqa: ANN401  (jsonschema has no types)

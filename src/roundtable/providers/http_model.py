@@ -21,7 +21,7 @@ from roundtable.types import ChatResponse
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 
-    from roundtable.http.client import HttpClient
+    from roundtable.http.client import HttpClient, HttpResponse
     from roundtable.providers.response_builder import ResponseBuilder
     from roundtable.providers.spec import ProviderSpec
     from roundtable.types import ChatDelta, ChatRequest, JsonObject, JsonValue, ModelProfile
@@ -300,7 +300,7 @@ class HttpChatModel:
         dialect, chunk, streamed = self._spec.dialect, b"", False
         try:
             with self._error_context({}):
-                http_request = await self._request(request, stream=True)
+                http_request = (await self._request(request, stream=True)).with_headers(self._auth())
                 async with self._http.stream(http_request, timeout_s=self._timeout_s) as answer:
                     with self._error_context(answer.headers), _parsing():
                         if not 200 <= answer.status < 300:
@@ -322,17 +322,57 @@ class HttpChatModel:
         yield response
 
     async def _complete(self, request: ChatRequest) -> ChatResponse:
-        dialect = self._spec.dialect
+        http_request = await self.build(request)
         with self._error_context({}):
-            http_request = await self._request(request, stream=False)
-            answer = await self._http.send(http_request, timeout_s=self._timeout_s)
-        with self._error_context(answer.headers), _parsing():
-            if not 200 <= answer.status < 300:
-                error = dialect.parse_error(answer.status, answer.headers, answer.body)
-                raise self._expected(error, RoundtableError, "parse_error")
-            parsed = dialect.parse_response(answer.status, answer.headers, answer.body)
+            answer = await self._http.send(http_request.with_headers(self._auth()), timeout_s=self._timeout_s)
+        return self._read(answer.status, answer.headers, answer.body, request)
+
+    async def build(self, request: ChatRequest) -> HttpRequest:
+        """Return the HTTP request of a call, without the key.
+
+        Raises:
+            RoundtableError: It cannot be built.
+        """
+        with self._error_context({}):
+            return await self._request(request, stream=False)
+
+    async def exchange(self, http_request: HttpRequest) -> HttpResponse:
+        """Send another request to the provider, with the key; return its response.
+
+        Raises:
+            RoundtableError: It failed, or was refused.
+        """
+        try:
+            with self._error_context({}):
+                answer = await self._http.send(http_request.with_headers(self._auth()), timeout_s=self._timeout_s)
+            self._check_status(answer.status, answer.headers, answer.body)
+        except RoundtableError as error:
+            raise _without_tracebacks(error) from error.__cause__
+        return answer
+
+    def read(self, status: int, headers: Mapping[str, str], body: bytes, request: ChatRequest) -> ChatResponse:
+        """Return the response of a call from what the provider sent.
+
+        Raises:
+            RoundtableError: The call failed.
+        """
+        try:
+            return self._read(status, headers, body, request)
+        except RoundtableError as error:
+            raise _without_tracebacks(error) from error.__cause__
+
+    def _read(self, status: int, headers: Mapping[str, str], body: bytes, request: ChatRequest) -> ChatResponse:
+        self._check_status(status, headers, body)
+        with self._error_context(headers), _parsing():
+            parsed = self._spec.dialect.parse_response(status, headers, body)
             response = self._expected(parsed, ChatResponse, "parse_response")
         return self._with_warnings(response, request)
+
+    def _check_status(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        if 200 <= status < 300:
+            return
+        with self._error_context(headers), _parsing():
+            raise self._expected(self._spec.dialect.parse_error(status, headers, body), RoundtableError, "parse_error")
 
     def _expected(self, value: object, kind: type[T], method: str) -> T:
         """Return what a dialect returned, if it is of the right type; a dialect may be a plugin's.
@@ -375,12 +415,8 @@ class HttpChatModel:
             *before, last = request.messages
             cached = (*before, last.model_copy(update={"cache": True}))
             request = request.model_copy(update={"messages": cached})
-        built = self._expected(
-            self._spec.dialect.build_request(request, base_url=self._base_url, stream=stream),
-            HttpRequest,
-            "build_request",
-        )
-        return built.with_headers(self._auth())
+        built = self._spec.dialect.build_request(request, base_url=self._base_url, stream=stream)
+        return self._expected(built, HttpRequest, "build_request")
 
     async def _first_listed(self) -> str:
         request = HttpRequest("GET", f"{self._base_url}/models", {"accept": "application/json"})

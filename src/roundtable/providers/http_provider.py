@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from roundtable.errors import ConfigurationError
@@ -12,8 +13,10 @@ from roundtable.http import HttpClient, checked_url
 from roundtable.http.guard_public import is_loopback
 from roundtable.providers.http_model import FIRST_LISTED, HttpChatModel
 from roundtable.providers.shared import RefCounted
+from roundtable.types import BatchOptions
 
 if TYPE_CHECKING:
+    from roundtable.providers.batches.model import BatchModel
     from roundtable.providers.spec import ProviderSpec
     from roundtable.settings import Settings
     from roundtable.types import ProviderConfig
@@ -49,8 +52,8 @@ class HttpProvider:
         """Default rate of the provider, in calls a minute; `None` where it has none."""
         return self.spec.requests_per_minute
 
-    def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> HttpChatModel:
-        """Create a model.
+    def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> HttpChatModel | BatchModel:
+        """Create a model; one that makes its calls in batches where the configuration says so.
 
         Raises:
             ConfigurationError: Address, key or model is missing or unusable; the message says how to set it.
@@ -73,7 +76,7 @@ class HttpProvider:
             if last is not None:
                 await last.aclose()
 
-        return HttpChatModel(
+        made = HttpChatModel(
             spec,
             http,
             model=name,
@@ -84,6 +87,7 @@ class HttpProvider:
             extra_body=config.extra_body,
             cache_prompts=config.cache_prompts,
         )
+        return _batched(made, spec, config.batch, settings) if config.batch else made
 
     def _variant(self, profile: str | None) -> ProviderSpec:
         if profile is None:
@@ -95,6 +99,26 @@ class HttpProvider:
                 provider=self.spec.name,
             )
         return self.spec.variants[profile]
+
+
+def _batched(
+    model: HttpChatModel, spec: ProviderSpec, options: BatchOptions | Literal[True], settings: Settings
+) -> BatchModel:
+    """Return a model that makes the calls of another one in batches."""
+    from roundtable.providers.batches.journal import BatchJournal
+    from roundtable.providers.batches.model import BatchModel
+    from roundtable.providers.batches.wires import batch_wire
+
+    if spec.batch_api is None:
+        raise ConfigurationError(
+            f"calls of the provider {spec.name!r} cannot be made in batches",
+            provider=spec.name,
+            hint="Leave out batch, or use anthropic, openai, openai-chat or google.",
+        )
+    chosen = BatchOptions() if options is True else options
+    home = settings.data_home or Path.home() / ".local" / "share"
+    journal = BatchJournal(Path(chosen.journal) if chosen.journal else home / "roundtable" / "batches.db")
+    return BatchModel(model, batch_wire(spec.batch_api), journal, chosen)
 
 
 def _seeing(spec: ProviderSpec, inputs: tuple[InputKind, ...]) -> ProviderSpec:

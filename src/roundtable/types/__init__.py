@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         AgentId,
         AgentInfo,
         AIProvider,
+        BatchOptions,
         GeneratedPerspective,
         ModelProfile,
         Persona,
@@ -229,6 +230,7 @@ __all__ = [
     "Attachment",
     "AttachmentInfo",
     "BallotAnswer",
+    "BatchOptions",
     "Budget",
     "BuiltinMode",
     "BuiltinRule",
@@ -377,7 +379,7 @@ __all__ = [
 
 _NAMES = {
     "agents": (
-        "AIProvider AgentConfig AgentHealth AgentId AgentInfo GeneratedPerspective ModelProfile Persona "
+        "AIProvider AgentConfig AgentHealth AgentId AgentInfo BatchOptions GeneratedPerspective ModelProfile Persona "
         "Perspective ProviderConfig RetryKind RetryPolicy"
     ),
     "answers": (

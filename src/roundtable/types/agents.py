@@ -32,6 +32,7 @@ __all__ = [
     "AgentId",
     "AgentInfo",
     "AgentProfile",
+    "BatchOptions",
     "ErrorAction",
     "GeneratedPerspective",
     "InputKind",
@@ -289,6 +290,28 @@ class ModelProfile(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOptions:
+    """How calls are handed in as batches, see `ProviderConfig.batch`.
+
+    Example:
+        >>> BatchOptions(wait_s=3600).collect_s
+        2.0
+    """
+
+    wait_s: float = 86_400.0
+    """Most seconds that a call may take; this is the deadline of the call, whatever `timeout_s` says."""
+    collect_s: float = 2.0
+    """Seconds to collect calls in before they are handed in as one batch."""
+    poll_s: float = 60.0
+    """Most seconds between two looks at a batch; the first look comes after 5 seconds at most."""
+    most_calls: int = 500
+    """Most calls in one batch."""
+    journal: str | None = None
+    """File that records batches, so that a call is not paid twice after a crash; `batches.db` in the user's data folder
+    if left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderConfig:
     """Overrides for one provider. Not a JSON value: it may hold a secret and a live client.
 
@@ -330,6 +353,9 @@ class ProviderConfig:
     search: NativeSearch | bool | None = field(default=None, repr=False)
     """Web search by this provider for its agents: `False` turns it off, and options override those of the table. `None`
     uses the table's setting."""
+    batch: BatchOptions | bool = field(default=False, repr=False)
+    """Whether calls are handed in as batches, at half the price of tokens: an answer may take up to a day. For
+    `anthropic`, `openai`, `openai-chat` and `google`. Answers are not streamed."""
     cache_prompts: bool = field(default=False, repr=False)
     """Whether the provider caches the prompts of turns with tools, so that each further call of a turn reads the prompt
     of the last one from the cache. Only `anthropic` has to be asked: writing to its cache costs a quarter more than

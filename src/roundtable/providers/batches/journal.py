@@ -1,0 +1,113 @@
+"""The journal of batches: which call is in which batch, so that no call is paid for twice."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import anyio.to_thread
+
+from roundtable.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+__all__ = ["BatchJournal", "KnownBatch"]
+
+_KEPT_S: Final = 30 * 86_400.0
+"""How long batches are remembered: the vendors keep their answers for at most 30 days."""
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS batches (
+    batch_key TEXT PRIMARY KEY, batch_id TEXT, begun_at REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS calls (
+    call_key TEXT PRIMARY KEY, batch_key TEXT NOT NULL REFERENCES batches (batch_key) ON DELETE CASCADE
+);
+"""
+
+
+class KnownBatch(NamedTuple):
+    """A batch that the journal knows."""
+
+    batch_key: str
+    """Our own id."""
+    batch_id: str | None
+    """The vendor's id; `None` while it is being handed in, or if a crash came between."""
+    begun_at: float
+    """When it was handed in, in seconds since 1970."""
+
+
+class BatchJournal:
+    """A file that records batches; several processes can use it at the same time. It holds no texts and no keys.
+
+    Args:
+        path: The file; its folder is created on first use.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"BatchJournal({str(self.path)!r})"
+
+    async def known(self, call_key: str) -> KnownBatch | None:
+        """Return the batch of a call; `None` for a new call."""
+
+        def read(database: sqlite3.Connection) -> KnownBatch | None:
+            query = "SELECT batch_key, batch_id, begun_at FROM calls JOIN batches USING (batch_key) WHERE call_key = ?"
+            row = database.execute(query, (call_key,)).fetchone()
+            return None if row is None else KnownBatch(*row)
+
+        return await self._run(read)
+
+    async def begin(self, batch_key: str, call_keys: Sequence[str], now: float) -> list[str]:
+        """Record that a batch is about to be handed in; return those of its calls that are in no other batch."""
+
+        def write(database: sqlite3.Connection) -> list[str]:
+            database.execute("DELETE FROM batches WHERE begun_at < ?", (now - _KEPT_S,))
+            database.execute("INSERT INTO batches VALUES (?, NULL, ?)", (batch_key, now))
+            insert = "INSERT INTO calls VALUES (?, ?) ON CONFLICT DO NOTHING"
+            return [key for key in call_keys if database.execute(insert, (key, batch_key)).rowcount]
+
+        return await self._run(write)
+
+    async def submitted(self, batch_key: str, batch_id: str) -> None:
+        """Record the vendor's id of a batch."""
+        await self._run(
+            lambda database: database.execute(
+                "UPDATE batches SET batch_id = ? WHERE batch_key = ?", (batch_id, batch_key)
+            )
+        )
+
+    async def forget(self, call_key: str) -> None:
+        """Forget a call, so that the next one like it is made anew."""
+        await self._run(lambda database: database.execute("DELETE FROM calls WHERE call_key = ?", (call_key,)))
+
+    async def forget_batch(self, batch_key: str) -> None:
+        """Forget a batch that was not handed in, with its calls."""
+        await self._run(lambda database: database.execute("DELETE FROM batches WHERE batch_key = ?", (batch_key,)))
+
+    async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        def run() -> T:
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                with closing(sqlite3.connect(self.path, timeout=30.0, isolation_level=None)) as database:
+                    database.execute("PRAGMA foreign_keys = ON")
+                    database.executescript(_SCHEMA)
+                    database.execute("BEGIN IMMEDIATE")
+                    found = work(database)
+                    database.execute("COMMIT")
+                    return found
+            except (OSError, sqlite3.Error) as error:
+                raise ConfigurationError(
+                    f"the journal of batches {str(self.path)!r} cannot be used: {error}",
+                    hint="Name another file, as in BatchOptions(journal='batches.db').",
+                ) from error
+
+        return await anyio.to_thread.run_sync(run)

@@ -1,0 +1,332 @@
+"""A model whose calls are made in batches."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Awaitable, Callable
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import anyio
+
+from roundtable._core.clock import SystemClock
+from roundtable._core.eventloop import PerLoop
+from roundtable.errors import AgentError, APIRateLimitError, APITimeoutError, RoundtableError
+from roundtable.providers.batches.wires import BatchAnswer, BatchCall, BatchState, BatchWire
+from roundtable.providers.http_model import NonStreamingModel
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from roundtable.http.client import HttpRequest
+    from roundtable.protocols import SleepingClock
+    from roundtable.providers.batches.journal import BatchJournal, KnownBatch
+    from roundtable.providers.http_model import HttpChatModel
+    from roundtable.types import BatchOptions, ChatRequest, ChatResponse, ModelProfile
+
+__all__ = ["BatchModel"]
+
+T = TypeVar("T")
+
+_HALF: Final = Decimal("0.5")
+_HANDING_IN_S: Final = 120.0
+"""Longest time that handing in a batch takes; an intent that is older comes from a process that has crashed."""
+_FIRST_WAIT_S: Final = 5.0
+_NONCE: Final = re.compile(rb"(?:BEGIN|END) QUOTE ([0-9a-f]{16})")
+_REMEMBERED: Final = 10_000
+
+
+@dataclass(eq=False)
+class _Window:
+    """Calls that are collected for one batch."""
+
+    calls: dict[str, BatchCall] = field(default_factory=dict)
+    turn: anyio.Lock = field(default_factory=anyio.Lock)
+    is_closed: bool = False
+    error: RoundtableError | None = None
+
+
+@dataclass(eq=False)
+class _Flight:
+    """A batch that has been handed in, for all who wait for its answers."""
+
+    turn: anyio.Lock = field(default_factory=anyio.Lock)
+    answers: dict[str, BatchAnswer] | None = None
+    waiting: int = 0
+
+
+@dataclass
+class _Loop:
+    """What callers of one event loop share."""
+
+    window: _Window | None = None
+    flights: dict[str, _Flight] = field(default_factory=dict)
+
+
+class BatchModel(NonStreamingModel):
+    """A `ChatModel` that hands calls in as batches, at half the price; an answer may take up to a day.
+
+    Calls that are made within `collect_s` form one batch. Which call is in which batch is recorded before the batch is
+    handed in, so a call that is made again after a crash gets the answer of the batch it was in, and is not paid twice.
+    A call is the same if session, round, stage and slot are, and the prompt but for the random ids of its quotations;
+    calls outside of debates are never the same.
+
+    Cancelling a call does not cancel its batch. A call that has expired costs nothing; it may be tried again.
+
+    Args:
+        model: The model whose calls are batched; it is closed with this one.
+        wire: The vendor's batch API.
+        journal: Records the batches.
+        options: How long to collect and to wait.
+        clock: The clock to wait by.
+    """
+
+    requests_per_minute: None = None
+    """Batches have limits of their own."""
+    calls_at_once: Final = 1_000_000
+    """Most calls in progress at once: they wait without using anything."""
+    price_share: Final = _HALF
+    """Share of the list price of tokens that a call costs."""
+
+    def __init__(
+        self,
+        model: HttpChatModel,
+        wire: BatchWire,
+        journal: BatchJournal,
+        options: BatchOptions,
+        *,
+        clock: SleepingClock | None = None,
+    ) -> None:
+        self._model = model
+        self._wire = wire
+        self._journal = journal
+        self._options = options
+        self._clock = clock or SystemClock()
+        self._loops = PerLoop(_Loop)
+        self._taken: dict[str, int] = {}
+
+    def __repr__(self) -> str:
+        return f"BatchModel({self._model!r})"
+
+    @property
+    def provider(self) -> str:
+        """Name of the provider."""
+        return self._model.provider
+
+    @property
+    def model(self) -> str:
+        """Model id used when a request names none."""
+        return self._model.model
+
+    @property
+    def endpoint(self) -> str:
+        """Root of the API."""
+        return self._model.endpoint
+
+    @property
+    def account(self) -> str:
+        """Salted hash of the key."""
+        return self._model.account
+
+    @property
+    def profile(self) -> ModelProfile:
+        """What the library must know to prompt this model."""
+        return self._model.profile
+
+    @property
+    def patience_s(self) -> float:
+        """Seconds that a call may take."""
+        return self._options.wait_s
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Answer once, when the batch of the call has ended.
+
+        Raises:
+            APITimeoutError: The batch has not ended after `wait_s`, or ended without this call.
+            RoundtableError: The call or its batch failed.
+        """
+        http_request = await self._model.build(request)
+        same = self._same_calls(request, http_request)
+        with self._call_key(same) as key:
+            call = BatchCall(key, http_request)
+            try:
+                with anyio.fail_after(self._options.wait_s):
+                    answer = await self._answer(call)
+            except TimeoutError:
+                raise APITimeoutError(
+                    f"the batch has not ended within {self._options.wait_s:g} s",
+                    provider=self.provider,
+                    hint="Continue later; what was handed in is not paid twice. Or raise wait_s of BatchOptions.",
+                ) from None
+            return await self._read(call, answer, request)
+
+    async def aclose(self) -> None:
+        """Close the batched model."""
+        await self._model.aclose()
+
+    def _same_calls(self, request: ChatRequest, http_request: HttpRequest) -> str:
+        """Return a hash that only the same calls of a debate share; a random text outside of debates."""
+        if not request.metadata.get("session"):
+            return secrets.token_hex(16)
+        body = http_request.body
+        for nonce in set(_NONCE.findall(body)):
+            body = body.replace(nonce, b"0" * 16)
+        facts = "\0".join(f"{name}={value}" for name, value in sorted(request.metadata.items()))
+        return blake2b(f"{http_request.url}\0{facts}\0".encode() + body, digest_size=16).hexdigest()
+
+    @contextmanager
+    def _call_key(self, same: str) -> Generator[str]:
+        """Number calls that are the same, such as samples; a number whose call fails or is cancelled is free again."""
+        number = self._taken.get(same, 0)
+        self._taken[same] = number + 1
+        if len(self._taken) > _REMEMBERED:
+            del self._taken[next(iter(self._taken))]
+        try:
+            yield f"{same}-{number}"
+        except BaseException:
+            if self._taken.get(same) == number + 1:
+                self._taken[same] = number
+            raise
+
+    async def _answer(self, call: BatchCall) -> BatchAnswer:
+        """Hand a call in, unless it is in a batch already, and wait for its answer."""
+        while True:
+            batch = await self._journal.known(call.key)
+            if batch is None:
+                await self._hand_in(call)
+            elif batch.batch_id is not None or (batch := await self._found(batch, call)) is not None:
+                answers = await self._ended(batch, call.request.url)
+                return answers.get(call.key, BatchAnswer("expired"))
+
+    async def _hand_in(self, call: BatchCall) -> None:
+        """Join the calls that are being collected, and wait until they are handed in.
+
+        The first call waits for others and hands all of them in. If it is cancelled, the next one does.
+        """
+        loop = self._loops.get()
+        window = loop.window
+        if window is None or window.is_closed or len(window.calls) >= self._options.most_calls:
+            window = loop.window = _Window()
+        window.calls[call.key] = call
+        try:
+            async with window.turn:
+                if not window.is_closed:
+                    await self._close(window)
+        except BaseException:
+            if not window.is_closed:
+                del window.calls[call.key]
+            raise
+        if window.error is not None:
+            raise copy(window.error)
+
+    async def _close(self, window: _Window) -> None:
+        """Wait for more calls, and hand in all of them; an error is kept for everybody who waits."""
+        if len(window.calls) < self._options.most_calls:
+            await self._clock.sleep(self._options.collect_s)
+        window.is_closed = True
+        try:
+            # What was begun is recorded to its end: a batch whose id is lost has to be looked for.
+            with anyio.fail_after(_HANDING_IN_S, shield=True):
+                await self._submit(list(window.calls.values()))
+        except TimeoutError:
+            msg = f"the batch could not be handed in within {_HANDING_IN_S:g} s"
+            window.error = APITimeoutError(msg, provider=self.provider)
+        except RoundtableError as error:
+            window.error = error
+
+    async def _submit(self, calls: list[BatchCall]) -> None:
+        batch_key = f"roundtable-{secrets.token_hex(12)}"
+        now = self._clock.now().timestamp()
+        begun = set(await self._journal.begin(batch_key, [call.key for call in calls], now))
+        new_calls = [call for call in calls if call.key in begun]
+        if not new_calls:
+            await self._journal.forget_batch(batch_key)
+            return
+        try:
+            batch_id = await self._wire.submit(self._model.exchange, batch_key, new_calls)
+        except RoundtableError as error:
+            if not _may_have_arrived(error):
+                await self._journal.forget_batch(batch_key)
+            raise
+        await self._journal.submitted(batch_key, batch_id)
+
+    async def _found(self, batch: KnownBatch, call: BatchCall) -> KnownBatch | None:
+        """Look for a batch whose id is missing: another process may be handing it in, or one has crashed meanwhile."""
+        age_s = self._clock.now().timestamp() - batch.begun_at
+        if age_s < _HANDING_IN_S:
+            await self._clock.sleep(min(_FIRST_WAIT_S, self._options.poll_s))
+            return None
+        find = partial(
+            self._wire.find, self._model.exchange, call.request.url, batch.batch_key, call.key, batch.begun_at
+        )
+        batch_id = await self._patiently(find)
+        if batch_id is None:
+            await self._journal.forget_batch(batch.batch_key)
+            return None
+        await self._journal.submitted(batch.batch_key, batch_id)
+        return batch._replace(batch_id=batch_id)
+
+    async def _ended(self, batch: KnownBatch, url: str) -> dict[str, BatchAnswer]:
+        """Wait until a batch has ended; return its answers. One of those who wait asks for all of them."""
+        flights = self._loops.get().flights
+        flight = flights.setdefault(batch.batch_key, _Flight())
+        flight.waiting += 1
+        try:
+            async with flight.turn:
+                if flight.answers is None:
+                    flight.answers = await self._polled(batch.batch_id or "", url)
+                return flight.answers
+        finally:
+            flight.waiting -= 1
+            if not flight.waiting:
+                flights.pop(batch.batch_key, None)
+
+    async def _polled(self, batch_id: str, url: str) -> dict[str, BatchAnswer]:
+        wait_s = min(_FIRST_WAIT_S, self._options.poll_s)
+        state = BatchState(has_ended=False)
+        while not state.has_ended:
+            await self._clock.sleep(wait_s)
+            wait_s = min(2 * wait_s, self._options.poll_s)
+            state = await self._patiently(partial(self._wire.look, self._model.exchange, url, batch_id))
+        return await self._patiently(partial(self._wire.answers, self._model.exchange, url, batch_id, state))
+
+    async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask again while the server fails for the moment; the deadline of the call ends this."""
+        wait_s = min(_FIRST_WAIT_S, self._options.poll_s)
+        while True:
+            try:
+                return await ask()
+            except RoundtableError as error:
+                if not error.retryable:
+                    raise
+                wait_s = max(wait_s, getattr(error, "retry_after_s", None) or 0)
+            await self._clock.sleep(wait_s)
+            wait_s = min(2 * wait_s, max(self._options.poll_s, _FIRST_WAIT_S))
+
+    async def _read(self, call: BatchCall, answer: BatchAnswer, request: ChatRequest) -> ChatResponse:
+        try:
+            if answer.outcome == "expired":
+                raise APITimeoutError(
+                    "the batch ended before this call was made",
+                    provider=self.provider,
+                    hint="Try again: it cost nothing.",
+                )
+            return self._model.read(answer.status, answer.headers, answer.body, request)
+        except RoundtableError:
+            with anyio.CancelScope(shield=True):
+                await self._journal.forget(call.key)
+            raise
+
+
+def _may_have_arrived(error: RoundtableError) -> bool:
+    """Check whether a batch may have been accepted although handing it in failed."""
+    if isinstance(error, AgentError):
+        return error.retryable  # accepted, but the answer has no id
+    refused = isinstance(error, APIRateLimitError) or "status" in (error.details or {})
+    return error.retryable and not refused

@@ -1,0 +1,397 @@
+"""The batch APIs of the vendors: how calls are handed in, and how their answers are found and read.
+
+Sources: https://platform.openai.com/docs/api-reference/batch, https://docs.claude.com/en/api/creating-message-batches,
+https://ai.google.dev/gemini-api/docs/batch-api.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, assert_never
+from urllib.parse import quote, urlsplit
+
+from roundtable.errors import AgentError, RoundtableError
+from roundtable.http.client import HttpRequest
+from roundtable.providers.wire import dump_json, items_of, load_json, object_of, text_of
+
+if TYPE_CHECKING:
+    from roundtable.http.client import HttpResponse
+    from roundtable.types import JsonObject, JsonValue
+
+__all__ = [
+    "AnthropicBatches",
+    "BatchAnswer",
+    "BatchCall",
+    "BatchState",
+    "BatchWire",
+    "GoogleBatches",
+    "OpenAIBatches",
+    "batch_wire",
+]
+
+Send: TypeAlias = "Callable[[HttpRequest], Awaitable[HttpResponse]]"
+"""Sends a request with the key, and raises the typed error of a response other than 2xx."""
+
+_LISTED: Final = 100
+"""How many of the latest batches are looked through for one whose id was lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchCall:
+    """One call of a batch."""
+
+    key: str
+    """Id of the call, up to 64 letters, digits, hyphens and underscores."""
+    request: HttpRequest
+    """The request that would make the call by itself, without the key."""
+
+    @property
+    def body(self) -> JsonObject:
+        """Body of the request."""
+        return object_of(load_json(self.request.body))
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """What a vendor says about a batch."""
+
+    has_ended: bool
+    """Whether there is nothing more to wait for."""
+    document: JsonObject = field(default_factory=dict)
+    """The vendor's own description."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchAnswer:
+    """What became of one call of a batch."""
+
+    outcome: Literal["answered", "expired"]
+    """Whether the vendor answered, with an answer or an error, or the batch ended before."""
+    status: int = 200
+    """Status code that the call would have had by itself."""
+    body: bytes = field(default=b"", repr=False)
+    """Body that the call would have had by itself."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Headers that the call would have had by itself."""
+
+
+class BatchWire(Protocol):
+    """The batch API of one vendor."""
+
+    async def submit(self, send: Send, batch_key: str, calls: Sequence[BatchCall]) -> str:
+        """Hand in a batch; return its id.
+
+        Args:
+            send: Sends a request.
+            batch_key: Our own id of the batch, stored with it where the API can.
+            calls: The calls, all to the same address.
+        """
+
+    async def look(self, send: Send, url: str, batch_id: str) -> BatchState:
+        """Ask for the state of a batch; `url` is the address of its calls."""
+
+    async def answers(self, send: Send, url: str, batch_id: str, state: BatchState) -> dict[str, BatchAnswer]:
+        """Return the answers of a batch that has ended, by the key of the call."""
+
+    async def find(self, send: Send, url: str, batch_key: str, call_key: str, since: float) -> str | None:
+        """Return the id of a batch that was handed in, but whose id was lost; `None` if there is none.
+
+        Args:
+            send: Sends a request.
+            url: Address of its calls.
+            batch_key: Our own id of the batch.
+            call_key: Key of one of its calls.
+            since: When it was handed in, in seconds since 1970.
+        """
+
+
+class OpenAIBatches:
+    """Batches of OpenAI: a file of requests, and a file of answers."""
+
+    async def submit(self, send: Send, batch_key: str, calls: Sequence[BatchCall]) -> str:
+        """Upload the calls as a file, and begin a batch of it."""
+        root, endpoint = _openai_root(calls[0].request.url)
+        lines = [
+            dump_json({"custom_id": call.key, "method": "POST", "url": endpoint, "body": call.body}) for call in calls
+        ]
+        content_type, body = _form({"purpose": "batch"}, f"{batch_key}.jsonl", b"\n".join(lines) + b"\n")
+        uploaded = await _asked(send, HttpRequest("POST", f"{root}/files", {"content-type": content_type}, body))
+        wanted: JsonObject = {
+            "input_file_id": _id_in(uploaded),
+            "endpoint": endpoint,
+            "completion_window": "24h",
+            "metadata": {"roundtable": batch_key},
+        }
+        return _id_in(await _asked(send, _post(f"{root}/batches", wanted)))
+
+    async def look(self, send: Send, url: str, batch_id: str) -> BatchState:
+        """Ask for the state of a batch.
+
+        Raises:
+            AgentError: OpenAI refused the batch as a whole.
+        """
+        root, _ = _openai_root(url)
+        batch = await _asked(send, _get(f"{root}/batches/{quote(batch_id, safe='')}"))
+        if batch.get("status") == "failed":
+            errors = items_of(object_of(batch.get("errors")).get("data"))
+            words = "; ".join(text for error in errors if (text := text_of(object_of(error).get("message"))))
+            raise AgentError(f"the batch was refused: {words[:500] or 'no reason was given'}", retryable=False)
+        return BatchState(batch.get("status") in {"completed", "expired", "cancelled"}, batch)
+
+    async def answers(self, send: Send, url: str, batch_id: str, state: BatchState) -> dict[str, BatchAnswer]:
+        """Read the file of answers and that of errors; calls that are in neither have expired."""
+        root, _ = _openai_root(url)
+        answers: dict[str, BatchAnswer] = {}
+        for name in ("output_file_id", "error_file_id"):
+            file_id = text_of(state.document.get(name))
+            if not file_id:
+                continue
+            response = await send(_get(f"{root}/files/{quote(file_id, safe='')}/content"))
+            for line in _lines(response.body):
+                answers.setdefault(text_of(line.get("custom_id")), _openai_answer(line))
+        return answers
+
+    async def find(self, send: Send, url: str, batch_key: str, call_key: str, since: float) -> str | None:
+        """Look for our own id in the metadata of the latest batches."""
+        root, _ = _openai_root(url)
+        listed = await _asked(send, _get(f"{root}/batches?limit={_LISTED}"))
+        for batch in map(object_of, items_of(listed.get("data"))):
+            if object_of(batch.get("metadata")).get("roundtable") == batch_key:
+                return text_of(batch.get("id"))
+        return None
+
+
+class AnthropicBatches:
+    """Message batches of Anthropic."""
+
+    async def submit(self, send: Send, batch_key: str, calls: Sequence[BatchCall]) -> str:
+        """Hand in all calls in one request."""
+        requests: list[JsonValue] = [{"custom_id": call.key, "params": call.body} for call in calls]
+        headers = _plain_headers(calls[0].request.headers)
+        request = _post(f"{calls[0].request.url}/batches", {"requests": requests}, headers)
+        return _id_in(await _asked(send, request))
+
+    async def look(self, send: Send, url: str, batch_id: str) -> BatchState:
+        """Ask for the state of a batch."""
+        batch = await _asked(send, _get(f"{url}/batches/{quote(batch_id, safe='')}", _VERSION))
+        return BatchState(batch.get("processing_status") == "ended", batch)
+
+    async def answers(self, send: Send, url: str, batch_id: str, state: BatchState) -> dict[str, BatchAnswer]:
+        """Read the results; the address in the state is not followed, since the key is sent with the request."""
+        response = await send(_get(f"{url}/batches/{quote(batch_id, safe='')}/results", _VERSION))
+        answers: dict[str, BatchAnswer] = {}
+        for line in _lines(response.body):
+            answers.setdefault(text_of(line.get("custom_id")), _anthropic_answer(object_of(line.get("result"))))
+        return answers
+
+    async def find(self, send: Send, url: str, batch_key: str, call_key: str, since: float) -> str | None:
+        """Look for the call in the results of the latest batches, which have no metadata.
+
+        Raises:
+            AgentError: One of them still runs, and may be the one.
+        """
+        listed = await _asked(send, _get(f"{url}/batches?limit={_LISTED}", _VERSION))
+        running = False
+        for batch in map(object_of, items_of(listed.get("data"))):
+            batch_id = text_of(batch.get("id"))
+            if not batch_id or _seconds(batch.get("created_at")) < since - _CLOCK_SKEW_S:
+                continue
+            if batch.get("processing_status") != "ended":
+                running = True
+            elif call_key in await self.answers(send, url, batch_id, BatchState(has_ended=True)):
+                return batch_id
+        if running:
+            raise AgentError("a batch that may hold the call still runs", retryable=True)
+        return None
+
+
+class GoogleBatches:
+    """Batches of the Gemini API, with the calls in the request."""
+
+    async def submit(self, send: Send, batch_key: str, calls: Sequence[BatchCall]) -> str:
+        """Hand in all calls in one request."""
+        requests: list[JsonValue] = [{"request": call.body, "metadata": {"key": call.key}} for call in calls]
+        batch: JsonObject = {"displayName": batch_key, "inputConfig": {"requests": {"requests": requests}}}
+        url = calls[0].request.url.replace(":generateContent", ":batchGenerateContent")
+        begun = await _asked(send, _post(url, {"batch": batch}))
+        return _id_in(begun, "name")
+
+    async def look(self, send: Send, url: str, batch_id: str) -> BatchState:
+        """Ask for the state of a batch."""
+        operation = await _asked(send, _get(f"{_google_root(url)}/{quote(batch_id)}"))
+        state = text_of(object_of(operation.get("metadata")).get("state"))
+        ended = state.endswith(("_SUCCEEDED", "_FAILED", "_CANCELLED", "_EXPIRED"))
+        return BatchState(ended or operation.get("done") is True, operation)
+
+    async def answers(self, send: Send, url: str, batch_id: str, state: BatchState) -> dict[str, BatchAnswer]:
+        """Read the answers out of the state.
+
+        Raises:
+            AgentError: The batch failed as a whole.
+        """
+        error = object_of(state.document.get("error"))
+        if error and not state.document.get("response"):
+            raise AgentError(f"the batch failed: {text_of(error.get('message')) or 'no reason was given'}"[:500])
+        response = object_of(state.document.get("response"))
+        listed = response.get("inlinedResponses")
+        answers: dict[str, BatchAnswer] = {}
+        for one in map(object_of, items_of(object_of(listed).get("inlinedResponses") or listed)):
+            key = text_of(object_of(one.get("metadata")).get("key"))
+            answers.setdefault(key, _google_answer(one))
+        return answers
+
+    async def find(self, send: Send, url: str, batch_key: str, call_key: str, since: float) -> str | None:
+        """Look for our own id among the names of the latest batches."""
+        listed = await _asked(send, _get(f"{_google_root(url)}/batches?pageSize={_LISTED}"))
+        for operation in map(object_of, items_of(listed.get("operations"))):
+            if object_of(operation.get("metadata")).get("displayName") == batch_key:
+                return text_of(operation.get("name"))
+        return None
+
+
+def batch_wire(api: Literal["anthropic", "google", "openai"]) -> BatchWire:
+    """Return the batch API of this kind."""
+    match api:
+        case "anthropic":
+            return AnthropicBatches()
+        case "google":
+            return GoogleBatches()
+        case "openai":
+            return OpenAIBatches()
+        case _:
+            assert_never(api)
+
+
+_VERSION: Final = {"anthropic-version": "2023-06-01"}
+_CLOCK_SKEW_S: Final = 300.0
+_UNSENT: Final = frozenset({"content-type", "accept", "content-length"})
+
+
+def _openai_root(url: str) -> tuple[str, str]:
+    """Return the root of the API and the endpoint of the calls, from the address of a call."""
+    for endpoint in ("/chat/completions", "/responses"):
+        if url.endswith(endpoint):
+            return url.removesuffix(endpoint), f"/v1{endpoint}"
+    raise AgentError(f"calls of {urlsplit(url).path!r} cannot be batched", retryable=False)
+
+
+def _google_root(url: str) -> str:
+    return url.rsplit("/models/", 1)[0]
+
+
+def _plain_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name not in _UNSENT}
+
+
+def _get(url: str, headers: Mapping[str, str] | None = None) -> HttpRequest:
+    return HttpRequest("GET", url, {"accept": "application/json", **(headers or {})})
+
+
+def _post(url: str, body: JsonObject, headers: Mapping[str, str] | None = None) -> HttpRequest:
+    sent = {"content-type": "application/json", "accept": "application/json", **(headers or {})}
+    return HttpRequest("POST", url, sent, dump_json(body))
+
+
+async def _asked(send: Send, request: HttpRequest) -> JsonObject:
+    """Send a request, and return the object in its response.
+
+    Raises:
+        AgentError: It is not a JSON object.
+    """
+    value = load_json((await send(request)).body)
+    if not isinstance(value, dict):
+        raise AgentError("the server's answer about a batch is not a JSON object", retryable=True)
+    return value
+
+
+def _id_in(document: JsonObject, name: str = "id") -> str:
+    found = text_of(document.get(name))
+    if not found:
+        raise AgentError(f"the server's answer about a batch has no {name!r}", retryable=True)
+    return found
+
+
+def _form(fields: Mapping[str, str], file_name: str, content: bytes) -> tuple[str, bytes]:
+    """Return the content type and the body of a form with one file."""
+    boundary = secrets.token_hex(16)
+    parts = [
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
+        for name, value in fields.items()
+    ]
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{file_name}"\r\n'
+    parts += [head.encode(), b"Content-Type: application/jsonl\r\n\r\n", content, f"\r\n--{boundary}--\r\n".encode()]
+    return f"multipart/form-data; boundary={boundary}", b"".join(parts)
+
+
+def _lines(body: bytes) -> Iterator[JsonObject]:
+    """Yield the objects of a file with one JSON object in each line; a line that is none is passed over."""
+    for line in body.splitlines():
+        try:
+            value = load_json(line) if line.strip() else None
+        except RoundtableError:
+            continue  # the call that it belongs to counts as not answered
+        if isinstance(value, dict):
+            yield value
+
+
+def _openai_answer(line: JsonObject) -> BatchAnswer:
+    response, error = object_of(line.get("response")), object_of(line.get("error"))
+    if not response:
+        if error.get("code") in {"batch_expired", "batch_cancelled"}:
+            return BatchAnswer("expired")
+        return BatchAnswer("answered", 500, dump_json({"error": error}))
+    status, request_id = response.get("status_code"), text_of(response.get("request_id"))
+    headers = {"x-request-id": request_id} if request_id else {}
+    return BatchAnswer("answered", status if isinstance(status, int) else 200, _body_of(response.get("body")), headers)
+
+
+_ANTHROPIC_STATUS: Final = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "overloaded_error": 529,
+}
+
+
+def _anthropic_answer(result: JsonObject) -> BatchAnswer:
+    match result.get("type"):
+        case "succeeded":
+            return BatchAnswer("answered", 200, _body_of(result.get("message")))
+        case "errored":
+            error = object_of(result.get("error"))
+            inner = object_of(error.get("error")) or error
+            status = _ANTHROPIC_STATUS.get(text_of(inner.get("type")), 500)
+            return BatchAnswer("answered", status, dump_json({"type": "error", "error": inner}))
+        case _:
+            return BatchAnswer("expired")
+
+
+def _google_answer(one: JsonObject) -> BatchAnswer:
+    if "response" in one:
+        return BatchAnswer("answered", 200, _body_of(one.get("response")))
+    error = object_of(one.get("error"))
+    code = error.get("code")
+    # The code is one of gRPC: 3 invalid argument, 4 deadline, 7 no permission, 8 quota, 1 cancelled, else a failure.
+    if code in {1, 4}:
+        return BatchAnswer("expired")
+    status = {3: 400, 5: 404, 7: 403, 8: 429, 16: 401}.get(code if isinstance(code, int) else 0, 500)
+    return BatchAnswer("answered", status, dump_json({"error": {**error, "code": status}}))
+
+
+def _body_of(value: JsonValue) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _seconds(written: JsonValue) -> float:
+    """Return a time in seconds since 1970; the end of time if it cannot be read, so that nothing is left out."""
+    try:
+        return datetime.fromisoformat(text_of(written)).timestamp()
+    except ValueError:
+        return float("inf")

@@ -1,0 +1,263 @@
+"""Calls in batches, on the batch APIs of three vendors: at half the price, and never paid twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from integration.batch_kit import MODELS, BatchServer
+
+import roundtable as rt
+from roundtable.errors import (
+    APIAuthError,
+    APINetworkError,
+    APITimeoutError,
+    ConfigurationError,
+    RoundtableError,
+)
+from roundtable.providers import chat_model
+from roundtable.types import BatchOptions, ChatRequest, Message
+
+VENDORS = tuple(MODELS)
+pytestmark = pytest.mark.both_loops
+
+
+def asked(number: int = 0, *, nonce: str = "0123456789abcdef", **facts: str) -> ChatRequest:
+    """Return a call of a debate."""
+    content = f"Question {number}.\nBEGIN QUOTE {nonce} (Ada)\n| Tea\nEND QUOTE {nonce}"
+    where = {"session": "s", "agent": f"a{number}", "round": "1", "stage": "positions", "slot": str(number), **facts}
+    return ChatRequest(messages=(Message(role="user", content=content),), metadata=where)
+
+
+def model_of(server: BatchServer, folder: Path, **options: Any) -> Any:
+    chosen = {"collect_s": 0.1, "poll_s": 0.05, "wait_s": 20.0, "journal": str(folder / "batches.db"), **options}
+    config = rt.ProviderConfig(base_url=server.url, api_key="secret-key", batch=BatchOptions(**chosen))
+    return chat_model(f"{server.vendor}:{MODELS[server.vendor]}", config=config)
+
+
+async def all_of(model: Any, *requests: ChatRequest) -> list[Any]:
+    """Make calls at the same time; return their answers and errors."""
+    outcomes: list[Any] = [None] * len(requests)
+
+    async def call(index: int) -> None:
+        try:
+            outcomes[index] = (await model.complete(requests[index])).text
+        except RoundtableError as error:
+            outcomes[index] = error
+
+    try:
+        async with anyio.create_task_group() as group:
+            for index in range(len(requests)):
+                group.start_soon(call, index)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await model.aclose()
+    return outcomes
+
+
+def by_question(body: dict[str, Any]) -> str:
+    """Answer with the number of the question."""
+    return json.dumps(body).split("Question ")[1].split(".")[0]
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+async def test_calls_made_at_the_same_time_are_one_batch(vendor: str, tmp_path: Path) -> None:
+    with BatchServer(vendor, by_question) as server:
+        answers = await all_of(model_of(server, tmp_path), *map(asked, range(5)))
+    assert answers == ["0", "1", "2", "3", "4"]
+    assert server.submits == [5]
+    assert b"secret-key" not in (tmp_path / "batches.db").read_bytes()
+
+
+async def test_calls_beyond_the_most_go_into_the_next_batch(tmp_path: Path) -> None:
+    with BatchServer("anthropic", by_question) as server:
+        answers = await all_of(model_of(server, tmp_path, most_calls=2), *map(asked, range(5)))
+    assert answers == ["0", "1", "2", "3", "4"]
+    assert sorted(server.submits) == [1, 2, 2]
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+async def test_who_comes_back_after_a_crash_gets_the_answer_of_the_same_batch(vendor: str, tmp_path: Path) -> None:
+    with BatchServer(vendor, by_question, looks=4) as server:
+        with anyio.move_on_after(0.4):
+            await all_of(model_of(server, tmp_path, poll_s=5.0), asked(1), asked(2))
+        assert server.submits == [2]
+        again = [asked(number, nonce=f"{number:016x}") for number in (1, 2)]
+        assert await all_of(model_of(server, tmp_path), *again) == ["1", "2"]
+        # And once more, as after a crash between the answer and its storing.
+        assert await all_of(model_of(server, tmp_path), *again) == ["1", "2"]
+    assert server.submits == [2]
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+async def test_a_batch_whose_id_was_lost_is_found(vendor: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("roundtable.providers.batches.model._HANDING_IN_S", 0.5)
+    with BatchServer(vendor, by_question, loses_ids=1, looks=0) as server:
+        (lost,) = await all_of(model_of(server, tmp_path), asked(1))
+        assert isinstance(lost, APINetworkError)
+        assert await all_of(model_of(server, tmp_path), asked(1)) == ["1"]
+    assert server.submits == [1]
+
+
+async def test_a_batch_that_never_arrived_is_handed_in_again(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("roundtable.providers.batches.model._HANDING_IN_S", 0.5)
+    with BatchServer("openai", by_question, loses_ids=1) as server:
+        await all_of(model_of(server, tmp_path), asked(1))
+        server.batches.clear()
+        assert await all_of(model_of(server, tmp_path), asked(1)) == ["1"]
+    assert server.submits == [1]
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+async def test_of_a_batch_that_expires_half_done_only_the_rest_is_asked_again(vendor: str, tmp_path: Path) -> None:
+    late = {"2"}
+
+    def fate(body: dict[str, Any]) -> str | None:
+        return None if by_question(body) in late else by_question(body)
+
+    with BatchServer(vendor, fate) as server:
+        first = await all_of(model_of(server, tmp_path), asked(1), asked(2))
+        assert first[0] == "1"
+        assert isinstance(first[1], APITimeoutError)
+        assert first[1].retryable
+        late.clear()
+        assert await all_of(model_of(server, tmp_path), asked(1), asked(2)) == ["1", "2"]
+    assert server.submits == [2, 1]
+    assert [*server.batches[1].calls.values()] == [server.batches[0].calls[key] for key in server.batches[1].calls]
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+async def test_an_error_of_a_call_is_that_of_the_call_by_itself(vendor: str, tmp_path: Path) -> None:
+    with BatchServer(vendor, lambda _: 400) as server:
+        (error,) = await all_of(model_of(server, tmp_path), asked())
+    assert isinstance(error, RoundtableError)
+    assert not error.retryable
+    assert error.provider == vendor
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+async def test_a_batch_that_is_refused_fails_all_its_calls_and_is_forgotten(vendor: str, tmp_path: Path) -> None:
+    with BatchServer(vendor, by_question, refuses=1) as server:
+        model = model_of(server, tmp_path)
+        errors = await all_of(model, asked(1), asked(2))
+        assert [type(error) for error in errors] == [type(errors[0])] * 2
+        assert "too many batches" in str(errors[0])
+        assert await all_of(model_of(server, tmp_path), asked(1), asked(2)) == ["1", "2"]
+    assert server.submits == [2]
+
+
+async def test_a_server_that_is_down_for_a_moment_is_asked_again(tmp_path: Path) -> None:
+    with BatchServer("anthropic", by_question, fails_looks=2) as server:
+        assert await all_of(model_of(server, tmp_path), asked(1)) == ["1"]
+    assert server.submits == [1]
+
+
+async def test_if_the_first_call_is_cancelled_the_next_hands_the_others_in(tmp_path: Path) -> None:
+    with BatchServer("anthropic", by_question) as server:
+        model = model_of(server, tmp_path, collect_s=0.3)
+        answers: list[str] = []
+
+        async def call(number: int) -> None:
+            answers.append((await model.complete(asked(number))).text)
+
+        async with anyio.create_task_group() as group:
+            scope = anyio.CancelScope()
+
+            async def first() -> None:
+                with scope:
+                    await call(0)
+
+            group.start_soon(first)
+            await anyio.sleep(0.1)
+            group.start_soon(call, 1)
+            group.start_soon(call, 2)
+            await anyio.sleep(0.1)
+            scope.cancel()
+        await model.aclose()
+    assert sorted(answers) == ["1", "2"]
+    assert server.submits == [2]
+
+
+async def test_who_waits_too_long_hears_it_and_may_come_back(tmp_path: Path) -> None:
+    with BatchServer("google", by_question, looks=10**6) as server:
+        (error,) = await all_of(model_of(server, tmp_path, wait_s=0.6), asked(1))
+        assert isinstance(error, APITimeoutError)
+        assert "has not ended within 0.6 s" in str(error)
+        server.looks = 0
+        assert await all_of(model_of(server, tmp_path), asked(1)) == ["1"]
+    assert server.submits == [1]
+
+
+async def test_samples_of_one_prompt_are_different_calls_and_so_are_those_outside_of_debates(tmp_path: Path) -> None:
+    with BatchServer("openai-chat", by_question) as server:
+        free = ChatRequest(messages=(Message(role="user", content="Question 7."),))
+        assert await all_of(model_of(server, tmp_path), asked(1), asked(1), free, free) == ["1", "1", "7", "7"]
+        assert server.submits == [4]
+        assert await all_of(model_of(server, tmp_path), asked(1), asked(1)) == ["1", "1"]
+        assert server.submits == [4]
+
+
+async def test_a_wrong_key_fails_at_once(tmp_path: Path) -> None:
+    with BatchServer("anthropic") as server:
+        server.server.queue(
+            *[_refusal()] * 2,
+        )
+        (error,) = await all_of(model_of(server, tmp_path), asked(1))
+    assert isinstance(error, APIAuthError)
+    assert "secret-key" not in str(error)
+
+
+def _refusal() -> Any:
+    from integration.batch_kit import sent
+
+    return sent({"type": "error", "error": {"type": "authentication_error", "message": "secret-key?"}}, 401)
+
+
+async def test_a_debate_in_batches_costs_half_and_has_one_batch_a_round(tmp_path: Path) -> None:
+    def position(_: dict[str, Any]) -> str:
+        return '{"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}'
+
+    name = f"openai-chat:{MODELS['openai-chat']}"
+    prices = {name: {"input": 10, "output": 100}}
+    with BatchServer("openai-chat", position) as server:
+        options = BatchOptions(collect_s=0.2, poll_s=0.05, wait_s=20, journal=str(tmp_path / "b.db"))
+        plain = rt.ProviderConfig(base_url=server.url, api_key="secret-key")
+        config = rt.ProviderConfig(base_url=server.url, api_key="secret-key", batch=options)
+        shared: dict[str, Any] = {"storage": "memory://", "analyzer": "declared", "prices": prices, "timeout_s": 0.1}
+        async with rt.Roundtable([name] * 10, providers={"openai-chat": plain}, **shared) as table:
+            full = table.estimate("Tea or coffee?", rounds=2)
+        async with rt.Roundtable([name] * 10, providers={"openai-chat": config}, **shared) as table:
+            half = table.estimate("Tea or coffee?", rounds=2)
+            result = await table.debate("Tea or coffee?", rounds=2)
+    assert result.answer == "Tea"
+    assert server.submits == [10, 10]
+    assert half.cost_usd == pytest.approx(full.cost_usd / 2)
+    assert result.usage.cost_usd == pytest.approx(20 * (100 * 10 + 10 * 100) / 1e6 / 2)
+    assert result.usage.saved_usd == pytest.approx(result.usage.cost_usd)
+
+
+@pytest.mark.parametrize(
+    ("provider", "batch", "problem"),
+    [
+        ("perplexity", True, "calls of the provider 'perplexity' cannot be made in batches"),
+        ("anthropic", "yes", "batch of providers\\['anthropic'\\] must be True, False or BatchOptions"),
+        ("anthropic", BatchOptions(wait_s=0), "wait_s of batch of providers\\['anthropic'\\] must be above 0"),
+        ("anthropic", BatchOptions(most_calls=0), "most_calls of batch of .* must be at least 1"),
+    ],
+)
+async def test_wrong_options_are_refused(provider: str, batch: Any, problem: str) -> None:
+    config = rt.ProviderConfig(api_key="k", batch=batch)
+    with pytest.raises(ConfigurationError, match=problem):
+        rt.Roundtable([f"{provider}:m"], providers={provider: config}, storage="memory://").estimate("Tea?")
+
+
+async def test_a_journal_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with BatchServer("anthropic") as server:
+        model = model_of(server, tmp_path, journal=str(tmp_path / "file" / "b.db"))
+        (error,) = await all_of(model, asked(1))
+    assert isinstance(error, ConfigurationError)
+    assert server.submits == []
