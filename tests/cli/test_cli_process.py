@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from cli.kit import AGENTS, PROGRAM, Command, Slow, always, as_process, clean_environment, process, stored
+from integration.batch_kit import MODELS, BatchServer
 
 from roundtable.results.debate_result import DebateResult
 from roundtable.testing.servers import LoopbackServer
@@ -108,6 +109,29 @@ def test_a_killed_debate_is_finished_without_asking_for_a_stored_turn_again(plac
         assert len(server.seen) == asked + 1
     assert result.status == "completed"
     assert result.rounds[0] == kept.rounds[0]
+
+
+@pytest.mark.slow
+def test_a_debate_in_batches_that_is_killed_pays_no_batch_twice(place: Path, command: Command) -> None:
+    answer = '{"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}'
+    agents = ("--agents", ",".join([f"anthropic:{MODELS['anthropic']}"] * 3), "--rounds", "2", "--analyzer", "declared")
+    with BatchServer("anthropic", lambda _: answer, looks=10**6) as server:
+        there = ("--batch", "anthropic", "--base-url", f"anthropic={server.url}")
+        key = {"ANTHROPIC_API_KEY": "secret-key", "XDG_DATA_HOME": str(place / "data")}
+        with process(place, "Tea?", *agents, *there, **key) as running:
+            end = time.monotonic() + 30
+            while not any(batch.looks for batch in server.batches):
+                assert time.monotonic() < end, running.communicate(timeout=1)
+                time.sleep(0.05)
+            running.kill()
+            running.wait(20)
+        server.looks = 0
+        done = as_process(place, ["resume", "last", *there, "--json"], **key)
+    assert done.code == 0, done.both
+    result = DebateResult.from_json(done.out)
+    assert (result.status, result.answer) == ("completed", "Tea")
+    assert server.submits == [3, 3]
+    assert [len(held.responses) for held in result.rounds] == [3, 3]
 
 
 @pytest.mark.slow

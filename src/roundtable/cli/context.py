@@ -418,7 +418,9 @@ def _is_not_on_screen(record: logging.LogRecord) -> bool:
 
 
 def _tool_arguments(command_options: CommandOptions) -> Iterator[str]:
-    """Return the command-line arguments that select the agents' tools."""
+    """Return the command-line arguments that select the agents' tools, and how their calls are made."""
+    for provider in command_options.batches:
+        yield from ("--batch", provider)
     if command_options.tools:
         yield from ("--tools", ",".join(map(_without_secrets, command_options.tools)))
     if command_options.search is not None:
