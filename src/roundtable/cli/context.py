@@ -316,12 +316,15 @@ def _interruptible(
     return run_until_signal
 
 
-def open_context(command_options: CommandOptions, *, asks_people: bool = False) -> CommandContext:
+def open_context(
+    command_options: CommandOptions, *, asks_people: bool = False, approve_tools: Approver | None = None
+) -> CommandContext:
     """Read the settings and create the command's context; nothing is opened or connected yet.
 
     Args:
         command_options: Options from the command line.
         asks_people: Whether `human` agents are asked on this terminal; other commands do not read typed answers.
+        approve_tools: As for `make_table`.
 
     Raises:
         ConfigurationError: The environment or the command line is invalid.
@@ -334,7 +337,8 @@ def open_context(command_options: CommandOptions, *, asks_people: bool = False) 
         quiet=command_options.quiet,
         debug=settings.debug_mode,
     )
-    table = make_table(command_options, settings, None if place.is_default else place.url, asks_people=asks_people)
+    url = None if place.is_default else place.url
+    table = make_table(command_options, settings, url, asks_people=asks_people, approve_tools=approve_tools)
     for name in (*_base_urls(command_options.base_urls), *command_options.batches):
         table.wiring.catalog.providers.entry(name)
     return CommandContext(settings, place, screen, table)
@@ -361,6 +365,7 @@ def make_table(
     tenant: str = "default",
     *,
     asks_people: bool = False,
+    approve_tools: Approver | None = None,
 ) -> Roundtable:
     """Create the table that the command line describes; nothing is opened or connected yet.
 
@@ -370,6 +375,7 @@ def make_table(
         storage: Where sessions are stored; the default storage when `None`.
         tenant: Owner of the sessions.
         asks_people: As for `open_context`.
+        approve_tools: Decides about tool calls with `--approve-tools`, if not the terminal does.
 
     Raises:
         ConfigurationError: The command line is invalid.
@@ -384,20 +390,19 @@ def make_table(
         name: ProviderConfig(base_url=urls.get(name), batch=name in command_options.batches)
         for name in dict.fromkeys((*urls, *command_options.batches))
     }
-    approve_tools: Approver | None = None
     if asks_people:
         from roundtable.cli.terminal import Terminal
         from roundtable.providers import HumanProvider
 
         terminal = Terminal()
         providers["human"] = ProviderConfig(client=terminal.ask, timeout_s=HumanProvider.patience_s)
-        approve_tools = terminal.approve if command_options.approve_tools else None
+        approve_tools = approve_tools or terminal.approve
     return Roundtable(
         command_options.agents,
         providers=providers,
         storage=storage,
         tools=_tools(command_options),
-        approve_tools=approve_tools,
+        approve_tools=approve_tools if command_options.approve_tools else None,
         search="auto"
         if command_options.search is None
         else _SEARCHES.get(command_options.search, command_options.search),

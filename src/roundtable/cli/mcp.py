@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import anyio
 import typer
@@ -31,10 +31,17 @@ from roundtable.cli.options import (
 from roundtable.cli.render import Screen
 from roundtable.errors import ConfigurationError
 
+if TYPE_CHECKING:
+    from roundtable.tools import Approver
+
 __all__ = ["mcp"]
 
 _HTTP_OPTIONS: Final = ("host", "port", "allow_host", "allow_origin", "no_auth")
 """Options that need `--http`."""
+
+_ApproveTools = Annotated[
+    bool, typer.Option("--approve-tools", help="Ask the client's user before each call of a tool.")
+]
 
 mcp: typer.Typer = typer.Typer(rich_markup_mode=None)
 
@@ -56,6 +63,7 @@ def serve_mcp(
     base_url: BaseUrls = None,
     search: Search = None,
     fetch: Fetch = False,
+    approve_tools: _ApproveTools = False,
     database: Database = None,
     storage: Storage = None,
 ) -> int:
@@ -77,7 +85,18 @@ def serve_mcp(
         Screen().check()
         return anyio.run(_serve_one, command_options)
     binding = HttpBinding(host, port, (*(allow_host or ()),), (*(allow_origin or ()),), asks=not no_auth)
-    return open_context(command_options).run(lambda context: _serve_many(context, binding), writes=False)
+    approver = _approver(command_options)
+    opened = open_context(command_options, approve_tools=approver)
+    return opened.run(lambda context: _serve_many(context, binding), writes=False)
+
+
+def _approver(command_options: CommandOptions) -> Approver | None:
+    """Return the function that asks the client's user about tool calls; `None` without `--approve-tools`."""
+    if not command_options.approve_tools:
+        return None
+    from roundtable.mcp.approval import ask_client
+
+    return ask_client
 
 
 def _is_typed(context: typer.Context, name: str) -> bool:
@@ -92,7 +111,9 @@ async def _serve_one(command_options: CommandOptions) -> ExitCode:
     settings, place = load_settings(command_options)
     storage = None if place.is_default else place.url
     signal_number = await create_mcp_server(
-        tables=lambda tenant: make_table(command_options, settings, storage, tenant)
+        tables=lambda tenant: make_table(
+            command_options, settings, storage, tenant, approve_tools=_approver(command_options)
+        )
     ).start()
     return ExitCode.OK if signal_number is None else ExitCode(128 + signal_number)
 

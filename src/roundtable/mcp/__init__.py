@@ -27,6 +27,7 @@ from roundtable._core.lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable.mcp.approval import ask_client
     from roundtable.mcp.errors import InvalidArguments, NotFoundInSession
     from roundtable.mcp.server import McpServer, create_mcp_server
     from roundtable.mcp.tool import RoundtableTool
@@ -52,6 +53,7 @@ __all__ = [
     "McpServer",
     "NotFoundInSession",
     "RoundtableTool",
+    "ask_client",
     "continue_roundtable",
     "control_session",
     "create_mcp_server",
@@ -76,6 +78,7 @@ __getattr__, __dir__ = lazy_names(
         "McpServer": "server",
         "NotFoundInSession": "errors",
         "RoundtableTool": "tool",
+        "ask_client": "approval",
         "create_mcp_server": "server",
         "TOOLS": "tools",
         "continue_roundtable": "tools",

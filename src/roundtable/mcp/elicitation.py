@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import ContextRequest
 
-__all__ = ["ROUND_TRIPS", "Elicitor", "InputRequired", "caller_of", "is_remote"]
+__all__ = ["ROUND_TRIPS", "Elicitor", "InputRequired", "caller_of", "can_ask", "is_remote"]
 
 
 _LOCAL: Final = Identity(user="default", scopes=SCOPES)
@@ -34,6 +34,14 @@ def caller_of(ctx: ServerRequestContext[Any]) -> Identity:
 def is_remote(ctx: ServerRequestContext[Any]) -> bool:
     """Check whether the caller came over HTTP, and may be on another machine."""
     return caller_of(ctx) is not _LOCAL
+
+
+def can_ask(ctx: ServerRequestContext[Any]) -> bool:
+    """Check whether the client can show a form to its user."""
+    capabilities = ctx.session.client_capabilities
+    elicitation = None if capabilities is None else capabilities.elicitation
+    # Clients that do not distinguish kinds of elicitation send a bare `elicitation: {}`.
+    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
 
 class InputRequired(Exception):
@@ -62,7 +70,7 @@ class Elicitor:
         from mcp import types
         from mcp.types.version import is_version_at_least
 
-        if not self._can_ask():
+        if not can_ask(self._ctx):
             return {}
         questions = {
             request.id: types.ElicitRequest(params=_question(request, agent_name)) for request, agent_name in requests
@@ -86,12 +94,6 @@ class Elicitor:
         from mcp import types
 
         return types.InputRequiredResult(input_requests={**self._questions})
-
-    def _can_ask(self) -> bool:
-        capabilities = self._ctx.session.client_capabilities
-        elicitation = None if capabilities is None else capabilities.elicitation
-        # Clients that do not distinguish kinds of elicitation send a bare `elicitation: {}`.
-        return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
 
 def _question(request: ContextRequest, agent_name: str) -> types.ElicitRequestFormParams:

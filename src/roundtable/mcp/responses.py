@@ -13,6 +13,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic_core import to_json
 
 from roundtable.errors import RoundtableError
+from roundtable.mcp.approval import APPROVAL, ClientApproval
 from roundtable.mcp.elicitation import Elicitor, InputRequired, caller_of, is_remote
 from roundtable.mcp.errors import error_of
 from roundtable.mcp.progress import HEARTBEAT_S
@@ -46,8 +47,9 @@ async def call_tool(
     if tool is None:
         raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:80]}", {"tools": [*TOOLS]})
     elicitation = Elicitor(ctx, params)
-    # Debates that the call starts inherit it, so that agents of the provider `client` can ask this client.
+    # Debates that the call starts inherit both: for agents of the provider `client`, and for approvals of tool calls.
     SAMPLER.set(ClientSampler(ctx))
+    APPROVAL.set(ClientApproval(ctx))
     try:
         call = await _call(ctx, tool.scope, elicitation, heartbeat_s=heartbeat_s)
         output = await tool.run(call, params.arguments or {})

@@ -1,0 +1,92 @@
+"""Approval of tool calls by the user of an MCP client."""
+
+from __future__ import annotations
+
+import json
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+
+from roundtable.mcp.elicitation import ROUND_TRIPS, can_ask
+from roundtable.prompts import Fence, neutralise
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
+    from roundtable.tools import ToolRequest
+
+__all__ = ["APPROVAL", "ClientApproval", "ask_client"]
+
+_MOST_CHARS: Final = 2_000
+_FORM: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "approve": {"type": "boolean", "title": "Allow this call", "default": False},
+        "reason": {
+            "type": "string",
+            "title": "Reason",
+            "description": "If you do not allow it: why not. The agent reads this.",
+            "maxLength": 500,
+        },
+    },
+    "required": ["approve"],
+}
+
+
+class ClientApproval:
+    """Asks the user of the client behind one call whether agents may call tools, one question at a time.
+
+    Args:
+        ctx: The request context of the SDK.
+    """
+
+    def __init__(self, ctx: ServerRequestContext[Any]) -> None:
+        self._ctx = ctx
+        self._turn = anyio.Lock()
+
+    async def decide(self, request: ToolRequest) -> bool | str:
+        """Return whether the user allows a call, or the reason why it is refused."""
+        from mcp.types.version import is_version_at_least
+
+        if is_version_at_least(self._ctx.protocol_version, ROUND_TRIPS):
+            return f"version {self._ctx.protocol_version} of MCP does not ask users during a call"
+        if not can_ask(self._ctx):
+            return "the MCP client cannot ask its user"
+        async with self._turn:
+            reply = await self._ctx.session.elicit_form(_question(request), _FORM, self._ctx.request_id)
+        if reply.action != "accept":
+            return "the user declined" if reply.action == "decline" else "the user gave no answer"
+        content = reply.content or {}
+        if content.get("approve") is True:
+            return True
+        reason = content.get("reason")
+        return reason if isinstance(reason, str) else False
+
+
+APPROVAL: Final[ContextVar[ClientApproval | None]] = ContextVar("roundtable.mcp.approval", default=None)
+"""The client that is asked; debates inherit it from the call that starts them."""
+
+
+async def ask_client(request: ToolRequest) -> bool | str:
+    """Ask the user of the MCP client whose call runs the debate; for `Roundtable(approve_tools=...)`.
+
+    A call is refused if there is no such client, if the client cannot show forms, and if its version of the protocol
+    (2026-07-28 or later) does not ask users during a call.
+
+    Example:
+        >>> import anyio
+        >>> from roundtable.tools import ToolRequest
+        >>> anyio.run(ask_client, ToolRequest("search_web", {"query": "tea"}, "Searches the web."))
+        'no MCP client runs this debate'
+    """
+    client = APPROVAL.get()
+    return "no MCP client runs this debate" if client is None else await client.decide(request)
+
+
+def _question(request: ToolRequest) -> str:
+    """Return what the user reads; the arguments were written by a model."""
+    arguments = neutralise(json.dumps(dict(request.arguments), ensure_ascii=False))
+    if len(arguments) > _MOST_CHARS:
+        arguments = f"{arguments[:_MOST_CHARS]}\u2026 ({len(arguments):,} characters)"
+    return f"{Fence.inline(request.agent_id)} wants to call the tool {Fence.inline(request.tool_name)} with {arguments}"
