@@ -63,6 +63,10 @@ class BatchServer:
     loses_ids: int = 0
     fails_looks: int = 0
     refuses: int = 0
+    gateway_errors: int = 0
+    fails: int = 0
+    cuts: int = 0
+    listed: int = 100
     batches: list[Batch] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     paid: int = 0
@@ -100,6 +104,9 @@ class BatchServer:
         if self.loses_ids:
             self.loses_ids -= 1
             return WireReply([], "close")
+        if self.gateway_errors:
+            self.gateway_errors -= 1
+            return http_reply(b"<html>504 Gateway Time-out</html>", status=504)
         return batch
 
     def look(self, batch_id: str) -> Batch | WireReply:
@@ -147,6 +154,9 @@ class BatchServer:
                 case None:
                     result = {"type": "expired"}
             lines.append(json.dumps({"custom_id": key, "result": result}))
+        if self.cuts:
+            self.cuts -= 1
+            lines = [*lines[:-1], lines[-1][:40]]
         return http_reply("\n".join(["{half a line", *lines]).encode())
 
     def anthropic_batch(self, batch: Batch) -> dict[str, Any]:
@@ -171,7 +181,12 @@ class BatchServer:
             made = self.accept({line["custom_id"]: line["body"] for line in lines}, wanted["metadata"]["roundtable"])
             return made if isinstance(made, WireReply) else sent(self.openai_batch(made))
         if path == "/v1/batches":
-            return sent({"data": [self.openai_batch(batch) for batch in self.batches[::-1]]})
+            after = re.search("after=(.+)", seen.path)
+            known = [batch.id for batch in self.batches[::-1]]
+            start = known.index(after[1]) + 1 if after else 0
+            page = self.batches[::-1][start : start + self.listed]
+            more = start + self.listed < len(self.batches)
+            return sent({"data": [self.openai_batch(batch) for batch in page], "has_more": more})
         if path.startswith("/v1/batches/"):
             made = self.look(path.split("/")[3])
             return made if isinstance(made, WireReply) else sent(self.openai_batch(made))
@@ -191,6 +206,9 @@ class BatchServer:
     def openai_batch(self, batch: Batch) -> dict[str, Any]:
         files = {"output_file_id": f"{batch.id}-output", "error_file_id": f"{batch.id}-errors"}
         status = {"status": "completed", **files} if self.ended(batch) else {"status": "in_progress"}
+        if self.fails:
+            self.fails -= 1
+            status = {"status": "failed", "errors": {"data": [{"message": "Enqueued token limit reached"}]}}
         return {"id": batch.id, "metadata": {"roundtable": batch.name}, **status}
 
     def google(self, seen: Seen, path: str) -> WireReply:

@@ -22,7 +22,7 @@ from roundtable.providers import chat_model
 from roundtable.types import BatchOptions, ChatRequest, Message
 
 VENDORS = tuple(MODELS)
-pytestmark = pytest.mark.both_loops
+pytestmark = pytest.mark.anyio
 
 
 def asked(number: int = 0, *, nonce: str = "0123456789abcdef", **facts: str) -> ChatRequest:
@@ -100,6 +100,54 @@ async def test_a_batch_whose_id_was_lost_is_found(vendor: str, tmp_path: Path, m
         assert isinstance(lost, APINetworkError)
         assert await all_of(model_of(server, tmp_path), asked(1)) == ["1"]
     assert server.submits == [1]
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+async def test_a_batch_that_a_proxy_gave_up_on_may_have_arrived(vendor: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("roundtable.providers.batches.model._HANDING_IN_S", 0.5)
+    with BatchServer(vendor, by_question, gateway_errors=1, looks=0) as server:
+        (lost,) = await all_of(model_of(server, tmp_path), asked(1))
+        assert isinstance(lost, APITimeoutError)
+        assert await all_of(model_of(server, tmp_path), asked(1)) == ["1"]
+    assert server.submits == [1]
+
+
+async def test_a_batch_is_found_behind_newer_ones(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("roundtable.providers.batches.model._HANDING_IN_S", 0.5)
+    with BatchServer("openai", by_question, loses_ids=1, looks=0, listed=2) as server:
+        await all_of(model_of(server, tmp_path), asked(1))
+        for number in range(2, 7):
+            await all_of(model_of(server, tmp_path), asked(number))
+        assert await all_of(model_of(server, tmp_path), asked(1)) == ["1"]
+    assert server.submits == [1] * 6
+
+
+async def test_a_batch_that_failed_is_told_to_all_at_once_and_handed_in_again(tmp_path: Path) -> None:
+    with BatchServer("openai", by_question, fails=2) as server:
+        errors = await all_of(model_of(server, tmp_path), *map(asked, range(6)))
+        assert all("Enqueued token limit reached" in str(error) for error in errors)
+        assert server.batches[0].looks == 1  # one look for all
+        server.fails = 0
+        assert await all_of(model_of(server, tmp_path), asked(1)) == ["1"]
+    assert server.submits == [6, 1]
+
+
+async def test_answers_that_were_cut_on_their_way_are_fetched_again(tmp_path: Path) -> None:
+    with BatchServer("anthropic", by_question, cuts=1) as server:
+        assert await all_of(model_of(server, tmp_path), asked(1), asked(2)) == ["1", "2"]
+        server.cuts = 3
+        answers = await all_of(model_of(server, tmp_path), asked(3), asked(4))
+        answered, silent = sorted(answers, key=lambda answer: not isinstance(answer, str))
+        assert answered in {"3", "4"}
+        assert "without a word about this call" in str(silent)
+    assert server.submits == [2, 2]
+
+
+@pytest.mark.slow
+async def test_answers_of_many_megabytes_are_read(tmp_path: Path) -> None:
+    with BatchServer("anthropic", lambda _: "x" * 12_000_000) as server:
+        answers = await all_of(model_of(server, tmp_path), *map(asked, range(3)))
+    assert [len(answer) for answer in answers] == [12_000_000] * 3
 
 
 async def test_a_batch_that_never_arrived_is_handed_in_again(tmp_path: Path, monkeypatch: Any) -> None:

@@ -15,7 +15,7 @@ from roundtable.mcp import McpServer, ask_client
 from roundtable.storage import MemoryStorage
 from roundtable.types import AgentConfig
 
-pytestmark = pytest.mark.both_loops
+pytestmark = pytest.mark.anyio
 
 
 def server_of(shop: Shop, model: Any = None, seats: int = 1) -> McpServer:

@@ -167,8 +167,13 @@ class HttpClient:
         self._shows_redirects = shows_redirects
         self._transports = PerLoop(self._new_transport)
 
-    async def send(self, request: HttpRequest, *, timeout_s: float) -> HttpResponse:
+    async def send(self, request: HttpRequest, *, timeout_s: float, limits: HttpLimits | None = None) -> HttpResponse:
         """Send a request and read the whole response, whatever its status.
+
+        Args:
+            request: The request.
+            timeout_s: Most seconds that it may take in total.
+            limits: Size limits of this response; those of the client if left out.
 
         Raises:
             APINetworkError: The connection failed, or the response is incomplete or a redirect.
@@ -180,7 +185,7 @@ class HttpClient:
         try:
             with anyio.CancelScope(deadline=deadline.ends_at):
                 reply = await self._open(request)
-                stream = self._stream(reply, deadline)
+                stream = self._stream(reply, deadline, limits)
                 return HttpResponse(stream.status, stream.headers, await stream.read())
             raise deadline.to_error()
         finally:
@@ -226,7 +231,7 @@ class HttpClient:
             return await open_pinned(request, self.provider, _tls_context)
         return await self._transports.get().open(request)
 
-    def _stream(self, reply: Reply, deadline: _Deadline) -> HttpStream:
+    def _stream(self, reply: Reply, deadline: _Deadline, limits: HttpLimits | None = None) -> HttpStream:
         address = deadline.address
         _log.debug("%s: status %d", address, reply.status)
         if 300 <= reply.status < 400 and not self._shows_redirects:
@@ -236,7 +241,7 @@ class HttpClient:
                 retryable=False,
                 hint="Set the base URL to the final address of the API.",
             )
-        return HttpStream(reply, deadline, self._limits, self.provider)
+        return HttpStream(reply, deadline, limits or self._limits, self.provider)
 
     def _is_fast(self) -> bool:
         return self.fast and self._client is None and sniffio.current_async_library() == "asyncio" and _has_fast()

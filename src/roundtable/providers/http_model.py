@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 
     from roundtable.http.client import HttpClient, HttpResponse
+    from roundtable.http.message import HttpLimits
     from roundtable.providers.response_builder import ResponseBuilder
     from roundtable.providers.spec import ProviderSpec
     from roundtable.types import ChatDelta, ChatRequest, JsonObject, JsonValue, ModelProfile
@@ -336,15 +337,21 @@ class HttpChatModel:
         with self._error_context({}):
             return await self._request(request, stream=False)
 
-    async def exchange(self, http_request: HttpRequest) -> HttpResponse:
+    async def exchange(self, http_request: HttpRequest, limits: HttpLimits | None = None) -> HttpResponse:
         """Send another request to the provider, with the key; return its response.
+
+        Args:
+            http_request: The request, without the key.
+            limits: Size limits of the response; those of the client if left out.
 
         Raises:
             RoundtableError: It failed, or was refused.
         """
         try:
             with self._error_context({}):
-                answer = await self._http.send(http_request.with_headers(self._auth()), timeout_s=self._timeout_s)
+                answer = await self._http.send(
+                    http_request.with_headers(self._auth()), timeout_s=self._timeout_s, limits=limits
+                )
             self._check_status(answer.status, answer.headers, answer.body)
         except RoundtableError as error:
             raise _without_tracebacks(error) from error.__cause__

@@ -77,6 +77,11 @@ class BatchJournal:
 
         return await self._run(write)
 
+    async def size(self, batch_key: str) -> int:
+        """Return how many calls a batch has."""
+        query = "SELECT count(*) FROM calls WHERE batch_key = ?"
+        return await self._run(lambda database: int(database.execute(query, (batch_key,)).fetchone()[0]))
+
     async def submitted(self, batch_key: str, batch_id: str) -> None:
         """Record the vendor's id of a batch."""
         await self._run(

@@ -11,20 +11,22 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 from hashlib import blake2b
+from itertools import count
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio
 
 from roundtable._core.clock import SystemClock
 from roundtable._core.eventloop import PerLoop
-from roundtable.errors import AgentError, APIRateLimitError, APITimeoutError, RoundtableError
-from roundtable.providers.batches.wires import BatchAnswer, BatchCall, BatchState, BatchWire
+from roundtable.errors import AgentError, APITimeoutError, RoundtableError
+from roundtable.http.message import HttpLimits
+from roundtable.providers.batches.wires import BatchAnswer, BatchCall, BatchFailed, BatchState, BatchWire
 from roundtable.providers.http_model import NonStreamingModel
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from roundtable.http.client import HttpRequest
+    from roundtable.http.client import HttpRequest, HttpResponse
     from roundtable.protocols import SleepingClock
     from roundtable.providers.batches.journal import BatchJournal, KnownBatch
     from roundtable.providers.http_model import HttpChatModel
@@ -40,6 +42,9 @@ _HANDING_IN_S: Final = 120.0
 _FIRST_WAIT_S: Final = 5.0
 _NONCE: Final = re.compile(rb"(?:BEGIN|END) QUOTE ([0-9a-f]{16})")
 _REMEMBERED: Final = 10_000
+_FETCHES: Final = 3
+"""How often answers are fetched if some are missing."""
+_LIMITS: Final = HttpLimits(body_bytes=512 * 2**20)
 
 
 @dataclass(eq=False)
@@ -58,6 +63,7 @@ class _Flight:
 
     turn: anyio.Lock = field(default_factory=anyio.Lock)
     answers: dict[str, BatchAnswer] | None = None
+    error: RoundtableError | None = None
     waiting: int = 0
 
 
@@ -109,7 +115,7 @@ class BatchModel(NonStreamingModel):
         self._options = options
         self._clock = clock or SystemClock()
         self._loops = PerLoop(_Loop)
-        self._taken: dict[str, int] = {}
+        self._taken: dict[str, set[int]] = {}
 
     def __repr__(self) -> str:
         return f"BatchModel({self._model!r})"
@@ -183,15 +189,15 @@ class BatchModel(NonStreamingModel):
     @contextmanager
     def _call_key(self, same: str) -> Generator[str]:
         """Number calls that are the same, such as samples; a number whose call fails or is cancelled is free again."""
-        number = self._taken.get(same, 0)
-        self._taken[same] = number + 1
+        taken = self._taken.setdefault(same, set())
+        number = next(free for free in count() if free not in taken)
+        taken.add(number)
         if len(self._taken) > _REMEMBERED:
             del self._taken[next(iter(self._taken))]
         try:
             yield f"{same}-{number}"
         except BaseException:
-            if self._taken.get(same) == number + 1:
-                self._taken[same] = number
+            taken.discard(number)
             raise
 
     async def _answer(self, call: BatchCall) -> BatchAnswer:
@@ -202,7 +208,12 @@ class BatchModel(NonStreamingModel):
                 await self._hand_in(call)
             elif batch.batch_id is not None or (batch := await self._found(batch, call)) is not None:
                 answers = await self._ended(batch, call.request.url)
-                return answers.get(call.key, BatchAnswer("expired"))
+                if call.key in answers:
+                    return answers[call.key]
+                await self._journal.forget(call.key)
+                raise AgentError(
+                    "the batch ended without a word about this call", provider=self.provider, retryable=True
+                )
 
     async def _hand_in(self, call: BatchCall) -> None:
         """Join the calls that are being collected, and wait until they are handed in.
@@ -279,22 +290,49 @@ class BatchModel(NonStreamingModel):
         flight.waiting += 1
         try:
             async with flight.turn:
-                if flight.answers is None:
-                    flight.answers = await self._polled(batch.batch_id or "", url)
-                return flight.answers
+                if flight.answers is None and flight.error is None:
+                    try:
+                        flight.answers = await self._polled(batch, url)
+                    except RoundtableError as error:
+                        flight.error = error
+                if flight.error is not None:
+                    raise copy(flight.error)
+                return flight.answers or {}
         finally:
             flight.waiting -= 1
             if not flight.waiting:
                 flights.pop(batch.batch_key, None)
 
-    async def _polled(self, batch_id: str, url: str) -> dict[str, BatchAnswer]:
+    async def _polled(self, batch: KnownBatch, url: str) -> dict[str, BatchAnswer]:
+        try:
+            return await self._answers(batch, url)
+        except RoundtableError as error:
+            # What the vendor does not have, or has given up, is handed in anew by the next try.
+            if isinstance(error, BatchFailed) or (error.details or {}).get("status") in {404, 410}:
+                with anyio.CancelScope(shield=True):
+                    await self._journal.forget_batch(batch.batch_key)
+            raise
+
+    async def _answers(self, batch: KnownBatch, url: str) -> dict[str, BatchAnswer]:
+        batch_id = batch.batch_id or ""
         wait_s = min(_FIRST_WAIT_S, self._options.poll_s)
         state = BatchState(has_ended=False)
         while not state.has_ended:
             await self._clock.sleep(wait_s)
             wait_s = min(2 * wait_s, self._options.poll_s)
-            state = await self._patiently(partial(self._wire.look, self._model.exchange, url, batch_id))
-        return await self._patiently(partial(self._wire.answers, self._model.exchange, url, batch_id, state))
+            state = await self._patiently(partial(self._wire.look, self._send, url, batch_id))
+        wanted = await self._journal.size(batch.batch_key)
+        for number in range(_FETCHES):
+            answers = await self._patiently(partial(self._wire.answers, self._send, url, batch_id, state))
+            # A file may have been cut on its way; then it is fetched again.
+            if len(answers) >= wanted or number == _FETCHES - 1:
+                return answers
+            await self._clock.sleep(wait_s)
+        raise AssertionError
+
+    async def _send(self, http_request: HttpRequest) -> HttpResponse:
+        """Send a request whose response may hold the answers of all calls."""
+        return await self._model.exchange(http_request, _LIMITS)
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask again while the server fails for the moment; the deadline of the call ends this."""
@@ -326,7 +364,8 @@ class BatchModel(NonStreamingModel):
 
 def _may_have_arrived(error: RoundtableError) -> bool:
     """Check whether a batch may have been accepted although handing it in failed."""
-    if isinstance(error, AgentError):
-        return error.retryable  # accepted, but the answer has no id
-    refused = isinstance(error, APIRateLimitError) or "status" in (error.details or {})
-    return error.retryable and not refused
+    status = (error.details or {}).get("status")
+    if isinstance(status, int):
+        # A proxy that gives up has handed the request on before.
+        return not 400 <= status < 500 or status in {408, 409, 425}
+    return error.retryable

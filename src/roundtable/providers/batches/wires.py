@@ -7,6 +7,7 @@ https://ai.google.dev/gemini-api/docs/batch-api.
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ __all__ = [
     "AnthropicBatches",
     "BatchAnswer",
     "BatchCall",
+    "BatchFailed",
     "BatchState",
     "BatchWire",
     "GoogleBatches",
@@ -37,7 +39,16 @@ Send: TypeAlias = "Callable[[HttpRequest], Awaitable[HttpResponse]]"
 """Sends a request with the key, and raises the typed error of a response other than 2xx."""
 
 _LISTED: Final = 100
-"""How many of the latest batches are looked through for one whose id was lost."""
+_MOST_PAGES: Final = 20
+"""How many pages of the latest batches are looked through for one whose id was lost."""
+_GOOGLE_ID: Final = re.compile(r"batches/[A-Za-z0-9_-]+")
+
+
+class BatchFailed(AgentError):
+    """A batch was refused or has failed as a whole, after it had been handed in."""
+
+    default_message = "The batch failed"
+    default_hint = "Try again: a batch that failed costs nothing."
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +143,14 @@ class OpenAIBatches:
         """Ask for the state of a batch.
 
         Raises:
-            AgentError: OpenAI refused the batch as a whole.
+            BatchFailed: OpenAI refused the batch as a whole.
         """
         root, _ = _openai_root(url)
         batch = await _asked(send, _get(f"{root}/batches/{quote(batch_id, safe='')}"))
         if batch.get("status") == "failed":
             errors = items_of(object_of(batch.get("errors")).get("data"))
             words = "; ".join(text for error in errors if (text := text_of(object_of(error).get("message"))))
-            raise AgentError(f"the batch was refused: {words[:500] or 'no reason was given'}", retryable=False)
+            raise BatchFailed(f"the batch was refused: {words[:500] or 'no reason was given'}", retryable=False)
         return BatchState(batch.get("status") in {"completed", "expired", "cancelled"}, batch)
 
     async def answers(self, send: Send, url: str, batch_id: str, state: BatchState) -> dict[str, BatchAnswer]:
@@ -158,8 +169,7 @@ class OpenAIBatches:
     async def find(self, send: Send, url: str, batch_key: str, call_key: str, since: float) -> str | None:
         """Look for our own id in the metadata of the latest batches."""
         root, _ = _openai_root(url)
-        listed = await _asked(send, _get(f"{root}/batches?limit={_LISTED}"))
-        for batch in map(object_of, items_of(listed.get("data"))):
+        for batch in await _listed(send, f"{root}/batches?limit={_LISTED}", "after", None, since):
             if object_of(batch.get("metadata")).get("roundtable") == batch_key:
                 return text_of(batch.get("id"))
         return None
@@ -194,11 +204,10 @@ class AnthropicBatches:
         Raises:
             AgentError: One of them still runs, and may be the one.
         """
-        listed = await _asked(send, _get(f"{url}/batches?limit={_LISTED}", _VERSION))
         running = False
-        for batch in map(object_of, items_of(listed.get("data"))):
+        for batch in await _listed(send, f"{url}/batches?limit={_LISTED}", "after_id", _VERSION, since):
             batch_id = text_of(batch.get("id"))
-            if not batch_id or _seconds(batch.get("created_at")) < since - _CLOCK_SKEW_S:
+            if not batch_id:
                 continue
             if batch.get("processing_status") != "ended":
                 running = True
@@ -218,11 +227,11 @@ class GoogleBatches:
         batch: JsonObject = {"displayName": batch_key, "inputConfig": {"requests": {"requests": requests}}}
         url = calls[0].request.url.replace(":generateContent", ":batchGenerateContent")
         begun = await _asked(send, _post(url, {"batch": batch}))
-        return _id_in(begun, "name")
+        return _google_id(begun)
 
     async def look(self, send: Send, url: str, batch_id: str) -> BatchState:
         """Ask for the state of a batch."""
-        operation = await _asked(send, _get(f"{_google_root(url)}/{quote(batch_id)}"))
+        operation = await _asked(send, _get(f"{_google_root(url)}/{batch_id}"))
         state = text_of(object_of(operation.get("metadata")).get("state"))
         ended = state.endswith(("_SUCCEEDED", "_FAILED", "_CANCELLED", "_EXPIRED"))
         return BatchState(ended or operation.get("done") is True, operation)
@@ -231,11 +240,11 @@ class GoogleBatches:
         """Read the answers out of the state.
 
         Raises:
-            AgentError: The batch failed as a whole.
+            BatchFailed: The batch failed as a whole.
         """
         error = object_of(state.document.get("error"))
         if error and not state.document.get("response"):
-            raise AgentError(f"the batch failed: {text_of(error.get('message')) or 'no reason was given'}"[:500])
+            raise BatchFailed(f"the batch failed: {text_of(error.get('message')) or 'no reason was given'}"[:500])
         response = object_of(state.document.get("response"))
         listed = response.get("inlinedResponses")
         answers: dict[str, BatchAnswer] = {}
@@ -246,10 +255,17 @@ class GoogleBatches:
 
     async def find(self, send: Send, url: str, batch_key: str, call_key: str, since: float) -> str | None:
         """Look for our own id among the names of the latest batches."""
-        listed = await _asked(send, _get(f"{_google_root(url)}/batches?pageSize={_LISTED}"))
-        for operation in map(object_of, items_of(listed.get("operations"))):
-            if object_of(operation.get("metadata")).get("displayName") == batch_key:
-                return text_of(operation.get("name"))
+        page = ""
+        for _ in range(_MOST_PAGES):
+            address = f"{_google_root(url)}/batches?pageSize={_LISTED}{page}"
+            listed = await _asked(send, _get(address))
+            for operation in map(object_of, items_of(listed.get("operations"))):
+                if object_of(operation.get("metadata")).get("displayName") == batch_key:
+                    return _google_id(operation)
+            token = text_of(listed.get("nextPageToken"))
+            if not token:
+                break
+            page = f"&pageToken={quote(token, safe='')}"
         return None
 
 
@@ -281,6 +297,44 @@ def _openai_root(url: str) -> tuple[str, str]:
 
 def _google_root(url: str) -> str:
     return url.rsplit("/models/", 1)[0]
+
+
+def _google_id(operation: JsonObject) -> str:
+    """Return the id of a batch, which becomes a part of an address.
+
+    Raises:
+        AgentError: It has another form.
+    """
+    found = _id_in(operation, "name")
+    if not _GOOGLE_ID.fullmatch(found):
+        raise AgentError(f"{found[:80]!r} is not the name of a batch", retryable=True)
+    return found
+
+
+async def _listed(
+    send: Send, url: str, cursor: str, headers: Mapping[str, str] | None, since: float
+) -> list[JsonObject]:
+    """Return the latest batches, newest first, page by page, back to a time in seconds since 1970.
+
+    Args:
+        send: Sends a request.
+        url: Address of the first page.
+        cursor: Name of the parameter that asks for the page after a batch.
+        headers: Further headers.
+        since: When to stop; clocks may differ by some minutes.
+    """
+    found: list[JsonObject] = []
+    page = ""
+    for _ in range(_MOST_PAGES):
+        listed = await _asked(send, _get(url + page, headers))
+        batches = [object_of(item) for item in items_of(listed.get("data"))]
+        recent = [batch for batch in batches if _seconds(batch.get("created_at")) >= since - _CLOCK_SKEW_S]
+        found += recent
+        last = text_of(batches[-1].get("id")) if batches else ""
+        if len(recent) < len(batches) or not listed.get("has_more") or not last:
+            break
+        page = f"&{cursor}={quote(last, safe='')}"
+    return found
 
 
 def _plain_headers(headers: Mapping[str, str]) -> dict[str, str]:
@@ -346,7 +400,7 @@ def _openai_answer(line: JsonObject) -> BatchAnswer:
         return BatchAnswer("answered", 500, dump_json({"error": error}))
     status, request_id = response.get("status_code"), text_of(response.get("request_id"))
     headers = {"x-request-id": request_id} if request_id else {}
-    return BatchAnswer("answered", status if isinstance(status, int) else 200, _body_of(response.get("body")), headers)
+    return BatchAnswer("answered", status if type(status) is int else 200, _body_of(response.get("body")), headers)
 
 
 _ANTHROPIC_STATUS: Final = {
@@ -391,6 +445,8 @@ def _body_of(value: JsonValue) -> bytes:
 
 def _seconds(written: JsonValue) -> float:
     """Return a time in seconds since 1970; the end of time if it cannot be read, so that nothing is left out."""
+    if isinstance(written, int | float):
+        return float(written)
     try:
         return datetime.fromisoformat(text_of(written)).timestamp()
     except ValueError:
