@@ -20,7 +20,7 @@ from roundtable.storage import SQLiteStorage
 from roundtable.testing import scripted_agents
 from roundtable.types import SessionFilter
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 DAMAGE = {
     "agents are a number": "agent_ids = '5'",

@@ -10,6 +10,8 @@ from integration.test_providers_http import BOTH, KEY
 from roundtable.errors import RoundtableError
 from roundtable.providers import BUILTIN_SPECS
 
+pytestmark = pytest.mark.slow
+
 OWN_WORDS = {"no choices", "null text", "blank text", "object", "bad UTF-8", "UTF-16", "429 no quota", "400 too long"}
 """Faults written in the words of Chat Completions; other wires see an answer of another kind in them."""
 COMMON = {name: row for name, row in BOTH.items() if name not in OWN_WORDS and not lasting(row[0])}

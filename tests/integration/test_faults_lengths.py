@@ -20,6 +20,8 @@ from roundtable.providers import BUILTIN_SPECS, chat_model
 from roundtable.settings import Settings
 from roundtable.testing.servers import LoopbackServer, WireReply, sse_reply
 
+pytestmark = pytest.mark.slow
+
 CERTIFICATE = Path(__file__).parent / "loopback.pem"
 LIMIT = 32 * 2**20
 """Most bytes of an answer."""

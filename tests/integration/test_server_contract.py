@@ -75,6 +75,7 @@ def test_schemas_are_schemas_and_examples_fit_them() -> None:
                 jsonschema.validate(example, {**content["schema"], **defs})
 
 
+@pytest.mark.slow
 def test_every_code_has_a_status_that_is_described() -> None:
     described = " ".join(told["description"] for _, _, one in operations() for told in one["responses"].values())
     told = {status for _, _, one in operations() for status in one["responses"]}

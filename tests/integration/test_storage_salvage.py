@@ -32,6 +32,8 @@ from roundtable.types import SessionFilter
 if TYPE_CHECKING:
     from roundtable.types import DurableEvent
 
+pytestmark = pytest.mark.slow
+
 NAMES = tuple(f"{number:032x}" for number in range(5))
 LOGS: dict[str, tuple[DurableEvent, ...]] = {}
 for name, said in zip(NAMES, (None, "x" * 3000, "y" * 9000, None, "z" * 300), strict=True):

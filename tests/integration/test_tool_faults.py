@@ -17,6 +17,8 @@ from roundtable.testing.servers import LoopbackServer, Seen, WireReply, http_rep
 from roundtable.tools import FetchUrl
 from roundtable.types import ProviderConfig, ToolCallRecord
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-test-0123456789"
 PATHS = {"anthropic": "", "google": "", "perplexity": ""}
 EACH = sorted(set(WIRES) - {"perplexity"})

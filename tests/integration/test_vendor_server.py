@@ -17,6 +17,8 @@ from roundtable.testing.servers import http_reply
 from roundtable.types import AgentTool, ChatRequest, ChatResponse, Message
 from roundtable.vendors import VENDORS
 
+pytestmark = pytest.mark.slow
+
 VENDOR_NAMES = ("anthropic", "openai", "google", "perplexity", "openai-chat")
 SAID = {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}
 WEATHER = AgentTool(

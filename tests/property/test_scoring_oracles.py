@@ -38,6 +38,8 @@ from roundtable.metrics import (
 )
 from roundtable.scoring import Ballot, decide
 
+pytestmark = pytest.mark.slow
+
 EFFORT = pytest.mark.parametrize(
     "cases", [pytest.param(25, id="everyday"), pytest.param(600, id="deep", marks=pytest.mark.deep)]
 )
