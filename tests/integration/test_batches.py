@@ -19,6 +19,7 @@ from roundtable.errors import (
     RoundtableError,
 )
 from roundtable.providers import chat_model
+from roundtable.testing.servers import http_reply
 from roundtable.types import BatchOptions, ChatRequest, Message
 
 VENDORS = tuple(MODELS)
@@ -148,6 +149,36 @@ async def test_answers_of_many_megabytes_are_read(tmp_path: Path) -> None:
     with BatchServer("anthropic", lambda _: "x" * 12_000_000) as server:
         answers = await all_of(model_of(server, tmp_path), *map(asked, range(3)))
     assert [len(answer) for answer in answers] == [12_000_000] * 3
+
+
+async def test_without_a_connection_a_call_fails_at_once_and_is_handed_in_later(tmp_path: Path) -> None:
+    with BatchServer("anthropic") as gone:
+        model = model_of(gone, tmp_path)
+    with anyio.fail_after(10):
+        (error,) = await all_of(model, asked(1))
+    assert isinstance(error, APINetworkError)
+    with BatchServer("anthropic", by_question) as server:
+        assert await all_of(model_of(server, tmp_path), asked(1)) == ["1"]
+        assert server.submits == [1]
+
+
+async def test_a_file_that_was_not_taken_begins_no_batch(tmp_path: Path) -> None:
+    with BatchServer("openai", by_question) as server:
+        server.server.queue(http_reply(b"<html>502</html>", status=502))
+        (error,) = await all_of(model_of(server, tmp_path), asked(1))
+        assert isinstance(error, APINetworkError)
+        with anyio.fail_after(10):
+            assert await all_of(model_of(server, tmp_path), asked(1)) == ["1"]
+    assert server.submits == [1]
+
+
+@pytest.mark.parametrize("vendor", ["openai", "google", "anthropic"])
+async def test_calls_of_two_models_are_two_batches(vendor: str, tmp_path: Path) -> None:
+    with BatchServer(vendor, by_question) as server:
+        model = model_of(server, tmp_path)
+        other = asked(2).model_copy(update={"model": "another-model"})
+        assert await all_of(model, asked(1), other) == ["1", "2"]
+    assert server.submits == [1, 1]
 
 
 async def test_a_batch_that_never_arrived_is_handed_in_again(tmp_path: Path, monkeypatch: Any) -> None:

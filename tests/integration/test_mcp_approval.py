@@ -6,6 +6,7 @@ from typing import Any
 
 import anyio
 import pytest
+from integration.engine_kit import Gated
 from integration.mcp_kit import call, connected
 from integration.test_tool_approval import Shop, asks
 from mcp import types
@@ -48,6 +49,12 @@ def replying(*replies: types.ElicitResult) -> Any:
     heard: list[Any] = []
     put.heard = heard  # type: ignore[attr-defined]
     return put
+
+
+def asks_once(request: Any) -> object:
+    """Return a call of the tool, then what it returned."""
+    results = [message.content for message in request.messages if message.role == "tool"]
+    return {"position": results[-1]} if results else {"toolCalls": [{"name": "order", "args": {"item": "tea"}}]}
 
 
 ALLOWED = types.ElicitResult(action="accept", content={"approve": True})
@@ -107,6 +114,30 @@ async def test_a_client_that_fails_allows_nothing() -> None:
     (position,) = await held(server_of(shop), elicitation_callback=fails)
     assert shop.orders == []
     assert "not approved: nobody could be asked" in position
+
+
+async def test_after_the_call_nobody_is_asked_and_nothing_is_allowed() -> None:
+    shop, put, model = Shop(), replying(ALLOWED), Gated(asks_once)
+    async with connected(server_of(shop, model), "legacy", elicitation_callback=put) as client:
+        begun = await call(client, "start_roundtable", topic="Shall we order?", rounds=1, wait=0)
+        model.let()
+        await call(client, "get_consensus", sessionId=begun["sessionId"], wait=20)
+        details = await call(client, "get_round_details", sessionId=begun["sessionId"], roundNumber=1)
+    assert begun["running"]
+    assert (shop.orders, put.heard) == ([], [])
+    (said,) = details["responses"]
+    assert "not approved: the call of the MCP client is over" in said["position"]
+
+
+async def test_a_debate_that_continues_asks_the_client_that_continues_it() -> None:
+    shop, first, second = Shop(), replying(ALLOWED), replying(types.ElicitResult(action="decline"))
+    server = server_of(shop)
+    async with connected(server, "legacy", elicitation_callback=first) as client:
+        begun = await call(client, "start_roundtable", topic="Shall we order?", rounds=2, step=True)
+    async with connected(server, "legacy", elicitation_callback=second) as client:
+        await call(client, "continue_roundtable", sessionId=begun["sessionId"])
+    assert (len(first.heard), len(second.heard)) == (1, 1)
+    assert shop.orders == ["tea"]
 
 
 async def test_agents_that_speak_at_the_same_time_are_asked_about_one_after_the_other() -> None:

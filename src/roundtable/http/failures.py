@@ -65,6 +65,7 @@ def no_connection(exc: Exception, provider: str, address: str) -> APINetworkErro
         provider=provider,
         retryable=fault is None,
         cause=exc,
+        details={"connected": False},
         hint="Check the base URL; add a private certificate authority to the system's store."
         if fault
         else "Check the address, the server and the network.",

@@ -54,6 +54,9 @@ class ClientApproval:
         if not can_ask(self._ctx):
             return "the MCP client cannot ask its user"
         async with self._turn:
+            # Checked in turn: the call may have ended while other questions were open.
+            if not self._ctx.session.can_send_request:
+                return "the call of the MCP client is over, so its user cannot be asked"
             reply = await self._ctx.session.elicit_form(_question(request), _FORM, self._ctx.request_id)
         if reply.action != "accept":
             return "the user declined" if reply.action == "decline" else "the user gave no answer"
@@ -71,8 +74,8 @@ APPROVAL: Final[ContextVar[ClientApproval | None]] = ContextVar("roundtable.mcp.
 async def ask_client(request: ToolRequest) -> bool | str:
     """Ask the user of the MCP client whose call runs the debate; for `Roundtable(approve_tools=...)`.
 
-    A call is refused if there is no such client, if the client cannot show forms, and if its version of the protocol
-    (2026-07-28 or later) does not ask users during a call.
+    A call is refused if there is no such client, if its own call is over, if it cannot show forms, and if its version
+    of the protocol (2026-07-28 or later) does not ask users during a call.
 
     Example:
         >>> import anyio

@@ -71,7 +71,7 @@ class _Flight:
 class _Loop:
     """What callers of one event loop share."""
 
-    window: _Window | None = None
+    windows: dict[tuple[str, str], _Window] = field(default_factory=dict)
     flights: dict[str, _Flight] = field(default_factory=dict)
 
 
@@ -160,7 +160,7 @@ class BatchModel(NonStreamingModel):
         http_request = await self._model.build(request)
         same = self._same_calls(request, http_request)
         with self._call_key(same) as key:
-            call = BatchCall(key, http_request)
+            call = BatchCall(key, http_request, request.model or self.model)
             try:
                 with anyio.fail_after(self._options.wait_s):
                     answer = await self._answer(call)
@@ -206,8 +206,9 @@ class BatchModel(NonStreamingModel):
             batch = await self._journal.known(call.key)
             if batch is None:
                 await self._hand_in(call)
-            elif batch.batch_id is not None or (batch := await self._found(batch, call)) is not None:
-                answers = await self._ended(batch, call.request.url)
+                continue
+            answers = await self._ended(batch, call)
+            if answers is not None:
                 if call.key in answers:
                     return answers[call.key]
                 await self._journal.forget(call.key)
@@ -220,10 +221,10 @@ class BatchModel(NonStreamingModel):
 
         The first call waits for others and hands all of them in. If it is cancelled, the next one does.
         """
-        loop = self._loops.get()
-        window = loop.window
+        windows, address = self._loops.get().windows, (call.request.url, call.model)
+        window = windows.get(address)
         if window is None or window.is_closed or len(window.calls) >= self._options.most_calls:
-            window = loop.window = _Window()
+            window = windows[address] = _Window()
         window.calls[call.key] = call
         try:
             async with window.turn:
@@ -269,6 +270,9 @@ class BatchModel(NonStreamingModel):
 
     async def _found(self, batch: KnownBatch, call: BatchCall) -> KnownBatch | None:
         """Look for a batch whose id is missing: another process may be handing it in, or one has crashed meanwhile."""
+        known = await self._journal.known(call.key)
+        if known is None or known.batch_id is not None:
+            return known
         age_s = self._clock.now().timestamp() - batch.begun_at
         if age_s < _HANDING_IN_S:
             await self._clock.sleep(min(_FIRST_WAIT_S, self._options.poll_s))
@@ -283,8 +287,11 @@ class BatchModel(NonStreamingModel):
         await self._journal.submitted(batch.batch_key, batch_id)
         return batch._replace(batch_id=batch_id)
 
-    async def _ended(self, batch: KnownBatch, url: str) -> dict[str, BatchAnswer]:
-        """Wait until a batch has ended; return its answers. One of those who wait asks for all of them."""
+    async def _ended(self, batch: KnownBatch, call: BatchCall) -> dict[str, BatchAnswer] | None:
+        """Wait until a batch has ended; return its answers, or `None` if the call is in no batch after all.
+
+        One of those who wait asks for all of them.
+        """
         flights = self._loops.get().flights
         flight = flights.setdefault(batch.batch_key, _Flight())
         flight.waiting += 1
@@ -292,12 +299,15 @@ class BatchModel(NonStreamingModel):
             async with flight.turn:
                 if flight.answers is None and flight.error is None:
                     try:
-                        flight.answers = await self._polled(batch, url)
+                        found = batch if batch.batch_id is not None else await self._found(batch, call)
+                        if found is None:
+                            return None
+                        flight.answers = await self._polled(found, call.request.url)
                     except RoundtableError as error:
                         flight.error = error
                 if flight.error is not None:
                     raise copy(flight.error)
-                return flight.answers or {}
+                return flight.answers
         finally:
             flight.waiting -= 1
             if not flight.waiting:
@@ -364,7 +374,10 @@ class BatchModel(NonStreamingModel):
 
 def _may_have_arrived(error: RoundtableError) -> bool:
     """Check whether a batch may have been accepted although handing it in failed."""
-    status = (error.details or {}).get("status")
+    details = error.details or {}
+    status = details.get("status")
+    if details.get("connected") is False or details.get("handed_in") is False:
+        return False
     if isinstance(status, int):
         # A proxy that gives up has handed the request on before.
         return not 400 <= status < 500 or status in {408, 409, 425}

@@ -59,6 +59,8 @@ class BatchCall:
     """Id of the call, up to 64 letters, digits, hyphens and underscores."""
     request: HttpRequest
     """The request that would make the call by itself, without the key."""
+    model: str = ""
+    """Model that is called; a batch is for one model."""
 
     @property
     def body(self) -> JsonObject:
@@ -130,9 +132,14 @@ class OpenAIBatches:
             dump_json({"custom_id": call.key, "method": "POST", "url": endpoint, "body": call.body}) for call in calls
         ]
         content_type, body = _form({"purpose": "batch"}, f"{batch_key}.jsonl", b"\n".join(lines) + b"\n")
-        uploaded = await _asked(send, HttpRequest("POST", f"{root}/files", {"content-type": content_type}, body))
+        upload = HttpRequest("POST", f"{root}/files", {"content-type": content_type}, body)
+        try:
+            file_id = _id_in(await _asked(send, upload))
+        except RoundtableError as error:
+            error.details = {**(error.details or {}), "handed_in": False}  # a file alone begins nothing
+            raise
         wanted: JsonObject = {
-            "input_file_id": _id_in(uploaded),
+            "input_file_id": file_id,
             "endpoint": endpoint,
             "completion_window": "24h",
             "metadata": {"roundtable": batch_key},
