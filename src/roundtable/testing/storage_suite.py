@@ -411,7 +411,7 @@ ODD_TEXTS = (
 
 
 class _ValueLaws:
-    @pytest.mark.parametrize("text", ODD_TEXTS, ids=ascii)
+    @pytest.mark.parametrize("text", ODD_TEXTS, ids=[f"text {number}" for number in range(len(ODD_TEXTS))])
     async def test_text_of_any_kind_comes_back_unchanged(self, storage: Storage, text: str) -> None:
         """Texts in ids, tenants, topics, stages and answers are stored unchanged."""
         session = record(text, tenant=text, topic=text, mode=text)
