@@ -341,7 +341,24 @@ def open_context(
     table = make_table(command_options, settings, url, asks_people=asks_people, approve_tools=approve_tools)
     for name in (*_base_urls(command_options.base_urls), *command_options.batches):
         table.wiring.catalog.providers.entry(name)
+    _check_batches(command_options)
     return CommandContext(settings, place, screen, table)
+
+
+def _check_batches(command_options: CommandOptions) -> None:
+    """Check that `--batch` concerns one of the agents, if any are named.
+
+    Raises:
+        ConfigurationError: No agent is of this provider, so its calls would not cost half.
+    """
+    agents = command_options.agents or ()
+    used = {agent.partition(":")[0].strip() for agent in agents}
+    for name in command_options.batches:
+        if agents and name not in used:
+            msg = f"--batch {name}: no agent is of this provider"
+            raise ConfigurationError(
+                msg, hint=f"The agents are {', '.join(agents)}; leave --batch out, or name theirs."
+            )
 
 
 def load_settings(command_options: CommandOptions) -> tuple[Settings, StorageLocation]:

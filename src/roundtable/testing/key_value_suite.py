@@ -132,7 +132,7 @@ class KeyValueSuite(Suite):
         assert await kv.get("k") == 1
         assert await kv.update("k", lambda old: [old]) == [1]
 
-    @pytest.mark.parametrize("text", ODD_TEXTS, ids=ascii)
+    @pytest.mark.parametrize("text", ODD_TEXTS, ids=[f"text {number}" for number in range(len(ODD_TEXTS))])
     async def test_text_of_any_kind_comes_back_unchanged(self, kv: KeyValue, text: str) -> None:
         """Texts in keys, tenants and values are stored unchanged."""
         await kv.put(text, {text: text}, tenant=text)
