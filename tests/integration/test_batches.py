@@ -318,6 +318,19 @@ async def test_a_debate_in_batches_costs_half_and_has_one_batch_a_round(tmp_path
     assert result.usage.saved_usd == pytest.approx(result.usage.cost_usd)
 
 
+async def test_a_debate_whose_batch_takes_too_long_says_what_to_change(tmp_path: Path) -> None:
+    with BatchServer("anthropic", looks=10**6) as server:
+        options = BatchOptions(collect_s=0.1, poll_s=0.05, wait_s=0.5, journal=str(tmp_path / "b.db"))
+        config = rt.ProviderConfig(
+            base_url=server.url, api_key="secret-key", batch=options, retry=rt.types.RetryPolicy(max_attempts=1)
+        )
+        async with rt.Roundtable(
+            [f"anthropic:{MODELS['anthropic']}"], providers={"anthropic": config}, storage="memory://"
+        ) as table:
+            with pytest.raises(RoundtableError, match="has not ended within"):
+                await table.debate("Tea or coffee?", rounds=1)
+
+
 @pytest.mark.parametrize(
     ("provider", "batch", "problem"),
     [

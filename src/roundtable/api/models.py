@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ANALYZERS", "Helpers", "Models", "agents_of", "analysis_extras", "synthesis_extra", "trouble_of"]
 
+_BATCH_SLACK_S: Final = 30.0
+"""Seconds after `wait_s` at which a call in a batch is cancelled if it has not ended by itself."""
+
 
 class Models:
     """Makes, wraps and closes the models of one table.
@@ -188,10 +191,10 @@ def trouble_of(model: object) -> str | None:
 
 
 def _deadline_of(config: ProviderConfig) -> float:
-    """Return the deadline of a provider's calls in seconds; that of calls in batches is `wait_s`."""
+    """Return the deadline of a provider's calls in seconds; calls in batches end by themselves after `wait_s`."""
     if not config.batch:
         return config.timeout_s
-    return (BatchOptions() if config.batch is True else config.batch).wait_s
+    return (BatchOptions() if config.batch is True else config.batch).wait_s + _BATCH_SLACK_S
 
 
 def _models_of(agent: Agent) -> Iterator[object]:

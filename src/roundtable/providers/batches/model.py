@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import secrets
 from collections.abc import Awaitable, Callable
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["BatchModel"]
 
 T = TypeVar("T")
+
+_log: logging.Logger = logging.getLogger(__name__)
 
 _HALF: Final = Decimal("0.5")
 _HANDING_IN_S: Final = 120.0
@@ -265,6 +268,14 @@ class BatchModel(NonStreamingModel):
         except RoundtableError as error:
             if not _may_have_arrived(error):
                 await self._journal.forget_batch(batch_key)
+            else:
+                _log.warning(
+                    "%s: handing in a batch of %d calls failed, but it may have arrived; it is looked for in %d s (%s)",
+                    self.provider,
+                    len(new_calls),
+                    _HANDING_IN_S,
+                    error,
+                )
             raise
         await self._journal.submitted(batch_key, batch_id)
 
