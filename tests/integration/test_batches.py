@@ -265,6 +265,7 @@ async def test_who_waits_too_long_hears_it_and_may_come_back(tmp_path: Path) -> 
         (error,) = await all_of(model_of(server, tmp_path, wait_s=0.6), asked(1))
         assert isinstance(error, APITimeoutError)
         assert "has not ended within 0.6 s" in str(error)
+        assert not error.retryable
         server.looks = 0
         assert await all_of(model_of(server, tmp_path), asked(1)) == ["1"]
     assert server.submits == [1]
@@ -321,9 +322,7 @@ async def test_a_debate_in_batches_costs_half_and_has_one_batch_a_round(tmp_path
 async def test_a_debate_whose_batch_takes_too_long_says_what_to_change(tmp_path: Path) -> None:
     with BatchServer("anthropic", looks=10**6) as server:
         options = BatchOptions(collect_s=0.1, poll_s=0.05, wait_s=0.5, journal=str(tmp_path / "b.db"))
-        config = rt.ProviderConfig(
-            base_url=server.url, api_key="secret-key", batch=options, retry=rt.types.RetryPolicy(max_attempts=1)
-        )
+        config = rt.ProviderConfig(base_url=server.url, api_key="secret-key", batch=options)
         async with rt.Roundtable(
             [f"anthropic:{MODELS['anthropic']}"], providers={"anthropic": config}, storage="memory://"
         ) as table:

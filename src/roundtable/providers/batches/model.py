@@ -157,7 +157,8 @@ class BatchModel(NonStreamingModel):
         """Answer once, when the batch of the call has ended.
 
         Raises:
-            APITimeoutError: The batch has not ended after `wait_s`, or ended without this call.
+            APITimeoutError: The batch has not ended after `wait_s`, which is not tried again; or it ended without this
+                call.
             RoundtableError: The call or its batch failed.
         """
         http_request = await self._model.build(request)
@@ -171,6 +172,7 @@ class BatchModel(NonStreamingModel):
                 raise APITimeoutError(
                     f"the batch has not ended within {self._options.wait_s:g} s",
                     provider=self.provider,
+                    retryable=False,
                     hint="Continue later; what was handed in is not paid twice. Or raise wait_s of BatchOptions.",
                 ) from None
             return await self._read(call, answer, request)
