@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, assert_never
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol, TypeAlias, assert_never
 from urllib.parse import quote, urlsplit
 
 from roundtable.errors import AgentError, RoundtableError
@@ -48,7 +48,7 @@ class BatchFailed(AgentError):
     """A batch was refused or has failed as a whole, after it had been handed in."""
 
     default_message = "The batch failed"
-    default_hint = "Try again: a batch that failed costs nothing."
+    default_hint: ClassVar[str | None] = "Try again: a batch that failed costs nothing."
 
 
 @dataclass(frozen=True, slots=True)
