@@ -345,6 +345,17 @@ async def test_wrong_options_are_refused(provider: str, batch: Any, problem: str
         rt.Roundtable([f"{provider}:m"], providers={provider: config}, storage="memory://").estimate("Tea?")
 
 
+async def test_hints_name_the_field_that_is_wrong() -> None:
+    wrong: Any = "3"
+    for batch, hint in (
+        (BatchOptions(collect_s=wrong), "Give a number of seconds as collect_s."),
+        (wrong, "Give True, False or BatchOptions as batch."),
+    ):
+        with pytest.raises(ConfigurationError) as caught:
+            rt.Roundtable(["anthropic:m"], providers={"anthropic": rt.ProviderConfig(batch=batch)}, storage="memory://")
+        assert caught.value.hint == hint
+
+
 async def test_a_journal_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with BatchServer("anthropic") as server:

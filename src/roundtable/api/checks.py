@@ -231,7 +231,6 @@ def call_function(given: object) -> Callable[[ModelCall], None] | None:
 def _wrong_type(what: str, wanted: str, given: object) -> ConfigurationError:
     shown = repr(given)[:80]
     msg = f"{what} must be {wanted}, not {shown} ({type(given).__name__})"
-    # "batch of providers['openai']" is set as batch; "search of agent 'ada'" as search of that agent.
-    field, of, whole = what.partition(" of ")
-    place = field if of and whole.rpartition(" of ")[2].startswith("providers[") else what.rsplit(" ", 1)[-1]
+    # A field of a provider's configuration goes by its own name.
+    place = what.partition(" of ")[0] if " of providers[" in what else what.rsplit(" ", 1)[-1]
     return ConfigurationError(msg, hint=f"Give {wanted} as {place}.")

@@ -27,7 +27,7 @@ from roundtable.modes import ExpertPanelMode
 from roundtable.plugins.errors import make
 from roundtable.providers.spec import split_model_name
 from roundtable.tools import DefaultAgentToolkit
-from roundtable.types import AgentConfig, BatchOptions, DebateContext, ProviderConfig
+from roundtable.types import AgentConfig, DebateContext, ProviderConfig
 from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
@@ -192,9 +192,8 @@ def trouble_of(model: object) -> str | None:
 
 def _deadline_of(config: ProviderConfig) -> float:
     """Return the deadline of a provider's calls in seconds; calls in batches end by themselves after `wait_s`."""
-    if not config.batch:
-        return config.timeout_s
-    return (BatchOptions() if config.batch is True else config.batch).wait_s + _BATCH_SLACK_S
+    batch = config.batch_options
+    return config.timeout_s if batch is None else batch.wait_s + _BATCH_SLACK_S
 
 
 def _models_of(agent: Agent) -> Iterator[object]:

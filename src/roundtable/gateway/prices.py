@@ -156,8 +156,13 @@ class ModelPrice:
             if value is not None:
                 object.__setattr__(self, field.name, _parse_price(field.name, value))
 
-    def cost(self, usage: Usage) -> Decimal:
-        """Return the exact price of calls in US dollars."""
+    def cost(self, usage: Usage, share: Decimal = FULL_PRICE) -> Decimal:
+        """Return the exact price of calls in US dollars.
+
+        Args:
+            usage: Usage of the calls.
+            share: Share of the price of tokens that is charged, such as a half in a batch.
+        """
         read, write, reasoning = usage.cache_read_tokens, usage.cache_write_tokens, usage.reasoning_tokens
         plain_in = max(0, usage.input_tokens - read - write)
         plain_out = max(0, usage.output_tokens - reasoning)
@@ -170,7 +175,7 @@ class ModelPrice:
         )
         tokens = sum((Decimal(count) * Decimal(price) for count, price in parts), Decimal(0))
         searches = Decimal(usage.searches) * Decimal(self.per_search or 0)
-        return tokens / MILLION + Decimal(max(1, usage.calls)) * Decimal(self.per_call) + searches
+        return share * tokens / MILLION + Decimal(max(1, usage.calls)) * Decimal(self.per_call) + searches
 
 
 PriceLike: TypeAlias = "ModelPrice | Mapping[str, _Amount]"
@@ -243,14 +248,12 @@ class PriceTable:
             model: Model id.
             usage: Usage of the calls.
             endpoint: Root of the API the calls went to; the vendor's own when empty.
-            share: Share of the price that is charged, such as a half in a batch; searches are charged in full.
+            share: Share of the price of tokens that is charged, such as a half in a batch.
         """
         stated = self._stated.get((provider, model)) or self._stated.get((provider, "*"))
         if stated is not None:
-            no_searches = usage.model_copy(update={"searches": 0}) if usage.searches else usage
-            stated_fee = None if stated.per_search is None else Decimal(usage.searches) * Decimal(stated.per_search)
-            fee = searches_usd(provider, model, usage) if stated_fee is None else stated_fee
-            return _rounded(stated.cost(no_searches) * share + (fee or 0))
+            listed = searches_usd(provider, model, usage) if stated.per_search is None else 0
+            return _rounded(stated.cost(usage, share) + (listed or 0))
         if provider in _UNBILLED:
             return Decimal(0)
         tokens, searches = self._packaged_cost(provider, model, usage, endpoint), searches_usd(provider, model, usage)

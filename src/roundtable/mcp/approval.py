@@ -74,8 +74,8 @@ APPROVAL: Final[ContextVar[ClientApproval | None]] = ContextVar("roundtable.mcp.
 async def ask_client(request: ToolRequest) -> bool | str:
     """Ask the user of the MCP client whose call runs the debate; for `Roundtable(approve_tools=...)`.
 
-    A call is refused if there is no such client, if its own call is over, if it cannot show forms, and if its version
-    of the protocol (2026-07-28 or later) does not ask users during a call.
+    Without such a client, the tool is not called. The same goes for a client that cannot show forms, whose own call is
+    over, or that speaks version 2026-07-28 of the protocol or a later one, which does not ask users during a call.
 
     Example:
         >>> import anyio

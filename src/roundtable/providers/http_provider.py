@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from roundtable.errors import ConfigurationError
@@ -13,13 +13,12 @@ from roundtable.http import HttpClient, checked_url
 from roundtable.http.guard_public import is_loopback
 from roundtable.providers.http_model import FIRST_LISTED, HttpChatModel
 from roundtable.providers.shared import RefCounted
-from roundtable.types import BatchOptions
 
 if TYPE_CHECKING:
     from roundtable.providers.batches.model import BatchModel
     from roundtable.providers.spec import ProviderSpec
     from roundtable.settings import Settings
-    from roundtable.types import ProviderConfig
+    from roundtable.types import BatchOptions, ProviderConfig
     from roundtable.types.agents import InputKind
 
 __all__ = ["HttpProvider", "ollama_url"]
@@ -87,7 +86,8 @@ class HttpProvider:
             extra_body=config.extra_body,
             cache_prompts=config.cache_prompts,
         )
-        return _batched(made, spec, config.batch, settings) if config.batch else made
+        batch = config.batch_options
+        return made if batch is None else _batched(made, spec, batch, settings)
 
     def _variant(self, profile: str | None) -> ProviderSpec:
         if profile is None:
@@ -101,9 +101,7 @@ class HttpProvider:
         return self.spec.variants[profile]
 
 
-def _batched(
-    model: HttpChatModel, spec: ProviderSpec, options: BatchOptions | Literal[True], settings: Settings
-) -> BatchModel:
+def _batched(model: HttpChatModel, spec: ProviderSpec, options: BatchOptions, settings: Settings) -> BatchModel:
     """Return a model that makes the calls of another one in batches."""
     from roundtable.providers.batches.journal import BatchJournal
     from roundtable.providers.batches.model import BatchModel
@@ -115,10 +113,9 @@ def _batched(
             provider=spec.name,
             hint="Leave out batch, or use anthropic, openai, openai-chat or google.",
         )
-    chosen = BatchOptions() if options is True else options
     home = settings.data_home or Path.home() / ".local" / "share"
-    journal = BatchJournal(Path(chosen.journal) if chosen.journal else home / "roundtable" / "batches.db")
-    return BatchModel(model, batch_wire(spec.batch_api), journal, chosen)
+    journal = BatchJournal(Path(options.journal) if options.journal else home / "roundtable" / "batches.db")
+    return BatchModel(model, batch_wire(spec.batch_api), journal, options)
 
 
 def _seeing(spec: ProviderSpec, inputs: tuple[InputKind, ...]) -> ProviderSpec:

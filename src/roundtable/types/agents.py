@@ -360,3 +360,8 @@ class ProviderConfig:
     """Whether the provider caches the prompts of turns with tools, so that each further call of a turn reads the prompt
     of the last one from the cache. Only `anthropic` has to be asked: writing to its cache costs a quarter more than
     plain input, and reading a tenth of it. Other providers cache by themselves or not at all."""
+
+    @property
+    def batch_options(self) -> BatchOptions | None:
+        """How calls are made in batches; `None` if they are not."""
+        return BatchOptions() if self.batch is True else self.batch or None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import contextmanager
@@ -11,7 +10,6 @@ from copy import copy
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
-from hashlib import blake2b
 from itertools import count
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -19,9 +17,11 @@ import anyio
 
 from roundtable._core.clock import SystemClock
 from roundtable._core.eventloop import PerLoop
+from roundtable._core.secrets import Scrubber
 from roundtable.errors import AgentError, APITimeoutError, RoundtableError
 from roundtable.http.message import HttpLimits
 from roundtable.providers.batches.wires import BatchAnswer, BatchCall, BatchFailed, BatchState, BatchWire
+from roundtable.providers.cassette.cassette import canonical, request_hash
 from roundtable.providers.http_model import NonStreamingModel
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ _HALF: Final = Decimal("0.5")
 _HANDING_IN_S: Final = 120.0
 """Longest time that handing in a batch takes; an intent that is older comes from a process that has crashed."""
 _FIRST_WAIT_S: Final = 5.0
-_NONCE: Final = re.compile(rb"(?:BEGIN|END) QUOTE ([0-9a-f]{16})")
 _REMEMBERED: Final = 10_000
 _FETCHES: Final = 3
 """How often answers are fetched if some are missing."""
@@ -162,7 +161,7 @@ class BatchModel(NonStreamingModel):
             RoundtableError: The call or its batch failed.
         """
         http_request = await self._model.build(request)
-        same = self._same_calls(request, http_request)
+        same = self._same_calls(request, http_request.url)
         with self._call_key(same) as key:
             call = BatchCall(key, http_request, request.model or self.model)
             try:
@@ -181,15 +180,18 @@ class BatchModel(NonStreamingModel):
         """Close the batched model."""
         await self._model.aclose()
 
-    def _same_calls(self, request: ChatRequest, http_request: HttpRequest) -> str:
+    def _same_calls(self, request: ChatRequest, url: str) -> str:
         """Return a hash that only the same calls of a debate share; a random text outside of debates."""
         if not request.metadata.get("session"):
             return secrets.token_hex(16)
-        body = http_request.body
-        for nonce in set(_NONCE.findall(body)):
-            body = body.replace(nonce, b"0" * 16)
-        facts = "\0".join(f"{name}={value}" for name, value in sorted(request.metadata.items()))
-        return blake2b(f"{http_request.url}\0{facts}\0".encode() + body, digest_size=16).hexdigest()
+        return request_hash(
+            {
+                "request": canonical(request, Scrubber()),
+                "url": url,
+                "model": request.model or self.model,
+                "metadata": dict(request.metadata),
+            }
+        )
 
     @contextmanager
     def _call_key(self, same: str) -> Generator[str]:
@@ -345,13 +347,15 @@ class BatchModel(NonStreamingModel):
             wait_s = min(2 * wait_s, self._options.poll_s)
             state = await self._patiently(partial(self._wire.look, self._send, url, batch_id))
         wanted = await self._journal.size(batch.batch_key)
-        for number in range(_FETCHES):
-            answers = await self._patiently(partial(self._wire.answers, self._send, url, batch_id, state))
+        fetch = partial(self._wire.answers, self._send, url, batch_id, state)
+        answers = await self._patiently(fetch)
+        for _ in range(_FETCHES - 1):
+            if len(answers) >= wanted:
+                break
             # A file may have been cut on its way; then it is fetched again.
-            if len(answers) >= wanted or number == _FETCHES - 1:
-                return answers
             await self._clock.sleep(wait_s)
-        raise AssertionError
+            answers = await self._patiently(fetch)
+        return answers
 
     async def _send(self, http_request: HttpRequest) -> HttpResponse:
         """Send a request whose response may hold the answers of all calls."""
