@@ -345,6 +345,11 @@ async def test_wrong_options_are_refused(provider: str, batch: Any, problem: str
         rt.Roundtable([f"{provider}:m"], providers={provider: config}, storage="memory://").estimate("Tea?")
 
 
+def table_of(batch: Any) -> rt.Roundtable:
+    config = rt.ProviderConfig(api_key="k", batch=batch)
+    return rt.Roundtable(["anthropic:m"], providers={"anthropic": config}, storage="memory://")
+
+
 async def test_hints_name_the_field_that_is_wrong() -> None:
     wrong: Any = "3"
     for batch, hint in (
@@ -352,7 +357,7 @@ async def test_hints_name_the_field_that_is_wrong() -> None:
         (wrong, "Give True, False or BatchOptions as batch."),
     ):
         with pytest.raises(ConfigurationError) as caught:
-            rt.Roundtable(["anthropic:m"], providers={"anthropic": rt.ProviderConfig(batch=batch)}, storage="memory://")
+            table_of(batch).estimate("Tea?")
         assert caught.value.hint == hint
 
 
