@@ -12,12 +12,15 @@ from integration.browser_kit import HOSTILE, axe_faults, browser
 from integration.embedded_kit import loaded
 from integration.pages_kit import Typing, typing_agents
 from integration.server_kit import served, served_table, token_for
+from integration.test_tool_approval import Shop, asks
 
 import roundtable as rt
+from roundtable.agents import BaseAgent
 from roundtable.api import AgentProfile
 from roundtable.auth import TokenStore
-from roundtable.server import create_app
+from roundtable.server import ServerApproval, create_app
 from roundtable.testing import scripted_agents
+from roundtable.types import AgentConfig
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -158,6 +161,37 @@ def test_a_debate_is_started_and_followed_to_its_end(browser: Browser) -> None:
             "The debate is over.",
         ):
             assert news in told
+        here.check_quiet()
+        context.close()
+
+
+def test_tool_calls_are_allowed_and_refused_on_the_page(browser: Browser) -> None:
+    shop = Shop()
+    agents = [BaseAgent(AgentConfig(id=name, name=name.title(), provider="scripted"), asks()) for name in ("ada", "bo")]
+    with site(served_table(agents=agents, tools=[shop.tool()], approve_tools=ServerApproval())) as here:
+        context = browser.new_context(viewport={"width": 390, "height": 800})
+        page = here.page(context)
+        page.goto(f"{here.url}/start")
+        page.get_by_label("Question").fill("Shall we order?")
+        page.get_by_label("Rounds").fill("1")
+        page.get_by_role("button", name="Start").click()
+        forms = page.locator("#approvals form")
+        forms.nth(1).wait_for()
+        assert axe_faults(page) == []
+        ada, bo = (page.locator("#approvals form", has_text=f"{name} wants to call") for name in ("Ada", "Bo"))
+        assert '"item": "tea"' in ada.locator("pre").inner_text()
+        bo.get_by_label("If you refuse").fill("too dear")
+        ada.get_by_role("button", name="Allow").click()
+        ada.wait_for(state="detached")
+        # What was written beside the other call is still there, and Enter does not allow it.
+        assert bo.get_by_label("If you refuse").input_value() == "too dear"
+        bo.get_by_label("If you refuse").press("Enter")
+        page.locator("#state", has_text="completed").wait_for()
+        assert forms.count() == 0
+        assert page.locator("#calls").get_by_text("not approved: too dear").is_visible()
+        assert shop.orders == ["tea"]
+        told = page.evaluate("told")
+        assert any("wants to call order. Allow or refuse it." in news for news in told)
         here.check_quiet()
         context.close()
 

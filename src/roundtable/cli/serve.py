@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from roundtable.server import Limits, ServerOptions
+    from roundtable.tools import Approver
 
 __all__ = ["serve"]
 
@@ -72,6 +73,9 @@ _PauseAfter = Annotated[
         show_default="from the environment, else 60",
     ),
 ]
+_ApproveTools = Annotated[
+    bool, typer.Option("--approve-tools", help="Ask on the session's page before each call of a tool.")
+]
 _Profiles = Annotated[
     list[str] | None,
     typer.Option("--profiles", metavar="FILE", help="Profiles of agents for teams (TOML, YAML); can be repeated."),
@@ -104,6 +108,7 @@ def serve_http(
     base_url: BaseUrls = None,
     search: Search = None,
     fetch: Fetch = False,
+    approve_tools: _ApproveTools = False,
     database: Database = None,
     storage: Storage = None,
 ) -> int:
@@ -122,7 +127,17 @@ def serve_http(
         drain_s=drain,
         pause_after_s=_pause_after(pause_after),
     )
-    return open_context(CommandOptions.of(arguments)).run(server.serve, writes=False)
+    opened = open_context(CommandOptions.of(arguments), approve_tools=_approver(arguments))
+    return opened.run(server.serve, writes=False)
+
+
+def _approver(arguments: Mapping[str, object]) -> Approver | None:
+    """Return the function that asks on pages about tool calls; `None` without `--approve-tools`."""
+    if not arguments["approve_tools"]:
+        return None
+    from roundtable.server import ServerApproval
+
+    return ServerApproval()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from roundtable.exits import Exit
 from roundtable.record import Fold, read_archive
 from roundtable.results.audit import DecisionAudit
 from roundtable.results.debate_result import DebateResult
-from roundtable.types import ChatMessage, SessionSummary, SynthesisResult
+from roundtable.types import ChatMessage, OpenApproval, SessionSummary, SynthesisResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -200,6 +200,28 @@ class RoundtableClient:
         """
         return await self._start(path_of("sessions", session_id, "fork"), {"at_round": at_round, **request})
 
+    async def approvals(self, session_id: str) -> tuple[OpenApproval, ...]:
+        """Return the tool calls of a session that wait for approval, oldest first."""
+        return _approvals(await self._get(path_of("sessions", session_id, "approvals")))
+
+    async def decide_approval(
+        self, session_id: str, approval_id: str, *, allowed: bool, reason: str = ""
+    ) -> tuple[OpenApproval, ...]:
+        """Allow a tool call, or refuse it; return the calls that still wait.
+
+        Args:
+            session_id: The session.
+            approval_id: `approval_id` of the call.
+            allowed: Whether the tool may be called.
+            reason: Why not, at most 500 characters; the agent reads it.
+
+        Raises:
+            RoundtableError: No such call waits for approval (`NOT_FOUND`).
+        """
+        path = path_of("sessions", session_id, "approvals", approval_id)
+        body = _json_of({"allowed": allowed, "reason": reason})
+        return _approvals(_object(await self._connection.ask(ApiRequest("POST", path, body=body))))
+
     async def synthesize(self, session_id: str, *, by: str | None = None) -> SynthesisResult:
         """Return a synthesis of a session: the stored one, or a new one that one model writes.
 
@@ -270,6 +292,11 @@ def _json_of(request: Mapping[str, object]) -> JsonObject:
 
 def _plain(value: object) -> object:
     return value.to_spec() if isinstance(value, Exit) else value
+
+
+def _approvals(answer: JsonObject) -> tuple[OpenApproval, ...]:
+    waiting = answer["approvals"]
+    return tuple(OpenApproval.model_validate(entry) for entry in (waiting if isinstance(waiting, list) else ()))
 
 
 def _page(answer: JsonObject) -> SessionPage:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from roundtable.client.streams import EventStream
     from roundtable.results.audit import DecisionAudit
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import ChatMessage, JsonObject, RunningCalls, SessionStatus, SynthesisResult
+    from roundtable.types import ChatMessage, JsonObject, OpenApproval, RunningCalls, SessionStatus, SynthesisResult
 
 __all__ = ["SyncEventStream", "SyncRoundtableClient"]
 
@@ -160,6 +160,18 @@ class SyncRoundtableClient:
     def fork(self, session_id: str, *, at_round: int, **request: Unpack[ForkKeywords]) -> str:
         """Start a session that shares the first rounds of another, and return its id; `watch` returns its events."""
         return self._portal.call(lambda: self._client.fork(session_id, at_round=at_round, **request))
+
+    def approvals(self, session_id: str) -> tuple[OpenApproval, ...]:
+        """Return the tool calls of a session that wait for approval, oldest first."""
+        return self._portal.call(lambda: self._client.approvals(session_id))
+
+    def decide_approval(
+        self, session_id: str, approval_id: str, *, allowed: bool, reason: str = ""
+    ) -> tuple[OpenApproval, ...]:
+        """Allow a tool call, or refuse it; return the calls that still wait."""
+        return self._portal.call(
+            lambda: self._client.decide_approval(session_id, approval_id, allowed=allowed, reason=reason)
+        )
 
     def synthesize(self, session_id: str, *, by: str | None = None) -> SynthesisResult:
         """Return a synthesis of a session: the stored one, or a new one that one model writes."""

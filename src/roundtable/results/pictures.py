@@ -280,7 +280,8 @@ class ResultPictures:
                 ax.scatter(xs, ys, s=38, color=colour, edgecolors="#333333", zorder=3, label=label)
         xs, ys = _points(places[claim.id] for claim in graph.dropped)
         if xs:
-            ax.scatter(xs, ys, s=30, marker="x", color=_DROPPED, zorder=4, label="dropped without a reason")
+            # Behind the dots, so that the state of the claim stays visible.
+            ax.scatter(xs, ys, s=110, marker="x", color=_DROPPED, zorder=2.5, label="dropped without a reason")
         for row in range(1, len(agents)):
             ax.axhline(row, color="#dddddd", linewidth=0.8, zorder=0)
         ax.set_yticks(
@@ -290,7 +291,9 @@ class ResultPictures:
         ax.set(xlabel="round", xticks=numbers, xlim=(numbers[0] - 0.5, numbers[-1] + 0.5), ylim=(len(agents), 0))
         legend_below(ax, ncols=3)
         return write_caption(
-            ax, "Claims and what they refer to", "a dot for each claim, an arrow to the earlier claim it refers to"
+            ax,
+            "Claims and what they refer to",
+            "a dot for each claim, in its order in the answer; an arrow leads to an earlier claim",
         )
 
     def votes(self, ax: Axes | None = None) -> Axes:

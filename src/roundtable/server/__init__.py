@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
     from roundtable.server.answers import ErrorBody
     from roundtable.server.app import create_app
+    from roundtable.server.approvals import ServerApproval
     from roundtable.server.quota import Limits
     from roundtable.server.routes.chat import MultiAgentRequest
     from roundtable.server.serving import serve
     from roundtable.server.state import ServerOptions
 
-__all__ = ["ErrorBody", "Limits", "MultiAgentRequest", "ServerOptions", "create_app", "serve"]
+__all__ = ["ErrorBody", "Limits", "MultiAgentRequest", "ServerApproval", "ServerOptions", "create_app", "serve"]
 
 __getattr__: Callable[[str], object]
 __dir__: Callable[[], list[str]]
@@ -38,6 +39,7 @@ __getattr__, __dir__ = lazy_names(
         "ErrorBody": "answers",
         "Limits": "quota",
         "MultiAgentRequest": "routes.chat",
+        "ServerApproval": "approvals",
         "ServerOptions": "state",
         "create_app": "app",
         "serve": "serving",

@@ -15,6 +15,7 @@ from roundtable.types import (
     DebateMode,
     Decision,
     ExitResult,
+    OpenApproval,
     SearchHit,
     SessionStatus,
     Share,
@@ -26,6 +27,7 @@ from roundtable.types.teams import ErrorAction
 
 __all__ = [
     "AgentList",
+    "ApprovalList",
     "ConsensusAnswer",
     "ErrorBody",
     "LimitLeft",
@@ -40,6 +42,13 @@ __all__ = [
     "Started",
     "links_of",
 ]
+
+
+class ApprovalList(Value):
+    """The tool calls of a session that wait for approval."""
+
+    approvals: tuple[OpenApproval, ...]
+    """The calls, oldest first."""
 
 
 class ErrorBody(Value):

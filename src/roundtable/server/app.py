@@ -21,6 +21,7 @@ from roundtable.auth.listening import LocalOnly
 from roundtable.errors import ConfigurationError
 from roundtable.fleet import FleetOverview
 from roundtable.server.addresses import AddressLimit
+from roundtable.server.approvals import OpenApprovals, ServerApproval
 from roundtable.server.connections import ListenerTracker
 from roundtable.server.health import Readiness
 from roundtable.server.limits import Limits, UserLimits
@@ -134,6 +135,8 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
     storage = table.wiring.storage
     authenticator = auth or TokenAuthenticator(TokenStore.of(storage), audience="http")
     clock = options.get("clock") or SystemClock()
+    if isinstance(table.wiring.options.approve_tools, ServerApproval):
+        table.wiring.options.approve_tools.connect(OpenApprovals(values_of(storage, "approvals"), clock))
     browser_login = BrowserLogin.of(storage, authenticator, clock, https=options.get("https"))
     figures = MetricsObserver(values_of(storage, "figures"), clock=clock)
     app = _application(lifetime(table, browser_login, figures, clock, options))

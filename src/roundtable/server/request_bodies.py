@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LONGEST_WAIT_S",
+    "ApprovalBody",
     "ConversationBody",
     "DebateBody",
     "ExtendBody",
@@ -214,6 +215,15 @@ class ForkBody(ForkRequest):
 
     step: bool = False
     """Whether to run only one round."""
+
+
+class ApprovalBody(Value):
+    """What somebody decides about a tool call."""
+
+    allowed: bool
+    """Whether the tool may be called."""
+    reason: Annotated[str, Field(max_length=500)] = ""
+    """Why not; the agent reads it."""
 
 
 class SynthesisBody(Value):

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
         FinishReason,
         Message,
         ModelCall,
+        OpenApproval,
         OutputSchema,
         ToolCall,
         ToolCallDelta,
@@ -309,6 +310,7 @@ __all__ = [
     "NonEmpty",
     "Note",
     "Nuances",
+    "OpenApproval",
     "OutputSchema",
     "Owner",
     "PairReading",
@@ -393,8 +395,8 @@ _NAMES = {
         "ServerCall Share Timestamp Value utc_now"
     ),
     "chat": (
-        "AgentTool ChatDelta ChatRequest ChatResponse FinishReason Message ModelCall OutputSchema ToolCall "
-        "ToolCallDelta ToolResult Usage"
+        "AgentTool ChatDelta ChatRequest ChatResponse FinishReason Message ModelCall OpenApproval OutputSchema "
+        "ToolCall ToolCallDelta ToolResult Usage"
     ),
     "consensus": (
         "AIConsensusResult AnyConsensus Cluster ConsensusResult Decision GroupthinkWarning Measured Motion Nuances "

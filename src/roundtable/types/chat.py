@@ -21,6 +21,7 @@ from roundtable.types.base import (
     NonEmpty,
     RateLimit,
     ServerCall,
+    Timestamp,
     Value,
 )
 
@@ -33,6 +34,7 @@ __all__ = [
     "FinishReason",
     "Message",
     "ModelCall",
+    "OpenApproval",
     "OutputSchema",
     "ToolCall",
     "ToolCallDelta",
@@ -198,6 +200,27 @@ class ToolResult(Value):
     """Return value of the tool."""
     error: str | None = None
     """What went wrong, in words the model can use."""
+
+
+class OpenApproval(Value):
+    """A tool call that waits for approval."""
+
+    approval_id: str
+    """Id of the question."""
+    agent_id: str
+    """Agent that calls the tool."""
+    round: int = 0
+    """Round, from 1; 0 in conversations of teams."""
+    tool_name: str
+    """The tool."""
+    description: str = ""
+    """What the tool does."""
+    arguments: JsonObject = Field(default_factory=dict)
+    """Its arguments, which a model wrote."""
+    asked_at: Timestamp
+    """When the agent called it."""
+    expires_at: Timestamp
+    """When the call is refused if nobody has decided about it."""
 
 
 class Message(Value):

@@ -1,4 +1,4 @@
-"""Actions of the pages' buttons: log in and out, pause, resume, step, stop, answer."""
+"""Actions of the pages' buttons: log in and out, pause, resume, step, stop, answer, approve tool calls."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from starlette.responses import RedirectResponse
 from roundtable.auth import Unauthorized
 from roundtable.scoring.words import counted
 from roundtable.server.addresses import client_of
+from roundtable.server.approvals import approvals_of
 from roundtable.server.pages.csrf import form_of
 from roundtable.server.rendering import page, see
 from roundtable.server.request_limits import check_further, seconds_of
@@ -38,6 +39,20 @@ async def answer(session_id: str, request: Request, caller: Writer) -> Response:
     """Resume a session whose agents asked for information, with the answers of the form."""
     form = await form_of(request)
     await _resume(caller, session_id, results=_results(form), force="force" in form)
+    return see(f"/sessions/{session_id}")
+
+
+@router.post("/sessions/{session_id}/approve")
+async def approve(session_id: str, request: Request, caller: Writer) -> Response:
+    """Allow a tool call or refuse it, as the form says."""
+    form = await form_of(request)
+    await approvals_of(caller.state).decide(
+        caller.identity.tenant,
+        session_id,
+        form.get("approval", ""),
+        allowed=form.get("verdict") == "allow",
+        reason=form.get("reason", ""),
+    )
     return see(f"/sessions/{session_id}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
@@ -14,6 +15,7 @@ from roundtable.results.debate_result import DebateResult
 from roundtable.results.findings import is_stopped
 from roundtable.results.view import view_of
 from roundtable.scoring.words import counted
+from roundtable.server.approvals import ServerApproval, approvals_of
 from roundtable.server.pages.shares import shares_of
 from roundtable.server.rendering import page
 from roundtable.server.state import Reader
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from roundtable.server.state import Caller
-    from roundtable.types import DebateRecord, Event, JsonObject, JsonValue
+    from roundtable.types import DebateRecord, Event, JsonObject, JsonValue, OpenApproval
 
 __all__ = ["router", "session_page", "tell"]
 
@@ -144,6 +146,17 @@ class Called(NamedTuple):
     seconds: float
 
 
+class ToApprove(NamedTuple):
+    """A tool call that waits for approval, as the page shows it."""
+
+    id: str
+    agent: str
+    tool: str
+    description: str
+    arguments: str
+    expires_at: datetime
+
+
 @router.get("/sessions/{session_id}")
 async def session(session_id: str, caller: Reader) -> Response:
     """Show a session as it stands; the script of the page follows its events."""
@@ -167,13 +180,24 @@ async def session_page(caller: Caller, session_id: str, *, new_link: str = "") -
         if not caller.identity.may("write")
         else await shares_of(caller.state).active(caller.identity.tenant, session_id)
     )
+    waiting = (
+        await approvals_of(caller.state).of(caller.identity.tenant, session_id)
+        if running and caller.identity.may("write")
+        else ()
+    )
     # A long debate takes time to render.
-    render = partial(_render, caller, record, running=running, links=links, new_link=new_link)
+    render = partial(_render, caller, record, running=running, links=links, new_link=new_link, waiting=waiting)
     return await to_thread.run_sync(render, limiter=caller.state.renders)
 
 
 def _render(
-    caller: Caller, record: DebateRecord, *, running: bool, links: Sequence[datetime], new_link: str
+    caller: Caller,
+    record: DebateRecord,
+    *,
+    running: bool,
+    links: Sequence[datetime],
+    new_link: str,
+    waiting: Sequence[OpenApproval],
 ) -> Response:
     result, may_act = DebateResult.from_record(record), caller.identity.may("write")
     view = view_of(result)
@@ -187,6 +211,8 @@ def _render(
         last_seq=record.last_seq,
         seats=_seats(result),
         calls=tuple(_calls(result)),
+        approvals=tuple(_approvals(result, waiting)),
+        asks_about_tools=isinstance(caller.state.table.wiring.options.approve_tools, ServerApproval),
         actions=_actions(result, running=running) if may_act else (),
         may_act=may_act,
         may_answer=may_act and not running,
@@ -286,6 +312,19 @@ def _calls(result: DebateResult) -> Iterator[Called]:
                     error=call.error or "",
                     seconds=call.duration_s,
                 )
+
+
+def _approvals(result: DebateResult, waiting: Sequence[OpenApproval]) -> Iterator[ToApprove]:
+    names = {agent.id: agent.name for agent in result.agents}
+    for question in waiting:
+        yield ToApprove(
+            id=question.approval_id,
+            agent=names.get(question.agent_id) or question.agent_id or "An agent",
+            tool=question.tool_name,
+            description=question.description,
+            arguments=json.dumps(question.arguments, ensure_ascii=False, indent=1),
+            expires_at=question.expires_at,
+        )
 
 
 def _shorten(value: JsonValue) -> str:

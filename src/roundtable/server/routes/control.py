@@ -1,4 +1,4 @@
-"""Endpoints that control sessions: pause, stop, resume, extend, fork, synthesize."""
+"""Endpoints that control sessions: pause, stop, resume, extend, fork, synthesize, approve tool calls."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 import anyio
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Path
 from fastapi.responses import Response
 
 from roundtable.api.offered import seated_again
 from roundtable.engine.synthesis import stored_synthesis
 from roundtable.errors import ConfigurationError, SessionError
-from roundtable.server.answers import Started, links_of
+from roundtable.server.answers import ApprovalList, Started, links_of
+from roundtable.server.approvals import approvals_of
 from roundtable.server.openapi_parts import gives, takes
 from roundtable.server.request_bodies import (
+    ApprovalBody,
     ExtendBody,
     ForkBody,
     JsonBody,
@@ -35,7 +37,7 @@ from roundtable.server.runs import (
     launch,
     resume_counted,
 )
-from roundtable.server.state import Caller, Writer
+from roundtable.server.state import Caller, Reader, Writer
 from roundtable.types import SynthesisResult
 
 if TYPE_CHECKING:
@@ -217,6 +219,37 @@ async def synthesize_session(
         finally:
             run.over.set()
     return json_answer(written)
+
+
+@router.get("/approvals", operation_id="listApprovals", responses=gives("The calls, oldest first.", ApprovalList))
+async def list_approvals(caller: Reader, session_id: SessionId) -> Response:
+    """List the tool calls of a session that wait for approval, on a server with `--approve-tools`."""
+    return await _approvals_response(caller, session_id)
+
+
+@router.post(
+    "/approvals/{approvalId}",
+    operation_id="decideApproval",
+    responses=gives("The calls that still wait, oldest first.", ApprovalList),
+    openapi_extra=takes(ApprovalBody, examples={"refuse": {"allowed": False, "reason": "It is too expensive."}}),
+)
+async def decide_approval(
+    caller: Writer,
+    session_id: SessionId,
+    approval_id: Annotated[str, Path(alias="approvalId", min_length=1, max_length=200, description="Id of the call.")],
+    body: Annotated[ApprovalBody, Depends(JsonBody(ApprovalBody))],
+) -> Response:
+    """Allow a tool call, or refuse it with a reason that the agent reads; the first answer counts."""
+    await approvals_of(caller.state).decide(
+        caller.identity.tenant, session_id, approval_id, allowed=body.allowed, reason=body.reason
+    )
+    return await _approvals_response(caller, session_id)
+
+
+async def _approvals_response(caller: Caller, session_id: str) -> Response:
+    await caller.tenant_session.table.wiring.sessions.load(session_id)  # an unknown session is an error
+    waiting = await approvals_of(caller.state).of(caller.identity.tenant, session_id)
+    return json_answer(ApprovalList(approvals=waiting))
 
 
 class _SynthesisRun:

@@ -143,6 +143,21 @@ const replacePart = (old, fresh) => {
   if (hadFocus) (fresh.querySelector("button, a[href], summary") ?? document.getElementById("main")).focus();
 };
 
+/** Show the tool calls that wait for approval; what the reader has written beside one stays. */
+const replaceApprovals = (old, fresh) => {
+  for (const item of [...old.children]) {
+    if (fresh.querySelector(`#${item.id}`)) continue;
+    const hadFocus = item.contains(document.activeElement);
+    item.remove();
+    if (hadFocus) document.getElementById("main").focus();
+  }
+  for (const item of [...fresh.children]) {
+    if (document.getElementById(item.id)) continue;
+    old.append(item);
+    showNews(item.dataset.news);
+  }
+};
+
 /** Keep a new link, which the server shows only once, until its links are revoked or expire. */
 const keepNewLink = (fresh) => {
   const line = document.getElementById("new-link-line");
@@ -165,6 +180,7 @@ const applyPage = (text) => {
   part("head");
   part("actions");
   part("report");
+  replaceApprovals(document.getElementById("approvals"), fresh.getElementById("approvals"));
   table.hidden = live.hidden;
   if (live.dataset.running) follow();
   return true;
@@ -238,7 +254,7 @@ document.addEventListener("submit", async (event) => {
   event.preventDefault();
   try {
     const response = await fetch(form.action, {
-      method: "POST", body: new URLSearchParams(new FormData(form)), headers: { accept: "text/html" },
+      method: "POST", body: new URLSearchParams(new FormData(form, event.submitter)), headers: { accept: "text/html" },
     });
     const text = await response.text();
     for (const menu of document.querySelectorAll("details.menu[open]")) menu.open = false;
@@ -254,6 +270,10 @@ document.addEventListener("visibilitychange", () => {
   if (document.hidden) closeStream();
   else if (!source) reloadSoon();
 });
+
+// No event says that a call waits for approval, so the page asks the server.
+const APPROVALS_MS = 2000;
+if (table.dataset.asks) setInterval(() => { if (source && !document.hidden) reloadSoon(); }, APPROVALS_MS);
 
 restore();
 if (table.dataset.running) follow();

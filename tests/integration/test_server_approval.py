@@ -1,0 +1,194 @@
+"""People who use a server decide about the tool calls of its debates, on pages and over the API."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+from integration.browser_kit import HOSTILE
+from integration.pages_kit import visiting
+from integration.server_kit import served, served_table, token_for
+from integration.test_tool_approval import Shop, asks
+
+from roundtable import Roundtable
+from roundtable.agents import BaseAgent
+from roundtable.client import RoundtableClient
+from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.server import ServerApproval, create_app
+from roundtable.storage import MemoryStorage
+from roundtable.testing import ManualClock
+from roundtable.tools import ToolRequest
+from roundtable.types import AgentConfig
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from roundtable.types import OpenApproval
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
+
+
+def table_of(shop: Shop, *, seats: int = 1, item: str = "tea", **options: Any) -> Roundtable:
+    """Return a table whose agents order something, if somebody allows it."""
+    agents = [
+        BaseAgent(AgentConfig(id=f"a{n}", name=f"Ann {n}", provider="scripted"), asks(item=item)) for n in range(seats)
+    ]
+    options = {"approve_tools": ServerApproval(), **options}
+    return served_table(agents=agents, tools=[shop.tool()], **options)
+
+
+@asynccontextmanager
+async def connected(table: Roundtable) -> AsyncIterator[RoundtableClient]:
+    token = await token_for(table, "ann")
+    async with served(create_app(table)) as url, RoundtableClient(url, token=token) as client:
+        yield client
+
+
+async def waiting(client: RoundtableClient, session_id: str, count: int = 1) -> tuple[OpenApproval, ...]:
+    """Wait until calls of a session wait for approval."""
+    with anyio.fail_after(20):
+        while len(found := await client.approvals(session_id)) < count:  # noqa: ASYNC110  (it tells nobody)
+            await anyio.sleep(0.02)
+    return found
+
+
+async def test_a_call_that_is_allowed_over_the_api_is_made() -> None:
+    shop = Shop()
+    async with connected(table_of(shop)) as client:
+        session_id = await client.start("Shall we order?", rounds=1)
+        (question,) = await waiting(client, session_id)
+        assert (question.agent_id, question.tool_name, question.arguments) == ("a0", "order", {"item": "tea"})
+        assert (question.round, question.description) == (1, "Order an item.")
+        assert (question.expires_at - question.asked_at).total_seconds() == 600
+        assert shop.orders == []
+        assert await client.decide_approval(session_id, question.approval_id, allowed=True) == ()
+        async for _ in client.watch(session_id):
+            pass
+        result = await client.result(session_id)
+        assert "ordered tea" in result.rounds[0].responses[0].position
+        assert shop.orders == ["tea"]
+        with pytest.raises(RoundtableError, match="no such call waits") as second:  # the first answer counts
+            await client.decide_approval(session_id, question.approval_id, allowed=False)
+        assert second.value.code == "NOT_FOUND"
+
+
+async def test_the_agent_reads_why_a_call_was_refused() -> None:
+    shop = Shop()
+    async with connected(table_of(shop, seats=2)) as client:
+        session_id = await client.start("Shall we order?", rounds=1)
+        first, second = await waiting(client, session_id, 2)
+        (left,) = await client.decide_approval(session_id, first.approval_id, allowed=False, reason="too dear")
+        assert left == second
+        await client.decide_approval(session_id, second.approval_id, allowed=False)
+        async for _ in client.watch(session_id):
+            pass
+        said = {turn.agent_id: turn for turn in (await client.result(session_id)).rounds[0].responses}
+        assert said[first.agent_id].tool_calls[0].error == "not approved: too dear"
+        assert said[second.agent_id].tool_calls[0].error == "not approved"
+        assert shop.orders == []
+
+
+async def test_a_call_can_be_allowed_at_another_server_with_the_same_storage(tmp_path: Any) -> None:
+    shop, storage = Shop(), f"sqlite:///{tmp_path / 'debates.db'}"
+    here, there = table_of(shop, storage=storage), served_table(storage=storage)
+    async with connected(here) as client, connected(there) as other:
+        session_id = await client.start("Shall we order?", rounds=1)
+        (question,) = await waiting(other, session_id)
+        await other.decide_approval(session_id, question.approval_id, allowed=True)
+        async for _ in client.watch(session_id):
+            pass
+        assert shop.orders == ["tea"]
+
+
+async def test_other_users_see_and_decide_nothing() -> None:
+    shop = Shop()
+    table = table_of(shop)
+    ann, bob = await token_for(table, "ann"), await token_for(table, "bob")
+    async with (
+        served(create_app(table)) as url,
+        RoundtableClient(url, token=ann) as client,
+        RoundtableClient(url, token=bob) as stranger,
+    ):
+        session_id = await client.start("Shall we order?", rounds=1)
+        (question,) = await waiting(client, session_id)
+        with pytest.raises(RoundtableError, match="no session"):
+            await stranger.approvals(session_id)
+        with pytest.raises(RoundtableError, match="no such call waits"):
+            await stranger.decide_approval(session_id, question.approval_id, allowed=True)
+        assert await client.approvals(session_id) == (question,)
+        await client.stop(session_id)
+        with anyio.fail_after(20):
+            while await client.approvals(session_id):  # noqa: ASYNC110  (the call is over, so nothing waits)
+                await anyio.sleep(0.02)
+    assert shop.orders == []
+
+
+async def test_the_page_asks_nobody_who_may_only_read() -> None:
+    shop = Shop()
+    table = table_of(shop)
+    async with visiting("read", table=table) as ann, table.for_tenant("ann") as hers:
+        await ann.log_in()
+        handle = await hers.start("Shall we order?", rounds=1)
+        values = table.wiring.storage.kv  # type: ignore[attr-defined]
+        with anyio.fail_after(20):
+            while not await values.scan(tenant=":approvals"):  # noqa: ASYNC110  (it tells nobody)
+                await anyio.sleep(0.02)
+        page = (await ann.get(f"/sessions/{handle.session_id}")).text
+        assert ">running</span>" in page
+        assert "wants to call" not in page
+
+
+async def test_the_page_asks_those_who_may_write_and_shows_arguments_as_text() -> None:
+    shop = Shop()
+    table = table_of(shop, item=HOSTILE)
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        started = await ann.web.post(
+            "/api/debates",
+            json={"topic": "Shall we order?", "rounds": 1},
+            headers={"x-csrf-token": ann.csrf, "accept": "application/json"},
+        )
+        session_id = started.json()["sessionId"]
+        with anyio.fail_after(20):
+            while "wants to call the tool" not in ann.page:
+                await ann.get(f"/sessions/{session_id}")
+        form = ann.page[ann.page.index('id="approval-') :]
+        assert "&lt;script&gt;window.acted = 1&lt;/script&gt;" in form
+        assert "<script>window.acted" not in ann.page
+        approval = form.partition('name="approval" value="')[2].partition('"')[0]
+        wrong = await ann.post(f"/sessions/{session_id}/approve", csrf="0" * 64, approval=approval, verdict="allow")
+        assert wrong.status_code == 403
+        unknown = await ann.post(f"/sessions/{session_id}/approve", csrf=ann.csrf, approval="x", verdict="allow")
+        assert (unknown.status_code, "no such call waits for approval" in unknown.text) == (404, True)
+        csrf = ann.csrf
+        # Without a word that allows it, a call is refused.
+        done = await ann.post(f"/sessions/{session_id}/approve", csrf=csrf, approval=approval, reason=" no ")
+        assert done.status_code == 303
+        with anyio.fail_after(20):
+            while ">running</span>" in (await ann.get(f"/sessions/{session_id}")).text:  # noqa: ASYNC110  (it tells nobody)
+                await anyio.sleep(0.02)
+        assert "not approved: no" in ann.page
+    assert shop.orders == []
+
+
+def request() -> ToolRequest:
+    return ToolRequest("order", {"item": "tea"}, "Order an item.", agent_id="a0", session_id="s", tenant="ann")
+
+
+async def test_without_a_server_or_an_answer_a_call_is_refused() -> None:
+    approval = ServerApproval(wait_s=30)
+    assert await approval(request()) == "no server runs this debate, so nobody can be asked"
+    clock, storage = ManualClock(), MemoryStorage()
+    create_app(Roundtable(storage=storage, approve_tools=approval), clock=clock)
+    start = clock.now()
+    assert await approval(request()) == "nobody answered in time"
+    assert 30 <= (clock.now() - start).total_seconds() <= 31
+    assert await storage.kv.scan(tenant=":approvals") == ()
+
+
+@pytest.mark.parametrize("wait_s", [0, -1, float("inf"), float("nan"), True, "60"])
+async def test_a_wait_that_makes_no_sense_is_refused(wait_s: Any) -> None:
+    with pytest.raises(ConfigurationError, match="wait_s must be a number of seconds above 0"):
+        ServerApproval(wait_s)
