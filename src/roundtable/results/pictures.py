@@ -30,6 +30,12 @@ _ANSWER_CHARS: Final = 32
 _MOST_PAIRS: Final = 66
 """Pairs of agents in one picture: those of twelve agents."""
 _DROPPED: Final = "#c1121f"
+_CLAIM_MARKS: Final = (
+    ("answered", "#555555", "another agent answered"),
+    ("unanswered", "#ffffff", "no other agent answered"),
+    ("last", "#cccccc", "no other agent spoke after it"),
+)
+"""State of a claim, the colour of its dot, and what that means."""
 _SAME, _DIFFERENT, _UNKNOWN = "same", "different", "not compared"
 
 
@@ -266,22 +272,25 @@ class ResultPictures:
         numbers = [*dict.fromkeys(claim.round for claim in graph.claims)]
         ax = ax or new_axes(1.8 + 0.75 * len(agents), min(max(2 + 1.8 * len(numbers), 6.4), 16))
         places = _claim_places(graph.claims, agents)
+        authors = {claim.id: claim.agent_id for claim in graph.claims}
         for number, (kind, style) in enumerate((("supports", "solid"), ("attacks", "dashed"))):
             for edge in graph.edges:
                 if edge.kind == kind:
                     arrow = {"arrowstyle": "-|>", "color": _colour(number), "linestyle": style, "linewidth": 0.9}
-                    arrow |= {"shrinkA": 5, "shrinkB": 6, "alpha": 0.75, "connectionstyle": "arc3,rad=0.08"}
+                    alpha = 0.3 if authors[edge.source] == authors[edge.target] else 0.75
+                    arrow |= {"shrinkA": 5, "shrinkB": 6, "alpha": alpha, "connectionstyle": "arc3,rad=0.12"}
                     ax.annotate("", xy=places[edge.target], xytext=places[edge.source], arrowprops=arrow, zorder=2)
             ax.plot([], [], color=_colour(number), linestyle=style, label=kind)
-        marks = (("answered", "#555555", "answered"), ("unanswered", "#ffffff", "nobody answered"))
-        for state, colour, label in (*marks, ("last", "#cccccc", "nobody spoke after it")):
+        for state, colour, label in _CLAIM_MARKS:
             xs, ys = _points(places[claim.id] for claim in graph.claims if claim.state == state)
             if xs:
+                # A white rim parts the dot from arrows that pass behind it.
+                ax.scatter(xs, ys, s=110, color="#ffffff", zorder=2.4)
                 ax.scatter(xs, ys, s=38, color=colour, edgecolors="#333333", zorder=3, label=label)
         xs, ys = _points(places[claim.id] for claim in graph.dropped)
         if xs:
             # Behind the dots, so that the state of the claim stays visible.
-            ax.scatter(xs, ys, s=110, marker="x", color=_DROPPED, zorder=2.5, label="dropped without a reason")
+            ax.scatter(xs, ys, s=110, marker="x", color=_DROPPED, zorder=2.5, label="dropped by its agent without a reason")
         for row in range(1, len(agents)):
             ax.axhline(row, color="#dddddd", linewidth=0.8, zorder=0)
         ax.set_yticks(
@@ -293,7 +302,7 @@ class ResultPictures:
         return write_caption(
             ax,
             "Claims and what they refer to",
-            "a dot for each claim, in its order in the answer; an arrow leads to an earlier claim",
+            "a dot for each claim, in its order in the answer; arrows lead to earlier claims, pale to the agent's own",
         )
 
     def votes(self, ax: Axes | None = None) -> Axes:
@@ -496,7 +505,7 @@ def _claim_places(claims: Sequence[ArgumentClaim], agents: Sequence[str]) -> dic
     for (number, agent), labels in by_cell.items():
         for index, label in enumerate(labels):
             # A slight slant keeps arrows from running through the other claims of an answer.
-            slant = 0.16 * ((index + 0.5) / len(labels) - 0.5)
+            slant = 0.36 * ((index + 0.5) / len(labels) - 0.5)
             places[label] = (number + slant, rows[agent] + (index + 1) / (len(labels) + 1))
     return places
 
