@@ -124,7 +124,11 @@ def test_the_picture_has_a_dot_for_each_claim_and_an_arrow_for_each_reference(re
     figure.savefig(io.BytesIO(), format="svg")
     graph = debate.argument_graph()
     labels = [points.get_label() for points in axes.collections]
-    assert labels == ["another agent answered", "no other agent spoke after it", "dropped by its agent without a reason"]
+    assert labels == [
+        "another agent answered",
+        "no other agent spoke after it",
+        "dropped by its agent without a reason",
+    ]
     dots = [len(points.get_offsets()) for points in axes.collections]
     assert (sum(dots[:-1]), dots[-1]) == (len(graph.claims), len(graph.dropped))
     assert sum(text.arrow_patch is not None for text in axes.texts if hasattr(text, "arrow_patch")) == len(graph.edges)

@@ -290,7 +290,9 @@ class ResultPictures:
         xs, ys = _points(places[claim.id] for claim in graph.dropped)
         if xs:
             # Behind the dots, so that the state of the claim stays visible.
-            ax.scatter(xs, ys, s=110, marker="x", color=_DROPPED, zorder=2.5, label="dropped by its agent without a reason")
+            ax.scatter(
+                xs, ys, s=110, marker="x", color=_DROPPED, zorder=2.5, label="dropped by its agent without a reason"
+            )
         for row in range(1, len(agents)):
             ax.axhline(row, color="#dddddd", linewidth=0.8, zorder=0)
         ax.set_yticks(
