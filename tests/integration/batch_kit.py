@@ -67,6 +67,7 @@ class BatchServer:
     fails: int = 0
     cuts: int = 0
     listed: int = 100
+    gone: tuple[str, ...] = ()
     batches: list[Batch] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     paid: int = 0
@@ -114,6 +115,8 @@ class BatchServer:
             self.fails_looks -= 1
             return sent({"error": {"message": "down", "type": "overloaded_error"}}, 503)
         batch = next(one for one in self.batches if one.id == batch_id)
+        if batch.id in self.gone:
+            return sent({"error": {"message": "no such batch", "type": "not_found_error"}}, 404)
         batch.looks += 1
         return batch
 

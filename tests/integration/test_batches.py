@@ -336,7 +336,9 @@ async def test_a_debate_whose_batch_takes_too_long_says_what_to_change(tmp_path:
         ("perplexity", True, "calls of the provider 'perplexity' cannot be made in batches"),
         ("anthropic", "yes", "batch of providers\\['anthropic'\\] must be True, False or BatchOptions"),
         ("anthropic", BatchOptions(wait_s=0), "wait_s of batch of providers\\['anthropic'\\] must be above 0"),
-        ("anthropic", BatchOptions(most_calls=0), "most_calls of batch of .* must be at least 1"),
+        ("anthropic", BatchOptions(most_calls=0), "most_calls of batch of .* must be from 1 to 50000"),
+        ("anthropic", BatchOptions(most_calls=50_001), "most_calls of batch of .* must be from 1 to 50000"),
+        ("anthropic", BatchOptions(journal=""), "journal of batch of .* must be the name of a file"),
     ],
 )
 async def test_wrong_options_are_refused(provider: str, batch: Any, problem: str) -> None:
@@ -359,6 +361,72 @@ async def test_hints_name_the_field_that_is_wrong() -> None:
         with pytest.raises(ConfigurationError) as caught:
             table_of(batch).estimate("Tea?")
         assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+async def test_a_batch_that_the_vendor_has_forgotten_is_handed_in_again_once(vendor: str, tmp_path: Path) -> None:
+    with BatchServer(vendor, by_question, looks=10**6) as server:
+        with anyio.move_on_after(0.5):
+            await all_of(model_of(server, tmp_path, poll_s=5.0), asked(1), asked(2))
+        assert server.submits == [2]
+        server.gone, server.looks = (server.batches[0].id,), 1
+        assert await all_of(model_of(server, tmp_path), asked(1), asked(2)) == ["1", "2"]
+        assert server.submits == [2, 2]
+
+
+async def test_a_batch_that_is_gone_as_soon_as_it_was_handed_in_is_not_handed_in_for_ever(tmp_path: Path) -> None:
+    with BatchServer("anthropic", by_question, gone=("b0", "b1")) as server:
+        (error,) = await all_of(model_of(server, tmp_path), asked(1))
+    assert isinstance(error, RoundtableError)
+    assert server.submits == [1]
+
+
+async def test_a_session_whose_calls_wait_in_a_batch_is_not_paid_again_by_accident(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    name, storage = f"anthropic:{MODELS['anthropic']}", f"sqlite:///{tmp_path / 'debates.db'}"
+
+    def table(server: BatchServer, batch: Any) -> rt.Roundtable:
+        config = rt.ProviderConfig(base_url=server.url, api_key="secret-key", batch=batch)
+        return rt.Roundtable([name], providers={"anthropic": config}, storage=storage, analyzer="declared")
+
+    def position(_: dict[str, Any]) -> str:
+        return '{"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}'
+
+    options = BatchOptions(collect_s=0.1, poll_s=0.05, wait_s=20)
+    with BatchServer("anthropic", position, looks=10**6) as server:
+        async with table(server, options) as at_first:
+            handle = await at_first.start("Tea or coffee?", rounds=1)
+            with anyio.fail_after(20):
+                while not any(batch.looks for batch in server.batches):  # noqa: ASYNC110  (it tells nobody)
+                    await anyio.sleep(0.05)
+            await at_first.pause(handle.session_id, running="cancel")
+            await handle.wait()
+        async with table(server, batch=False) as without:
+            with pytest.raises(ConfigurationError, match=r"1 call of session .* was handed in as a batch") as caught:
+                await without.resume(handle.session_id)
+            assert "--batch anthropic" in (caught.value.hint or "")
+        server.looks = 1
+        async with table(server, options) as again:
+            result = await again.resume(handle.session_id)
+        assert result.answer == "Tea"
+        assert server.submits == [1]
+        async with table(server, batch=False) as later:  # nothing waits any more
+            with pytest.raises(RoundtableError, match="is completed"):
+                await later.resume(handle.session_id)
+
+
+async def test_a_journal_that_cannot_be_written_ends_a_debate_before_it_begins(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with BatchServer("anthropic") as server:
+        options = BatchOptions(journal=str(tmp_path / "file" / "b.db"))
+        config = rt.ProviderConfig(base_url=server.url, api_key="secret-key", batch=options)
+        name = f"anthropic:{MODELS['anthropic']}"
+        async with rt.Roundtable([name], providers={"anthropic": config}, storage="memory://") as table:
+            with pytest.raises(ConfigurationError, match=r"the journal of batches .* cannot be used"):
+                await table.debate("Tea?", rounds=1)
+            assert (await table.sessions()) == ()
 
 
 async def test_a_journal_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -38,6 +38,10 @@ __all__ = [
 ]
 
 
+_MOST_BATCH_CALLS: Final = 50_000
+"""Calls that the batch API of every vendor takes at once."""
+
+
 def check_text(what: str, given: object) -> None:
     """Check that a value is a text."""
     if not isinstance(given, str):
@@ -92,8 +96,11 @@ def _check_batch(name: str, batch: object) -> None:
         if not getattr(batch, field) > 0:
             raise ConfigurationError(f"{field} of {what} must be above 0, not {getattr(batch, field)!r}")
     check_whole(f"most_calls of {what}", batch.most_calls)
-    if batch.most_calls < 1:
-        raise ConfigurationError(f"most_calls of {what} must be at least 1, not {batch.most_calls!r}")
+    if not 1 <= batch.most_calls <= _MOST_BATCH_CALLS:
+        msg = f"most_calls of {what} must be from 1 to {_MOST_BATCH_CALLS}, not {batch.most_calls!r}"
+        raise ConfigurationError(msg)
+    if batch.journal is not None and not (isinstance(batch.journal, str) and batch.journal.strip()):
+        raise _wrong_type(f"journal of {what}", "the name of a file, or None", batch.journal)
 
 
 def check_mode_given(given: object) -> None:

@@ -596,6 +596,8 @@ class Debates:
         agents = {**debaters, **self._auxiliary_agents(fold, passed)}
         restore_refusals(fold, agents)
         budget = budget or fold.record.config.budget
+        if speaks and on_change == "error":
+            await wiring.models.check_waiting_batches(fold.record)
         await self._make_ready(agents, budget)
         meter = wiring.meter(seating.agents, budget, fold.record.config.options)
         writer = wiring.writer(seating.agents, agents, budget) if fold.record.config.synthesize else None

@@ -7,6 +7,8 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
+import anyio
+
 from roundtable.agents import BaseAgent, Synthesizer, first_synthesizer
 from roundtable.analysis import (
     AIConsensusAnalyzer,
@@ -26,6 +28,7 @@ from roundtable.gateway.wrapping import default_rate_of, make_ready
 from roundtable.modes import ExpertPanelMode
 from roundtable.plugins.errors import make
 from roundtable.providers.spec import split_model_name
+from roundtable.scoring.words import counted
 from roundtable.tools import DefaultAgentToolkit
 from roundtable.types import AgentConfig, DebateContext, ProviderConfig
 from roundtable.types.plan import JUDGED
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import Agent, ChatModel, ConsensusMeter, DebateModeStrategy
     from roundtable.providers import Cassette
     from roundtable.settings import Settings
-    from roundtable.types import Budget, ChatRequest, DebateConfig, DebateRecord, RetryPolicy
+    from roundtable.types import Budget, ChatRequest, DebateConfig, DebateRecord, RetryPolicy, SessionRecord
 
 __all__ = ["ANALYZERS", "Helpers", "Models", "agents_of", "analysis_extras", "synthesis_extra", "trouble_of"]
 
@@ -156,6 +159,31 @@ class Models:
         """
         for agent in agents:
             await make_ready(getattr(agent, "chat_model", None))
+
+    async def check_waiting_batches(self, record: SessionRecord) -> None:
+        """Refuse to continue a session without batches if its calls wait in some: they would be paid for twice.
+
+        Batches are looked for in the default journal only.
+
+        Raises:
+            ConfigurationError: Answers of a provider wait, and the table does not make its calls in batches.
+        """
+        from roundtable.providers.batches.journal import BatchJournal, default_journal
+
+        path = default_journal(self._settings.data_home)
+        if not await anyio.Path(path).exists():
+            return
+        waiting = await BatchJournal(path).unread(record.id)
+        names = sorted(name for name in waiting if self._config(name).batch_options is None)
+        if names:
+            count = sum(waiting[name] for name in names)
+            were = "was" if count == 1 else "were"
+            raise ConfigurationError(
+                f"{counted(count, 'call')} of session {record.id!r} {were} handed in as a batch of {', '.join(names)}, "
+                "and would be paid for again",
+                hint=f"Use its answers: --batch {names[0]} (ProviderConfig(batch=True)). Or pay again: --adopt "
+                "(on_change='adopt').",
+            )
 
     def check_prices(self, agents: Iterable[Agent], budget: Budget | None) -> None:
         """Refuse a budget in dollars if the price of a model is unknown.

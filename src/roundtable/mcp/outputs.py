@@ -253,6 +253,8 @@ class ToolUse(Value):
     """Tool name."""
     timestamp: Timestamp
     """When the call ended."""
+    error: str | None = None
+    """Why it failed, or was not approved."""
 
 
 class AnswerView(Value):

@@ -246,7 +246,10 @@ def answer_view(response: AgentResponse, number: int) -> AnswerView:
         citations=response.citations,
         images=response.images,
         related_questions=response.related_questions,
-        tool_calls=tuple(ToolUse(tool_name=call.tool_name, timestamp=call.timestamp) for call in response.tool_calls),
+        tool_calls=tuple(
+            ToolUse(tool_name=call.tool_name, timestamp=call.timestamp, error=call.error)
+            for call in response.tool_calls
+        ),
         timestamp=response.timestamp,
     )
 

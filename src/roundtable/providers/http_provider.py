@@ -103,7 +103,7 @@ class HttpProvider:
 
 def _batched(model: HttpChatModel, spec: ProviderSpec, options: BatchOptions, settings: Settings) -> BatchModel:
     """Return a model that makes the calls of another one in batches."""
-    from roundtable.providers.batches.journal import BatchJournal
+    from roundtable.providers.batches.journal import BatchJournal, default_journal
     from roundtable.providers.batches.model import BatchModel
     from roundtable.providers.batches.wires import batch_wire
 
@@ -113,8 +113,7 @@ def _batched(model: HttpChatModel, spec: ProviderSpec, options: BatchOptions, se
             provider=spec.name,
             hint="Leave out batch, or use anthropic, openai, openai-chat or google.",
         )
-    home = settings.data_home or Path.home() / ".local" / "share"
-    journal = BatchJournal(Path(options.journal) if options.journal else home / "roundtable" / "batches.db")
+    journal = BatchJournal(default_journal(settings.data_home) if options.journal is None else Path(options.journal))
     return BatchModel(model, batch_wire(spec.batch_api), journal, options)
 
 

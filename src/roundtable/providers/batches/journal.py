@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import anyio
 import anyio.to_thread
 
 from roundtable.errors import ConfigurationError
@@ -15,9 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeVar
 
+    from roundtable.providers.batches.wires import BatchCall
+
     T = TypeVar("T")
 
-__all__ = ["BatchJournal", "KnownBatch"]
+__all__ = ["BatchJournal", "KnownBatch", "default_journal"]
 
 _KEPT_S: Final = 30 * 86_400.0
 """How long batches are remembered: the vendors keep their answers for at most 30 days."""
@@ -28,6 +32,10 @@ CREATE TABLE IF NOT EXISTS batches (
 );
 CREATE TABLE IF NOT EXISTS calls (
     call_key TEXT PRIMARY KEY, batch_key TEXT NOT NULL REFERENCES batches (batch_key) ON DELETE CASCADE
+);
+CREATE TABLE IF NOT EXISTS unread (
+    call_key TEXT PRIMARY KEY REFERENCES calls (call_key) ON DELETE CASCADE,
+    session_hash TEXT NOT NULL, provider TEXT NOT NULL
 );
 """
 
@@ -66,16 +74,30 @@ class BatchJournal:
 
         return await self._run(read)
 
-    async def begin(self, batch_key: str, call_keys: Sequence[str], now: float) -> list[str]:
-        """Record that a batch is about to be handed in; return those of its calls that are in no other batch."""
+    async def begin(self, batch_key: str, provider: str, calls: Sequence[BatchCall], now: float) -> list[str]:
+        """Record that a batch is about to be handed in; return the keys of its calls that are in no other batch."""
 
         def write(database: sqlite3.Connection) -> list[str]:
             database.execute("DELETE FROM batches WHERE begun_at < ?", (now - _KEPT_S,))
             database.execute("INSERT INTO batches VALUES (?, NULL, ?)", (batch_key, now))
             insert = "INSERT INTO calls VALUES (?, ?) ON CONFLICT DO NOTHING"
-            return [key for key in call_keys if database.execute(insert, (key, batch_key)).rowcount]
+            new_calls = [call for call in calls if database.execute(insert, (call.key, batch_key)).rowcount]
+            rows = [(call.key, _hashed(call.session_id), provider) for call in new_calls if call.session_id]
+            database.executemany("INSERT INTO unread VALUES (?, ?, ?)", rows)
+            return [call.key for call in new_calls]
 
         return await self._run(write)
+
+    async def note_read(self, call_key: str) -> None:
+        """Record that the answer of a call has been read."""
+        await self._run(lambda database: database.execute("DELETE FROM unread WHERE call_key = ?", (call_key,)))
+
+    async def unread(self, session_id: str) -> dict[str, int]:
+        """Return how many calls of a session were handed in and not read, by provider; reads nothing without a file."""
+        query = "SELECT provider, count(*) FROM unread WHERE session_hash = ? GROUP BY provider"
+        if not await anyio.Path(self.path).exists():
+            return {}
+        return await self._run(lambda database: dict(database.execute(query, (_hashed(session_id),)).fetchall()))
 
     async def size(self, batch_key: str) -> int:
         """Return how many calls a batch has."""
@@ -98,6 +120,14 @@ class BatchJournal:
         """Forget a batch that was not handed in, with its calls."""
         await self._run(lambda database: database.execute("DELETE FROM batches WHERE batch_key = ?", (batch_key,)))
 
+    async def check(self) -> None:
+        """Check that the file can be written.
+
+        Raises:
+            ConfigurationError: It cannot.
+        """
+        await self._run(lambda _: None)
+
     async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         def run() -> T:
             try:
@@ -116,3 +146,16 @@ class BatchJournal:
                 ) from error
 
         return await anyio.to_thread.run_sync(run)
+
+
+def default_journal(data_home: Path | None) -> Path:
+    """Return the file that records batches if the options name none.
+
+    Args:
+        data_home: The user's data folder; `~/.local/share` by default.
+    """
+    return (data_home or Path.home() / ".local" / "share") / "roundtable" / "batches.db"
+
+
+def _hashed(session_id: str) -> str:
+    return sha256(session_id.encode()).hexdigest()

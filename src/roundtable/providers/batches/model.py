@@ -152,6 +152,14 @@ class BatchModel(NonStreamingModel):
         """Seconds that a call may take."""
         return self._options.wait_s
 
+    async def prepare(self) -> None:
+        """Check that batches can be recorded.
+
+        Raises:
+            ConfigurationError: The journal cannot be written.
+        """
+        await self._journal.check()
+
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer once, when the batch of the call has ended.
 
@@ -163,7 +171,8 @@ class BatchModel(NonStreamingModel):
         http_request = await self._model.build(request)
         same = self._same_calls(request, http_request.url)
         with self._call_key(same) as key:
-            call = BatchCall(key, http_request, request.model or self.model)
+            session_id = request.metadata.get("session", "")
+            call = BatchCall(key, http_request, request.model or self.model, session_id)
             try:
                 with anyio.fail_after(self._options.wait_s):
                     answer = await self._answer(call)
@@ -209,12 +218,20 @@ class BatchModel(NonStreamingModel):
 
     async def _answer(self, call: BatchCall) -> BatchAnswer:
         """Hand a call in, unless it is in a batch already, and wait for its answer."""
+        may_be_lost = True
         while True:
             batch = await self._journal.known(call.key)
             if batch is None:
                 await self._hand_in(call)
+                may_be_lost = False
                 continue
-            answers = await self._ended(batch, call)
+            try:
+                answers = await self._ended(batch, call)
+            except RoundtableError as error:
+                if not (may_be_lost and _is_gone(error)):
+                    raise
+                _log.warning("%s: a batch from before is gone, so its calls are handed in anew", self.provider)
+                continue
             if answers is not None:
                 if call.key in answers:
                     return answers[call.key]
@@ -262,7 +279,7 @@ class BatchModel(NonStreamingModel):
     async def _submit(self, calls: list[BatchCall]) -> None:
         batch_key = f"roundtable-{secrets.token_hex(12)}"
         now = self._clock.now().timestamp()
-        begun = set(await self._journal.begin(batch_key, [call.key for call in calls], now))
+        begun = set(await self._journal.begin(batch_key, self.provider, calls, now))
         new_calls = [call for call in calls if call.key in begun]
         if not new_calls:
             await self._journal.forget_batch(batch_key)
@@ -333,7 +350,7 @@ class BatchModel(NonStreamingModel):
             return await self._answers(batch, url)
         except RoundtableError as error:
             # What the vendor does not have, or has given up, is handed in anew by the next try.
-            if isinstance(error, BatchFailed) or (error.details or {}).get("status") in {404, 410}:
+            if isinstance(error, BatchFailed) or _is_gone(error):
                 with anyio.CancelScope(shield=True):
                     await self._journal.forget_batch(batch.batch_key)
             raise
@@ -382,11 +399,18 @@ class BatchModel(NonStreamingModel):
                     provider=self.provider,
                     hint="Try again: it cost nothing.",
                 )
-            return self._model.read(answer.status, answer.headers, answer.body, request)
+            response = self._model.read(answer.status, answer.headers, answer.body, request)
         except RoundtableError:
             with anyio.CancelScope(shield=True):
                 await self._journal.forget(call.key)
             raise
+        await self._journal.note_read(call.key)
+        return response
+
+
+def _is_gone(error: RoundtableError) -> bool:
+    """Check whether the vendor no longer has a batch."""
+    return (error.details or {}).get("status") in {404, 410}
 
 
 def _may_have_arrived(error: RoundtableError) -> bool:

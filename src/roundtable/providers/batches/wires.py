@@ -61,6 +61,8 @@ class BatchCall:
     """The request that would make the call by itself, without the key."""
     model: str = ""
     """Model that is called; a batch is for one model."""
+    session_id: str = ""
+    """Session that the call belongs to; empty outside of debates."""
 
     @property
     def body(self) -> JsonObject:
