@@ -149,7 +149,7 @@ BAD = "raise RuntimeError('no licence')"
         pytest.param(hook("personas", "registrar.add('x', 'y')"), {}, "register", "a Persona, not str", id="persona"),
         pytest.param(
             hook("tools", "registrar.add('x', print); registrar.add('x', print)"),
-            {}, "register", "two plugins register the tool 'x'", id="twice",
+            {}, "register", "the tool 'x' is already registered", id="twice",
         ),
         pytest.param(
             f"ROUNDTABLE_API = ({HOST_API + 1}, {HOST_API + 2})\n{MODE}",

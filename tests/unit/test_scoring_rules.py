@@ -15,18 +15,24 @@ from roundtable.scoring import (
     Ballot,
     Choice,
     Distribution,
+    Outcome,
     Points,
     Prediction,
     Ranking,
+    Rule,
     Scores,
     Trajectory,
     Verdict,
     decide,
     find_rule,
+    first_places,
     kemeny_scores,
+    rule_registry,
     schulze_paths,
     schulze_winners,
 )
+from roundtable.scoring.electorate import Electorate
+from roundtable.scoring.outcome import Parameters
 from roundtable.scoring.rules import ranked
 from roundtable.scoring.rules.pools import reconcile_weight
 
@@ -692,3 +698,48 @@ def test_ranked_pairs_wins_by_some_order_of_equal_margins_and_by_no_short_cut(ma
 
 def test_the_words_of_a_median_name_the_lower_of_the_grades_in_the_middle() -> None:
     assert "median grade 2" in decide([{"a": grade} for grade in (1, 2, 5, 9)], rule="median").why
+
+
+def _broken(returned: str) -> Rule:
+    """Return a rule that returns what it must not."""
+
+    def count(ballots: Electorate, parameters: Parameters) -> Outcome:
+        roll = ballots.read(first_places).roll
+        match returned:
+            case "nothing":
+                return None  # type: ignore[return-value]
+            case "a stranger":
+                return Outcome(roll, {}, ("zzz",), "x")
+            case "a score of a stranger":
+                return Outcome(roll, {"zzz": 1}, (), "x")
+            case "a text":
+                return Outcome(roll, {}, "a", "x")  # type: ignore[arg-type]
+            case _:
+                return Outcome(roll, {}, (), f"{parameters.number('least')}")
+
+    return Rule("odd", count)
+
+
+@pytest.mark.parametrize(
+    ("returned", "problem"),
+    [
+        ("nothing", "the rule 'odd' must return an Outcome, not None"),
+        ("a stranger", "the rule 'odd' names 'zzz', which is not an option"),
+        ("a score of a stranger", "the rule 'odd' names 'zzz', which is not an option"),
+        ("a text", "the leaders of the rule 'odd' must be a tuple of options, not 'a'"),
+        ("a parameter", "reads the parameter 'least', but does not declare it"),
+    ],
+)
+def test_a_rule_of_somebody_else_that_is_wrong_is_named_with_what_is_wrong(returned: str, problem: str) -> None:
+    with pytest.raises(ConfigurationError, match=problem):
+        decide(["a", "a"], rule=_broken(returned))
+
+
+def test_only_rules_can_be_found_as_rules() -> None:
+    rules = rule_registry()
+    rules.add("odd", lambda ballots, parameters: None)  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="the rule 'odd' must be a Rule"):
+        decide(["a"], rule="odd", rules=rules)
+    with pytest.raises(ConfigurationError, match="the rule 'odd' is already registered"):
+        rules.add("odd", _broken("nothing"))
+    assert decide(["a"], rules=rules).winner == "a"

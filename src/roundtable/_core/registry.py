@@ -80,6 +80,9 @@ class Registry(Generic[T]):
         self._check_name(name)
         existing = self._entries.get(name)
         if existing is not None and not replace:
+            if existing.source == source:
+                msg = f"the {self.kind} {name!r} is already registered"
+                raise ConfigurationError(msg, hint="Register it under another name, or pass replace=True.")
             msg = f"two plugins register the {self.kind} {name!r}: {existing.source} and {source}"
             raise ConfigurationError(msg, hint="Remove one of the two, or register it under another name.")
         self._entries[name] = Entry(name, thing, summary, source)

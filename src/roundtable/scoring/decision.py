@@ -86,12 +86,38 @@ def decide(
     rule_parameters = Parameters(counting_rule.name, counting_rule.parameters, {**from_name, **parameters})
     electorate = Electorate(ballots, weights=weights, options=options, normalise=normalise)
     names = _names(voters, electorate.size)
-    outcome = counting_rule.count(electorate, rule_parameters)
+    outcome = _checked(counting_rule.count(electorate, rule_parameters), counting_rule.name)
     quorum_ballots = _quorum_ballots(quorum, outcome.roll.ballots)
     unanimous = _is_unanimous(electorate, outcome.roll)
     return _decision(
         counting_rule.name, rule_parameters, outcome, quorum_ballots, tie, names=names, is_unanimous=unanimous
     )
+
+
+def _checked(outcome: object, rule: str) -> Outcome:
+    """Check what a rule of somebody else returned.
+
+    Raises:
+        ConfigurationError: It is not an outcome, or names something that is not an option.
+    """
+    if not isinstance(outcome, Outcome):
+        raise ConfigurationError(
+            f"the rule {rule!r} must return an Outcome, not {quoted(outcome)}",
+            hint="Return Outcome(profile.roll, scores, leaders, why).",
+        )
+    if not is_list(outcome.leaders):
+        raise ConfigurationError(
+            f"the leaders of the rule {rule!r} must be a tuple of options, not {quoted(outcome.leaders)}",
+            hint="Return one leader as ('tea',), and none as ().",
+        )
+    rows = (outcome.leaders, outcome.scores, outcome.pairwise, *outcome.rounds)
+    unknown = next((option for row in rows for option in row if option not in outcome.roll.labels), None)
+    if unknown is not None:
+        raise ConfigurationError(
+            f"the rule {rule!r} names {quoted(unknown)}, which is not an option of its ballots",
+            hint="Take the options from the profile: those of `vote.form`, or of `profile.roll.labels`.",
+        )
+    return outcome
 
 
 def _is_unanimous(electorate: Electorate, roll: Roll) -> bool:

@@ -67,13 +67,26 @@ class Parameters:
     def _label(self, name: str) -> str:
         return f"{name} of the rule {self.rule!r}"
 
+    def _value(self, name: str) -> ParameterValue:
+        """Return the value of a parameter.
+
+        Raises:
+            ConfigurationError: The rule does not declare it.
+        """
+        if name not in self.values:
+            raise ConfigurationError(
+                f"the rule {self.rule!r} reads the parameter {name!r}, but does not declare it",
+                hint=f"Declare it with its default: Rule(..., parameters={{{name!r}: 0}}).",
+            )
+        return self.values[name]
+
     def share(self, name: str) -> Fraction:
         """Return a parameter that is a share in [0, 1].
 
         Raises:
             ConfigurationError: It is not a number in [0, 1].
         """
-        return share(self.values[name], self._label(name))
+        return share(self._value(name), self._label(name))
 
     def number(self, name: str) -> Fraction:
         """Return a parameter that is a number.
@@ -81,7 +94,7 @@ class Parameters:
         Raises:
             ConfigurationError: It is not a finite number.
         """
-        return exact(self.values[name], self._label(name))
+        return exact(self._value(name), self._label(name))
 
     def whole(self, name: str, least: int = 0) -> int:
         """Return a parameter that is a whole number.
@@ -89,7 +102,7 @@ class Parameters:
         Raises:
             ConfigurationError: It is not a whole number, or below `least`.
         """
-        return whole(self.values[name], self._label(name), least)
+        return whole(self._value(name), self._label(name), least)
 
     def one_of(self, name: str, *known: str) -> str:
         """Return a parameter that is one of several words.
@@ -97,7 +110,7 @@ class Parameters:
         Raises:
             ConfigurationError: It is not one of them.
         """
-        value = self.values[name]
+        value = self._value(name)
         if not isinstance(value, str) or value not in known:
             choices = " or ".join(f"{name}={word!r}" for word in known)
             raise ConfigurationError(f"the rule {self.rule!r} takes {choices}, not {value!r}")
@@ -109,7 +122,7 @@ class Parameters:
         Raises:
             ConfigurationError: It is neither a finite number nor `None`.
         """
-        return None if self.values[name] is None else self.number(name)
+        return None if self._value(name) is None else self.number(name)
 
 
 @dataclass(frozen=True, slots=True)

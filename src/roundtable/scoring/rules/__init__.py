@@ -85,11 +85,16 @@ def find_rule(name: str, rules: Registry[Rule] | None = None) -> tuple[Rule, dic
     plain_name = call.group(1) if call else name
     folded = rule_name(plain_name)
     for entry in known:
-        if folded in (rule_name(entry.name), *entry.thing.aliases):
+        if folded in (rule_name(entry.name), *getattr(entry.thing, "aliases", ())):
             rule = entry.thing
             break
     else:
         rule = known.get(plain_name)
+    if not isinstance(rule, Rule):
+        raise ConfigurationError(
+            f"the rule {plain_name!r} must be a Rule, not {rule!r:.80}",
+            hint=f"Register Rule({folded!r}, function) instead of the function.",
+        )
     return rule, _parse_parameters(rule, call.group(2)) if call else {}
 
 
