@@ -228,7 +228,7 @@ def test_a_plugin_that_does_not_work_is_named(plugin: object, message: str) -> N
 
 
 def test_two_plugins_of_one_name_are_both_named() -> None:
-    with pytest.raises(ConfigurationError, match="'acme': Acme and Acme"):
+    with pytest.raises(ConfigurationError, match="the provider 'acme' is already registered by Acme"):
         load_catalog([Acme(), Acme()])
 
     class Usurper:

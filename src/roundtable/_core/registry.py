@@ -81,7 +81,7 @@ class Registry(Generic[T]):
         existing = self._entries.get(name)
         if existing is not None and not replace:
             if existing.source == source:
-                msg = f"the {self.kind} {name!r} is already registered"
+                msg = f"the {self.kind} {name!r} is already registered by {existing.source}"
                 raise ConfigurationError(msg, hint="Register it under another name, or pass replace=True.")
             msg = f"two plugins register the {self.kind} {name!r}: {existing.source} and {source}"
             raise ConfigurationError(msg, hint="Remove one of the two, or register it under another name.")
