@@ -258,9 +258,9 @@ class Settings:
     """`XDG_CACHE_HOME`: parent of the folder `roundtable` that holds the weights of the embedded model;
     `~/.cache` when not set."""
     data_home: Path | None = None
-    """`XDG_DATA_HOME`: parent of the folder `roundtable`, which holds the journal of batches (`batches.db`), and, with a
-    warning, sessions when no storage is chosen and `data/roundtable.db` cannot be written; `~/.local/share` when not
-    set."""
+    """`XDG_DATA_HOME`: parent of the folder `roundtable`, which holds the journal of batches (`batches.db`), and,
+    with a warning, sessions when no storage is chosen and `data/roundtable.db` cannot be written; `~/.local/share` when
+    not set."""
     database_path: Path = _DATABASE
     """`DATABASE_PATH`: SQLite file of the default storage, relative to the working folder unless absolute; `~` is
     allowed. A file that is set is never replaced by another: if it cannot be written, storing raises `StorageError`."""
