@@ -68,6 +68,8 @@ class BatchServer:
     cuts: int = 0
     listed: int = 100
     gone: tuple[str, ...] = ()
+    has_list: bool = True
+    direct: int = 0
     batches: list[Batch] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     paid: int = 0
@@ -134,10 +136,16 @@ class BatchServer:
     def anthropic(self, seen: Seen, path: str) -> WireReply:
         assert seen.headers["x-api-key"] == "secret-key"
         assert seen.headers["anthropic-version"]
+        if path == "/v1/messages":
+            self.direct += 1
+            outcome = self.fate(seen.json)  # type: ignore[arg-type]
+            return sent(answer_body("anthropic", str(outcome)))
         if seen.method == "POST":
             assert path == "/v1/messages/batches"
             made = self.accept({one["custom_id"]: one["params"] for one in seen.json["requests"]})  # type: ignore[index,union-attr,misc,call-overload]
             return made if isinstance(made, WireReply) else sent(self.anthropic_batch(made))
+        if path == "/v1/messages/batches" and not self.has_list:
+            return sent({"error": {"message": "not found", "type": "not_found_error"}}, 404)
         if path == "/v1/messages/batches":
             return sent({"data": [self.anthropic_batch(batch) for batch in self.batches[::-1]]})
         batch_id = path.split("/")[4]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from integration.batch_kit import MODELS, BatchServer
 
 import roundtable as rt
+from roundtable.agents import BaseAgent
 from roundtable.errors import (
     APIAuthError,
     APINetworkError,
@@ -19,8 +21,9 @@ from roundtable.errors import (
     RoundtableError,
 )
 from roundtable.providers import chat_model
+from roundtable.testing import ScriptedModel
 from roundtable.testing.servers import http_reply
-from roundtable.types import BatchOptions, ChatRequest, Message
+from roundtable.types import AgentConfig, BatchOptions, ChatRequest, Message
 
 VENDORS = tuple(MODELS)
 pytestmark = pytest.mark.anyio
@@ -381,40 +384,164 @@ async def test_a_batch_that_is_gone_as_soon_as_it_was_handed_in_is_not_handed_in
     assert server.submits == [1]
 
 
-async def test_a_session_whose_calls_wait_in_a_batch_is_not_paid_again_by_accident(
-    tmp_path: Path, monkeypatch: Any
-) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    name, storage = f"anthropic:{MODELS['anthropic']}", f"sqlite:///{tmp_path / 'debates.db'}"
+async def test_a_vendor_without_a_list_of_batches_is_not_asked_for_ever(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("roundtable.providers.batches.model._HANDING_IN_S", 0.5)
+    with BatchServer("anthropic", by_question, loses_ids=1, looks=0, has_list=False) as server:
+        await all_of(model_of(server, tmp_path), asked(1))
+        (error,) = await all_of(model_of(server, tmp_path, wait_s=5.0), asked(1))
+        assert isinstance(error, RoundtableError)
+        assert "not found" in error.message
+        assert server.submits == [1]
 
-    def table(server: BatchServer, batch: Any) -> rt.Roundtable:
-        config = rt.ProviderConfig(base_url=server.url, api_key="secret-key", batch=batch)
-        return rt.Roundtable([name], providers={"anthropic": config}, storage=storage, analyzer="declared")
 
-    def position(_: dict[str, Any]) -> str:
-        return '{"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}'
+async def test_a_batch_of_another_key_is_not_handed_in_again(tmp_path: Path) -> None:
+    with BatchServer("anthropic", by_question, looks=10**6) as server:
+        with anyio.move_on_after(0.5):
+            await all_of(model_of(server, tmp_path, poll_s=5.0), asked(1))
+        (row,) = rows(tmp_path, "UPDATE batches SET account = 'of another key' RETURNING account")
+        assert row == ("of another key",)
+        server.gone = ("b0",)
+        (error,) = await all_of(model_of(server, tmp_path), asked(1))
+        assert isinstance(error, RoundtableError)
+        assert server.submits == [1]
 
-    options = BatchOptions(collect_s=0.1, poll_s=0.05, wait_s=20)
-    with BatchServer("anthropic", position, looks=10**6) as server:
-        async with table(server, options) as at_first:
-            handle = await at_first.start("Tea or coffee?", rounds=1)
+
+def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a query to a journal."""
+    with sqlite3.connect(folder / "batches.db") as database:
+        return database.execute(query).fetchall()
+
+
+async def test_an_answer_that_is_here_counts_although_the_journal_breaks(tmp_path: Path) -> None:
+    with BatchServer("anthropic", by_question, looks=3) as server:
+        model = model_of(server, tmp_path)
+        outcomes: list[Any] = []
+        async with anyio.create_task_group() as group:
+            group.start_soon(collect, model, outcomes)
             with anyio.fail_after(20):
                 while not any(batch.looks for batch in server.batches):  # noqa: ASYNC110  (it tells nobody)
+                    await anyio.sleep(0.01)
+            rows(tmp_path, "DROP TABLE unread")
+            rows(tmp_path, "CREATE VIEW unread AS SELECT 1 AS call_key")
+    assert outcomes == [["1"]]
+
+
+async def collect(model: Any, outcomes: list[Any]) -> None:
+    outcomes.append(await all_of(model, asked(1)))
+
+
+NAME = f"anthropic:{MODELS['anthropic']}"
+WAITING = BatchOptions(collect_s=0.1, poll_s=0.05, wait_s=20)
+
+
+def position(_: dict[str, Any]) -> str:
+    return '{"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}'
+
+
+class House:
+    """Tables of one server and one storage; the journal is the default one."""
+
+    def __init__(self, server: BatchServer, folder: Path) -> None:
+        self.server = server
+        self.storage = f"sqlite:///{folder / 'debates.db'}"
+
+    def config(self, batch: Any) -> rt.ProviderConfig:
+        return rt.ProviderConfig(base_url=self.server.url, api_key="secret-key", batch=batch)
+
+    def table(self, batch: Any, agents: Any = (NAME,)) -> rt.Roundtable:
+        return rt.Roundtable(
+            list(agents), providers={"anthropic": self.config(batch)}, storage=self.storage, analyzer="declared"
+        )
+
+    async def leave(self, table: rt.Roundtable) -> str:
+        """Leave a debate while its call waits in a batch; return its session."""
+        async with table:
+            handle = await table.start("Tea or coffee?", rounds=1)
+            with anyio.fail_after(20):
+                while not any(batch.looks for batch in self.server.batches):  # noqa: ASYNC110  (it tells nobody)
                     await anyio.sleep(0.05)
-            await at_first.pause(handle.session_id, running="cancel")
+            await table.pause(handle.session_id, running="cancel")
             await handle.wait()
-        async with table(server, batch=False) as without:
+        return handle.session_id
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder whose journal is the default one."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    return tmp_path
+
+
+async def test_a_session_whose_calls_wait_in_a_batch_is_not_paid_again_by_accident(home: Path) -> None:
+    with BatchServer("anthropic", position, looks=10**6) as server:
+        house = House(server, home)
+        session_id = await house.leave(house.table(WAITING))
+        async with house.table(batch=False) as without:
             with pytest.raises(ConfigurationError, match=r"1 call of session .* was handed in as a batch") as caught:
-                await without.resume(handle.session_id)
+                await without.resume(session_id)
             assert "--batch anthropic" in (caught.value.hint or "")
         server.looks = 1
-        async with table(server, options) as again:
-            result = await again.resume(handle.session_id)
+        async with house.table(WAITING) as again:
+            result = await again.resume(session_id)
         assert result.answer == "Tea"
-        assert server.submits == [1]
-        async with table(server, batch=False) as later:  # nothing waits any more
-            with pytest.raises(RoundtableError, match="is completed"):
-                await later.resume(handle.session_id)
+        assert (server.submits, server.direct) == ([1], 0)
+        async with house.table(batch=False) as later:  # nothing waits any more
+            assert (await later.extend(session_id, rounds=1)).status == "completed"
+        assert server.direct > 0
+
+
+async def test_an_agent_whose_own_model_makes_batches_is_resumed(home: Path) -> None:
+    with BatchServer("anthropic", position, looks=10**6) as server:
+        house = House(server, home)
+
+        models: list[Any] = []
+
+        def own() -> BaseAgent:
+            seat = AgentConfig(id="ada", name="Ada", provider="anthropic", model=MODELS["anthropic"])
+            models.append(chat_model(NAME, config=house.config(WAITING)))
+            return BaseAgent(seat, models[-1])
+
+        session_id = await house.leave(house.table(batch=False, agents=[own()]))
+        server.looks = 1
+        async with house.table(batch=False, agents=[own()]) as again:
+            assert (await again.resume(session_id)).answer == "Tea"
+        for model in models:  # a table does not close what it was given
+            await model.aclose()
+        assert (server.submits, server.direct) == ([1], 0)
+
+
+async def test_paying_again_is_accepted_once_and_logged(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with BatchServer("anthropic", position, looks=10**6) as server:
+        house = House(server, home)
+        session_id = await house.leave(house.table(WAITING))
+        async with house.table(batch=False) as table:
+            result = await table.resume(session_id, on_change="adopt")
+            assert (result.answer, server.direct) == ("Tea", 1)
+            assert "may be paid for again" in caplog.text
+            await table.extend(session_id, rounds=1)
+
+
+async def test_a_round_that_is_over_waits_for_nothing(home: Path) -> None:
+    with BatchServer("anthropic", position, looks=10**6) as server:
+        house = House(server, home)
+        late = BatchOptions(collect_s=0.1, poll_s=0.05, wait_s=0.5)
+        # Of two agents, the one whose batch takes too long fails its turn.
+        scripted = ScriptedModel(lambda _: {"position": "Tea"})
+        async with house.table(late, agents=[NAME, scripted]) as table:
+            session_id = (await table.debate("Tea or coffee?", rounds=1)).session_id
+        async with house.table(batch=False, agents=[NAME, scripted]) as table:
+            assert (await table.extend(session_id, rounds=1)).status == "completed"
+
+
+async def test_without_batches_a_broken_journal_disturbs_nobody(home: Path) -> None:
+    (home / "roundtable").mkdir()
+    (home / "roundtable" / "batches.db").write_text("no database at all")
+    with BatchServer("anthropic", position) as server:
+        house = House(server, home)
+        async with house.table(batch=False) as table:
+            handle = await table.start("Tea or coffee?", rounds=2, step=True)
+            await handle.wait()
+            assert (await table.resume(handle.session_id)).status == "completed"
 
 
 async def test_a_journal_that_cannot_be_written_ends_a_debate_before_it_begins(tmp_path: Path) -> None:

@@ -13,10 +13,12 @@ from integration.server_kit import served, served_table, token_for
 from integration.test_tool_approval import Shop, asks
 
 from roundtable import Roundtable
+from roundtable._core.clock import SystemClock
 from roundtable.agents import BaseAgent
 from roundtable.client import RoundtableClient
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.errors import ConfigurationError, RoundtableError, StorageError
 from roundtable.server import ServerApproval, create_app
+from roundtable.server.approvals import OpenApprovals
 from roundtable.storage import MemoryStorage
 from roundtable.testing import ManualClock
 from roundtable.tools import ToolRequest
@@ -115,7 +117,7 @@ async def test_other_users_see_and_decide_nothing() -> None:
         (question,) = await waiting(client, session_id)
         with pytest.raises(RoundtableError, match="no session"):
             await stranger.approvals(session_id)
-        with pytest.raises(RoundtableError, match="no such call waits"):
+        with pytest.raises(RoundtableError, match="no session"):
             await stranger.decide_approval(session_id, question.approval_id, allowed=True)
         assert await client.approvals(session_id) == (question,)
         await client.stop(session_id)
@@ -142,7 +144,7 @@ async def test_the_page_asks_nobody_who_may_only_read() -> None:
 
 async def test_the_page_asks_those_who_may_write_and_shows_arguments_as_text() -> None:
     shop = Shop()
-    table = table_of(shop, item=HOSTILE)
+    table = table_of(shop, item=f"{HOSTILE} pay\u200bpal.example")
     async with visiting(table=table) as ann:
         await ann.log_in()
         started = await ann.web.post(
@@ -157,6 +159,9 @@ async def test_the_page_asks_those_who_may_write_and_shows_arguments_as_text() -
         form = ann.page[ann.page.index('id="approval-') :]
         assert "&lt;script&gt;window.acted = 1&lt;/script&gt;" in form
         assert "<script>window.acted" not in ann.page
+        # What is approved is what is called: nothing is hidden.
+        assert "pay\\u200bpal.example" in form
+        assert "\\u202e" in form
         approval = form.partition('name="approval" value="')[2].partition('"')[0]
         wrong = await ann.post(f"/sessions/{session_id}/approve", csrf="0" * 64, approval=approval, verdict="allow")
         assert wrong.status_code == 403
@@ -188,7 +193,109 @@ async def test_without_a_server_or_an_answer_a_call_is_refused() -> None:
     assert await storage.kv.scan(tenant=":approvals") == ()
 
 
-@pytest.mark.parametrize("wait_s", [0, -1, float("inf"), float("nan"), True, "60"])
+class Troubled:
+    """A key-value store with trouble: a call can hang, or fail some times."""
+
+    def __init__(self, hangs: str = "", fails: tuple[str, int] = ("", 0)) -> None:
+        self.kv = MemoryStorage().kv
+        self.hangs = hangs
+        self.fails = fails
+
+    def __getattr__(self, name: str) -> Any:
+        async def call(*args: Any, **options: Any) -> Any:
+            if name == self.hangs:
+                await anyio.sleep_forever()
+            if name == self.fails[0] and self.fails[1]:
+                self.fails = name, self.fails[1] - 1
+                raise StorageError("the database is locked", retryable=True)
+            return await getattr(self.kv, name)(*args, **options)
+
+        return call
+
+
+async def asked(approvals: OpenApprovals, answers: list[Any], wait_s: float = 60.0) -> None:
+    answers.append(await approvals.ask(request(), wait_s))
+
+
+async def first_of(approvals: OpenApprovals) -> str:
+    with anyio.fail_after(20):
+        while not (found := await approvals.waiting("ann", "s")):  # noqa: ASYNC110  (it tells nobody)
+            await anyio.sleep(0.01)
+    return found[0].approval_id
+
+
+@pytest.mark.parametrize("fails", [("get", 2), ("delete", 1), ("update", 0)])
+async def test_a_storage_that_fails_for_a_moment_changes_no_decision(fails: tuple[str, int]) -> None:
+    approvals, answers = OpenApprovals(Troubled(fails=fails), SystemClock()), []  # type: ignore[arg-type, var-annotated]
+    async with anyio.create_task_group() as group:
+        group.start_soon(asked, approvals, answers)
+        await approvals.decide("ann", "s", await first_of(approvals), allowed=True)
+    assert answers == [True]
+
+
+async def test_a_storage_that_hangs_does_not_hold_up_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roundtable.server.approvals._DELETE_S", 0.2)
+    approvals = OpenApprovals(Troubled(hangs="delete"), SystemClock())  # type: ignore[arg-type]
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(asked, approvals, [])
+            await first_of(approvals)
+            group.cancel_scope.cancel()
+
+
+async def test_a_decision_counts_until_the_last_moment_and_not_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roundtable.server.approvals._POLL_S", 1.0)
+    approvals, answers = OpenApprovals(MemoryStorage().kv, SystemClock()), []  # type: ignore[var-annotated]
+    async with anyio.create_task_group() as group:
+        group.start_soon(asked, approvals, answers, 0.5)
+        approval_id = await first_of(approvals)
+        await anyio.sleep(0.3)
+        await approvals.decide("ann", "s", approval_id, allowed=True)
+    assert answers == [True]
+    with pytest.raises(RoundtableError, match="no such call waits"):
+        await approvals.decide("ann", "s", approval_id, allowed=True)
+    assert await approvals.waiting("ann", "s") == ()
+
+
+async def test_the_question_of_a_process_that_died_is_gone_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roundtable.server.approvals._KEPT_S", 0.5)
+    monkeypatch.setattr("roundtable.server.approvals._RENEW_S", 0.1)
+    kv = MemoryStorage().kv
+    approvals, dead = OpenApprovals(kv, SystemClock()), OpenApprovals(Troubled(hangs="get"), SystemClock())  # type: ignore[arg-type]
+    dead._values.kv = kv  # type: ignore[attr-defined]
+    answers: list[Any] = []
+    async with anyio.create_task_group() as group:
+        group.start_soon(asked, dead, [])  # it stores its question and then does nothing, like a dead process
+        first = await first_of(approvals)
+        group.start_soon(asked, approvals, answers)
+        with anyio.fail_after(10):
+            while first in {question.approval_id for question in await approvals.waiting("ann", "s")}:  # noqa: ASYNC110
+                await anyio.sleep(0.02)
+        await anyio.sleep(0.5)  # the living question is renewed
+        await approvals.decide("ann", "s", await first_of(approvals), allowed=True)
+        with anyio.fail_after(10):
+            while not answers:  # noqa: ASYNC110  (it tells nobody)
+                await anyio.sleep(0.02)
+        group.cancel_scope.cancel()
+    assert answers == [True]
+
+
+async def test_a_session_that_began_with_approval_does_not_go_on_without_it() -> None:
+    shop, storage = Shop(), MemoryStorage()
+    async with table_of(shop, storage=storage, approve_tools=lambda _: False) as table:
+        handle = await table.start("Shall we order?", rounds=2, step=True)
+        await handle.wait()
+    async with table_of(shop, storage=storage, approve_tools=None) as without:
+        with pytest.raises(ConfigurationError, match=r"lacks what session .* started with: .*approve_tools") as caught:
+            await without.resume(handle.session_id)
+        assert "approve_tools" in str(caught.value.details)
+    assert shop.orders == []
+    async with table_of(shop, storage=storage, approve_tools=lambda _: True) as again:
+        result = await again.resume(handle.session_id)
+    assert (result.status, shop.orders) == ("completed", ["tea"])
+
+
+@pytest.mark.parametrize("wait_s", [0, -1, float("inf"), float("nan"), True, "60", 1e12])
 async def test_a_wait_that_makes_no_sense_is_refused(wait_s: Any) -> None:
     with pytest.raises(ConfigurationError, match="wait_s must be a number of seconds above 0"):
         ServerApproval(wait_s)

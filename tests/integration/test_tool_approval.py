@@ -9,6 +9,7 @@ import pytest
 
 import roundtable as rt
 from roundtable import Roundtable
+from roundtable.agents import BaseAgent
 from roundtable.errors import ConfigurationError
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.tools import DefaultAgentToolkit, ToolRequest
@@ -173,25 +174,37 @@ async def test_tools_of_others_need_approval_wherever_they_are(where: str) -> No
     assert result.rounds[0].responses[0].tool_calls[0].error == "not approved: no"
 
 
-async def test_equal_calls_of_a_round_are_asked_about_once_if_they_share_a_result() -> None:
-    requests: list[ToolRequest] = []
-
-    @rt.tool
-    def price(item: str) -> int:
-        """Return a price."""
-        return 3
-
-    def approve(request: ToolRequest) -> bool:
-        requests.append(request)
-        return True
-
-    agents = [rt.BaseAgent(seat(name), asks("price")) for name in ("ada", "bo")]
-    async with Roundtable(agents, storage="memory://", tools=[price], approve_tools=approve) as table:
-        await table.debate("What is it?", rounds=1)
-    assert len(requests) == 1
-
-
 def test_an_approver_that_is_no_function_is_refused() -> None:
     table = Roundtable([asks()], storage="memory://", approve_tools="yes")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="approve_tools must be a function, not 'yes'"):
         _ = table.wiring
+
+
+async def test_each_agent_needs_an_approval_of_its_own_for_a_call_that_runs_once() -> None:
+    runs: list[str] = []
+
+    @rt.tool(cached=True)
+    def price(item: str) -> str:
+        """Return the price of an item.
+
+        Args:
+            item: The item.
+        """
+        runs.append(item)
+        return f"{item} costs 2"
+
+    requests: list[str] = []
+
+    def approve(request: ToolRequest) -> bool | str:
+        requests.append(request.agent_id)
+        return True if request.agent_id != "bo" else "not bo"
+
+    agents = [
+        BaseAgent(AgentConfig(id=name, name=name, provider="scripted"), asks("price")) for name in ("ada", "bo", "cy")
+    ]
+    async with Roundtable(agents, storage="memory://", tools=[price], approve_tools=approve) as table:
+        result = await table.debate("Shall we order?", rounds=1)
+    errors = {said.agent_id: said.tool_calls[0].error for said in result.rounds[0].responses}
+    assert errors == {"ada": None, "bo": "not approved: not bo", "cy": None}
+    assert sorted(requests) == ["ada", "bo", "cy"]
+    assert runs == ["tea"]

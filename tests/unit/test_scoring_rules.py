@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import permutations
 
@@ -31,7 +31,7 @@ from roundtable.scoring import (
     schulze_paths,
     schulze_winners,
 )
-from roundtable.scoring.electorate import Electorate
+from roundtable.scoring.electorate import Electorate, Roll
 from roundtable.scoring.outcome import Parameters
 from roundtable.scoring.rules import ranked
 from roundtable.scoring.rules.pools import reconcile_weight
@@ -700,22 +700,30 @@ def test_the_words_of_a_median_name_the_lower_of_the_grades_in_the_middle() -> N
     assert "median grade 2" in decide([{"a": grade} for grade in (1, 2, 5, 9)], rule="median").why
 
 
+_WRONG: dict[str, Callable[[Roll], object]] = {
+    "nothing": lambda roll: None,
+    "no roll": lambda roll: Outcome(None, {}, (), "x"),  # type: ignore[arg-type]
+    "no reason": lambda roll: Outcome(roll, {}, (), None),  # type: ignore[arg-type]
+    "no scores": lambda roll: Outcome(roll, None, (), "x"),  # type: ignore[arg-type]
+    "a score in words": lambda roll: Outcome(roll, {"a": "two"}, (), "x"),  # type: ignore[dict-item]
+    "a score of yes": lambda roll: Outcome(roll, {"a": True}, (), "x"),
+    "a mapping of rounds": lambda roll: Outcome(roll, {}, (), "x", rounds={"a": 1}),  # type: ignore[arg-type]
+    "pairs of a stranger": lambda roll: Outcome(roll, {}, (), "x", pairwise={"a": {"zzz": 1}}),
+    "a leader twice": lambda roll: Outcome(roll, {}, ("a", "a"), "x"),
+    "a stranger": lambda roll: Outcome(roll, {}, ("zzz",), "x"),
+    "a score of a stranger": lambda roll: Outcome(roll, {"zzz": 1}, (), "x"),
+    "a text": lambda roll: Outcome(roll, {}, "a", "x"),  # type: ignore[arg-type]
+}
+
+
 def _broken(returned: str) -> Rule:
     """Return a rule that returns what it must not."""
 
     def count(ballots: Electorate, parameters: Parameters) -> Outcome:
         roll = ballots.read(first_places).roll
-        match returned:
-            case "nothing":
-                return None  # type: ignore[return-value]
-            case "a stranger":
-                return Outcome(roll, {}, ("zzz",), "x")
-            case "a score of a stranger":
-                return Outcome(roll, {"zzz": 1}, (), "x")
-            case "a text":
-                return Outcome(roll, {}, "a", "x")  # type: ignore[arg-type]
-            case _:
-                return Outcome(roll, {}, (), f"{parameters.number('least')}")
+        if returned in _WRONG:
+            return _WRONG[returned](roll)  # type: ignore[return-value]
+        return Outcome(roll, {}, (), f"{parameters.number('least')}")
 
     return Rule("odd", count)
 
@@ -723,10 +731,18 @@ def _broken(returned: str) -> Rule:
 @pytest.mark.parametrize(
     ("returned", "problem"),
     [
-        ("nothing", "the rule 'odd' must return an Outcome, not None"),
+        ("nothing", "the rule 'odd' must return an Outcome with a roll and a reason, not None"),
+        ("no roll", "must return an Outcome with a roll and a reason"),
+        ("no reason", "must return an Outcome with a roll and a reason"),
+        ("no scores", "must return its figures as mappings of options to numbers"),
+        ("a score in words", "must return its figures as mappings of options to numbers"),
+        ("a score of yes", "must return its figures as mappings of options to numbers"),
+        ("a mapping of rounds", "must return its figures as mappings of options to numbers"),
+        ("pairs of a stranger", "the rule 'odd' names 'zzz', which is not an option"),
+        ("a leader twice", "must be a tuple of different options"),
         ("a stranger", "the rule 'odd' names 'zzz', which is not an option"),
         ("a score of a stranger", "the rule 'odd' names 'zzz', which is not an option"),
-        ("a text", "the leaders of the rule 'odd' must be a tuple of options, not 'a'"),
+        ("a text", "the leaders of the rule 'odd' must be a tuple of different options, not 'a'"),
         ("a parameter", "reads the parameter 'least', but does not declare it"),
     ],
 )

@@ -82,7 +82,7 @@ class Registry(Generic[T]):
         if existing is not None and not replace:
             if existing.source == source:
                 msg = f"the {self.kind} {name!r} is already registered by {existing.source}"
-                raise ConfigurationError(msg, hint="Register it under another name, or pass replace=True.")
+                raise ConfigurationError(msg, hint="Register it once, or under another name.")
             msg = f"two plugins register the {self.kind} {name!r}: {existing.source} and {source}"
             raise ConfigurationError(msg, hint="Remove one of the two, or register it under another name.")
         self._entries[name] = Entry(name, thing, summary, source)

@@ -241,6 +241,7 @@ def caller_objects(
         tools=() if config.team is not None else wiring.tools.names,
         seats=tuple(seat for seat in sorted(wiring.options.seats) if _is_used(seat, config)),
         analyzer=None if isinstance(analyzer, str) else type(analyzer).__name__,
+        approval=wiring.options.approve_tools is not None,
     )
 
 
@@ -299,12 +300,19 @@ def check_objects_present(
     missing += [f"seats[{seat!r}]" for seat in objects.seats if seat not in options.seats]
     if objects.analyzer is not None and isinstance(options.analyzer, str):
         missing.append(f"analyzer {objects.analyzer}")
+    if objects.approval and options.approve_tools is None:
+        missing.append("approve_tools")
     if missing:
         msg = f"this table lacks what session {record.id!r} started with: {', '.join(missing)}"
         hint = (
             "Pass it again, as in Roundtable(agents=[...], tools=[...]), or --tools; or continue without it: "
             "on_change='adopt' (--adopt) makes agents by name and leaves out the rest."
         )
+        if missing == ["approve_tools"]:
+            hint = (
+                "Its tool calls had to be approved: pass approve_tools again, or --approve-tools; or let tools be "
+                "called without approval: on_change='adopt' (--adopt)."
+            )
         if any(each.startswith("tool ") for each in missing):
             hint = " ".join([hint, *tool_hints(record)])
         absent = (agent for agent in record.agents if agent.id in objects.agents and agent.id not in seated)

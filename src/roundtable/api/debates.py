@@ -545,6 +545,9 @@ class Debates:
                 max_rounds=max_rounds if rounds else None,
             )
         objects, adoption = await self._restore_objects(session_id, fold, budget, on_change)
+        if fold.progress.status != "completed":
+            adopts = on_change == "adopt"
+            await self._wiring.models.check_waiting_batches(fold, objects.agents.values(), pays_again=adopts)
         check_seen(fold.record.attachments, objects.agents.values())
         return self._prepared(session_id, limits, objects, extension, adoption)
 
@@ -596,8 +599,6 @@ class Debates:
         agents = {**debaters, **self._auxiliary_agents(fold, passed)}
         restore_refusals(fold, agents)
         budget = budget or fold.record.config.budget
-        if speaks and on_change == "error":
-            await wiring.models.check_waiting_batches(fold.record)
         await self._make_ready(agents, budget)
         meter = wiring.meter(seating.agents, budget, fold.record.config.options)
         writer = wiring.writer(seating.agents, agents, budget) if fold.record.config.synthesize else None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
-
-import anyio
 
 from roundtable.agents import BaseAgent, Synthesizer, first_synthesizer
 from roundtable.analysis import (
@@ -44,10 +43,13 @@ if TYPE_CHECKING:
     from roundtable.plugins import AnalyzerFactory, Catalog
     from roundtable.protocols import Agent, ChatModel, ConsensusMeter, DebateModeStrategy
     from roundtable.providers import Cassette
+    from roundtable.record import Fold
     from roundtable.settings import Settings
-    from roundtable.types import Budget, ChatRequest, DebateConfig, DebateRecord, RetryPolicy, SessionRecord
+    from roundtable.types import Budget, ChatRequest, DebateConfig, DebateRecord, RetryPolicy
 
 __all__ = ["ANALYZERS", "Helpers", "Models", "agents_of", "analysis_extras", "synthesis_extra", "trouble_of"]
+
+logger: logging.Logger = logging.getLogger("roundtable.api")
 
 _BATCH_SLACK_S: Final = 30.0
 """Seconds after `wait_s` at which a call in a batch is cancelled if it has not ended by itself."""
@@ -160,30 +162,43 @@ class Models:
         for agent in agents:
             await make_ready(getattr(agent, "chat_model", None))
 
-    async def check_waiting_batches(self, record: SessionRecord) -> None:
-        """Refuse to continue a session without batches if its calls wait in some: they would be paid for twice.
+    async def check_waiting_batches(self, fold: Fold, agents: Iterable[Agent], *, pays_again: bool) -> None:
+        """Refuse to make calls of a session one by one that wait in a batch: they would be paid for twice.
 
         Batches are looked for in the default journal only.
 
+        Args:
+            fold: The session.
+            agents: Its agents.
+            pays_again: Warn instead, and forget that they wait.
+
         Raises:
-            ConfigurationError: Answers of a provider wait, and the table does not make its calls in batches.
+            ConfigurationError: Calls of a provider wait, and no agent makes its calls to it in batches.
         """
         from roundtable.providers.batches.journal import BatchJournal, default_journal
 
-        path = default_journal(self._settings.data_home)
-        if not await anyio.Path(path).exists():
+        session_id, complete = fold.record.id, sum(held.complete for held in fold.rounds)
+        journal = BatchJournal(default_journal(self._settings.data_home))
+        waiting = await journal.unread(session_id, complete)
+        if not waiting:
             return
-        waiting = await BatchJournal(path).unread(record.id)
-        names = sorted(name for name in waiting if self._config(name).batch_options is None)
-        if names:
-            count = sum(waiting[name] for name in names)
-            were = "was" if count == 1 else "were"
-            raise ConfigurationError(
-                f"{counted(count, 'call')} of session {record.id!r} {were} handed in as a batch of {', '.join(names)}, "
-                "and would be paid for again",
-                hint=f"Use its answers: --batch {names[0]} (ProviderConfig(batch=True)). Or pay again: --adopt "
-                "(on_change='adopt').",
-            )
+        meters = [meter for agent in agents for model in _models_of(agent) for meter in meters_of(model)]
+        batched = {meter.provider for meter in meters if meter.price_share < 1}
+        names = sorted({meter.provider for meter in meters} & waiting.keys() - batched)
+        if not names:
+            return
+        count = sum(waiting[name] for name in names)
+        were = "was" if count == 1 else "were"
+        msg = f"{counted(count, 'call')} of session {session_id!r} {were} handed in as a batch of {', '.join(names)}"
+        if pays_again:
+            logger.warning("%s, and may be paid for again", msg)
+            await journal.forget_unread(session_id)
+            return
+        raise ConfigurationError(
+            f"{msg}, and would be paid for again",
+            hint=f"Use its answers: --batch {names[0]} (ProviderConfig(batch=True)). Or accept paying again: --adopt "
+            "(on_change='adopt').",
+        )
 
     def check_prices(self, agents: Iterable[Agent], budget: Budget | None) -> None:
         """Refuse a budget in dollars if the price of a model is unknown.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Final
@@ -12,6 +11,7 @@ import anyio.lowlevel
 
 from roundtable.providers.human import ABSTAINS, chosen, listed, scored
 from roundtable.report.sanitize import plain
+from roundtable.tools.approval import readable
 
 if TYPE_CHECKING:
     from roundtable.providers.human import HumanReply, HumanTurn
@@ -62,10 +62,10 @@ class Terminal:
     async def approve(self, request: ToolRequest) -> bool | str:
         """Ask whether a tool may be called; what is neither yes nor no refuses with this text as the reason."""
         async with self._lock:
-            arguments = json.dumps(dict(request.arguments), ensure_ascii=False, indent=1)
+            arguments = readable(request.arguments, indent=1)
             sys.stderr.write(
                 f"\n=== {plain(request.agent_id) or 'An agent'} wants to call {plain(request.tool_name)} ===\n"
-                f"{plain(arguments, lines=True)}\n"
+                f"{arguments}\n"
             )
             answer = await self._read_line("allow (y, n, or a reason why not)") or ""
             if answer.casefold() in _YES:

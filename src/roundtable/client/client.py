@@ -213,10 +213,10 @@ class RoundtableClient:
             session_id: The session.
             approval_id: `approval_id` of the call.
             allowed: Whether the tool may be called.
-            reason: Why not, at most 500 characters; the agent reads it.
+            reason: Why not, at most 400 characters; the agent reads it.
 
         Raises:
-            RoundtableError: No such call waits for approval (`NOT_FOUND`).
+            ServerError: No such call waits for approval (`NOT_FOUND`).
         """
         path = path_of("sessions", session_id, "approvals", approval_id)
         body = _json_of({"allowed": allowed, "reason": reason})

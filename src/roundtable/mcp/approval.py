@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,6 +9,7 @@ import anyio
 
 from roundtable.mcp.elicitation import ROUND_TRIPS, can_ask
 from roundtable.prompts import Fence, neutralise
+from roundtable.tools.approval import MOST_REASON_CHARS, readable
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -27,7 +27,7 @@ _FORM: Final[dict[str, Any]] = {
             "type": "string",
             "title": "Reason",
             "description": "If you do not allow it: why not. The agent reads this.",
-            "maxLength": 500,
+            "maxLength": MOST_REASON_CHARS,
         },
     },
     "required": ["approve"],
@@ -89,7 +89,7 @@ async def ask_client(request: ToolRequest) -> bool | str:
 
 def _question(request: ToolRequest) -> str:
     """Return what the user reads; the arguments were written by a model."""
-    arguments = neutralise(json.dumps(dict(request.arguments), ensure_ascii=False))
+    arguments = neutralise(readable(request.arguments))
     if len(arguments) > _MOST_CHARS:
         arguments = f"{arguments[:_MOST_CHARS]}\u2026 ({len(arguments):,} characters)"
     return f"{Fence.inline(request.agent_id)} wants to call the tool {Fence.inline(request.tool_name)} with {arguments}"

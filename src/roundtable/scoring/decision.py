@@ -100,17 +100,23 @@ def _checked(outcome: object, rule: str) -> Outcome:
     Raises:
         ConfigurationError: It is not an outcome, or names something that is not an option.
     """
-    if not isinstance(outcome, Outcome):
+    if not isinstance(outcome, Outcome) or not isinstance(outcome.roll, Roll) or not isinstance(outcome.why, str):
         raise ConfigurationError(
-            f"the rule {rule!r} must return an Outcome, not {quoted(outcome)}",
+            f"the rule {rule!r} must return an Outcome with a roll and a reason, not {quoted(outcome)}",
             hint="Return Outcome(profile.roll, scores, leaders, why).",
         )
-    if not is_list(outcome.leaders):
+    if not is_list(outcome.leaders) or len(set(outcome.leaders)) < len(outcome.leaders):
         raise ConfigurationError(
-            f"the leaders of the rule {rule!r} must be a tuple of options, not {quoted(outcome.leaders)}",
+            f"the leaders of the rule {rule!r} must be a tuple of different options, not {quoted(outcome.leaders)}",
             hint="Return one leader as ('tea',), and none as ().",
         )
-    rows = (outcome.leaders, outcome.scores, outcome.pairwise, *outcome.rounds)
+    tallies = (outcome.scores, *outcome.pairwise.values(), *outcome.rounds) if _has_tables(outcome) else ("",)
+    if not all(isinstance(tally, Mapping) and all(map(_is_number, tally.values())) for tally in tallies):
+        raise ConfigurationError(
+            f"the rule {rule!r} must return its figures as mappings of options to numbers",
+            hint="Return scores={'tea': 2}, and leave out pairwise and rounds if there are none.",
+        )
+    rows = (outcome.leaders, outcome.pairwise, *tallies)
     unknown = next((option for row in rows for option in row if option not in outcome.roll.labels), None)
     if unknown is not None:
         raise ConfigurationError(
@@ -118,6 +124,14 @@ def _checked(outcome: object, rule: str) -> Outcome:
             hint="Take the options from the profile: those of `vote.form`, or of `profile.roll.labels`.",
         )
     return outcome
+
+
+def _has_tables(outcome: Outcome) -> bool:
+    return isinstance(outcome.pairwise, Mapping) and isinstance(outcome.rounds, tuple)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | Fraction) and not isinstance(value, bool)
 
 
 def _is_unanimous(electorate: Electorate, roll: Roll) -> bool:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from datetime import timedelta
 from hashlib import sha256
-from math import inf
 from typing import TYPE_CHECKING, Final
 
-from anyio import CancelScope
+from anyio import move_on_after
 
 from roundtable.auth.identity import values_of
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.errors import ConfigurationError, RoundtableError, StorageError
+from roundtable.tools.approval import MOST_REASON_CHARS
 from roundtable.types import OpenApproval
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic import JsonValue
 
     from roundtable.protocols import KeyValue, SleepingClock
@@ -23,21 +26,31 @@ if TYPE_CHECKING:
 
 __all__ = ["APPROVAL_WAIT_S", "OpenApprovals", "ServerApproval", "approvals_of"]
 
+logger: logging.Logger = logging.getLogger("roundtable.server")
+
 APPROVAL_WAIT_S: Final = 600.0
 """Seconds after which a call that nobody has decided about is refused."""
 
+_LONGEST_WAIT_S: Final = 7 * 86_400.0
 _POLL_S: Final = 0.25
-_KEPT_S: Final = 60.0
-"""Seconds that a question is kept beyond its end, if its process dies before it removes it."""
-_MOST_REASON_CHARS: Final = 500
+_RENEW_S: Final = 5.0
+_KEPT_S: Final = 20.0
+"""Seconds after which a question whose process died is gone."""
+_DELETE_S: Final = 5.0
+_LATE: Final = "nobody answered in time"
 _TENANT: Final = ":approvals"
 
 
-class _Kept(OpenApproval):
+class _StoredApproval(OpenApproval):
     """A question as it is stored, with its answer."""
 
     allowed: bool | None = None
     reason: str = ""
+
+    @property
+    def verdict(self) -> bool | str:
+        """The answer; refused with a reason, or without one if it is empty."""
+        return True if self.allowed else self.reason
 
 
 class OpenApprovals:
@@ -63,9 +76,12 @@ class OpenApprovals:
 
         Returns:
             Whether the call is allowed, or the reason why not.
+
+        Raises:
+            StorageError: The question cannot be stored or read.
         """
         asked_at = self._clock.now()
-        question = _Kept(
+        question = _StoredApproval(
             approval_id=secrets.token_hex(8),
             agent_id=request.agent_id,
             round=request.round,
@@ -76,33 +92,50 @@ class OpenApprovals:
             expires_at=asked_at + timedelta(seconds=wait_s),
         )
         key = _prefix(request.tenant, request.session_id) + question.approval_id
-        await self._values.put(key, question.model_dump(mode="json"), ttl_s=wait_s + _KEPT_S, tenant=_TENANT)
         try:
+            await self._values.put(key, question.model_dump(mode="json"), ttl_s=_KEPT_S, tenant=_TENANT)
             return await self._answer(key, question)
         finally:
-            with CancelScope(shield=True):
-                await self._values.delete(key, tenant=_TENANT)
+            with move_on_after(_DELETE_S, shield=True):
+                await self._delete(key)
 
-    async def _answer(self, key: str, question: _Kept) -> bool | str:
-        while self._clock.now() < question.expires_at:
-            stored = await self._values.get(key, tenant=_TENANT)
-            if stored is None:
-                return "the question was deleted before somebody answered it"
-            kept = _Kept.model_validate(stored)
-            if kept.allowed is not None:
-                return kept.allowed or kept.reason
+    async def _answer(self, key: str, question: _StoredApproval) -> bool | str:
+        renewed_at = question.asked_at
+        while (now := self._clock.now()) < question.expires_at:
+            try:
+                stored = await self._values.get(key, tenant=_TENANT)
+                if (now - renewed_at).total_seconds() >= _RENEW_S:
+                    # Renewed often, so that the question of a process that dies does not wait for long.
+                    stored = await self._values.update(key, _renewed(question), ttl_s=_KEPT_S, tenant=_TENANT)
+                    renewed_at = now
+            except StorageError as error:
+                if not error.retryable:
+                    raise
+                logger.info("a question about a tool call is asked for again: %s", error.message)
+            else:
+                read = _StoredApproval.model_validate(stored or question)
+                if read.allowed is not None:
+                    return read.verdict
             await self._clock.sleep(_POLL_S)
-        return "nobody answered in time"
+        # A decision of the same moment either counts or is refused as too late.
+        closed = await self._values.update(key, _closed(question), ttl_s=_KEPT_S, tenant=_TENANT)
+        return _StoredApproval.model_validate(closed).verdict
 
-    async def of(self, tenant: str, session_id: str) -> tuple[OpenApproval, ...]:
+    async def _delete(self, key: str) -> None:
+        try:
+            await self._values.delete(key, tenant=_TENANT)
+        except StorageError as error:
+            logger.info("a question about a tool call was not deleted, and will expire: %s", error.message)
+
+    async def waiting(self, tenant: str, session_id: str) -> tuple[OpenApproval, ...]:
         """Return the calls of a session that wait for approval, oldest first."""
         stored = await self._values.scan(_prefix(tenant, session_id), tenant=_TENANT)
-        kept = [_Kept.model_validate(value) for _, value in stored]
+        questions = [_StoredApproval.model_validate(value) for _, value in stored]
         now = self._clock.now()
-        waiting = [question for question in kept if question.allowed is None and question.expires_at > now]
         return tuple(
             OpenApproval.model_validate(question.model_dump(exclude={"allowed", "reason"}))
-            for question in sorted(waiting, key=lambda question: (question.asked_at, question.approval_id))
+            for question in sorted(questions, key=lambda question: (question.asked_at, question.approval_id))
+            if question.allowed is None and question.expires_at > now
         )
 
     async def decide(self, tenant: str, session_id: str, approval_id: str, *, allowed: bool, reason: str = "") -> None:
@@ -113,40 +146,50 @@ class OpenApprovals:
             session_id: The session.
             approval_id: Id of the question.
             allowed: Whether the tool may be called.
-            reason: Why not, for the agent; at most 500 characters are kept.
+            reason: Why not, for the agent; at most 400 characters are kept.
 
         Raises:
             RoundtableError: No such call waits for approval (`NOT_FOUND`).
         """
-        waiting = {question.approval_id for question in await self.of(tenant, session_id)}
-        decided = False
 
-        def answer(stored: JsonValue) -> JsonValue:
-            nonlocal decided
-            decided = isinstance(stored, dict) and stored.get("allowed") is None
-            if not isinstance(stored, dict) or not decided:
-                return stored
-            return {**stored, "allowed": allowed, "reason": reason.strip()[:_MOST_REASON_CHARS]}
+        def decided(stored: JsonValue) -> JsonValue:
+            if not isinstance(stored, dict) or stored.get("allowed") is not None:
+                msg = "no such call waits for approval: it was decided about, or its time is over"
+                raise RoundtableError(msg, code="NOT_FOUND")
+            return {**stored, "allowed": allowed, "reason": reason.strip()[:MOST_REASON_CHARS]}
 
-        if approval_id in waiting:
-            key = _prefix(tenant, session_id) + approval_id
-            await self._values.update(key, answer, ttl_s=_KEPT_S, tenant=_TENANT)
-        if not decided:
-            raise RoundtableError(
-                "no such call waits for approval: it was decided about, or its time is over", code="NOT_FOUND"
-            )
+        key = _prefix(tenant, session_id) + approval_id
+        await self._values.update(key, decided, ttl_s=_KEPT_S, tenant=_TENANT)
+
+
+def _renewed(question: _StoredApproval) -> Callable[[JsonValue], JsonValue]:
+    """Return a function that keeps a stored question, and stores it again if it has expired."""
+    return lambda stored: stored if isinstance(stored, dict) else question.model_dump(mode="json")
+
+
+def _closed(question: _StoredApproval) -> Callable[[JsonValue], JsonValue]:
+    """Return a function that refuses a question that is still open."""
+
+    def closed(stored: JsonValue) -> JsonValue:
+        read = _StoredApproval.model_validate(stored or question)
+        if read.allowed is None:
+            read = read.model_copy(update={"allowed": False, "reason": _LATE})
+        return read.model_dump(mode="json")
+
+    return closed
 
 
 class ServerApproval:
-    """Asks the people who use a server before each call of a tool, for `Roundtable(approve_tools=...)`.
+    """An approver of tool calls that asks the users of a server, for `Roundtable(approve_tools=...)`.
 
-    `create_app` connects it to the server. A call that runs on no server is refused.
+    `create_app` connects it to the server. Before that, every call is refused. To ask about some tools only, override
+    `__call__` in a subclass.
 
     Args:
-        wait_s: Seconds after which a call that nobody has decided about is refused.
+        wait_s: Seconds after which a call that nobody has decided about is refused, up to a week.
 
     Raises:
-        ConfigurationError: The number of seconds is not above 0.
+        ConfigurationError: The number of seconds is not above 0, or is more than a week.
 
     Example:
         >>> from roundtable import Roundtable
@@ -155,8 +198,9 @@ class ServerApproval:
     """
 
     def __init__(self, wait_s: float = APPROVAL_WAIT_S) -> None:
-        if isinstance(wait_s, bool) or not isinstance(wait_s, int | float) or not 0 < wait_s < inf:
-            raise ConfigurationError(f"wait_s must be a number of seconds above 0, not {wait_s!r}")
+        is_number = isinstance(wait_s, int | float) and not isinstance(wait_s, bool)
+        if not is_number or not 0 < wait_s <= _LONGEST_WAIT_S:
+            raise ConfigurationError(f"wait_s must be a number of seconds above 0, at most a week, not {wait_s!r}")
         self._wait_s = wait_s
         self._open: OpenApprovals | None = None
 

@@ -14,6 +14,7 @@ from pydantic_core import from_json
 
 from roundtable.errors import RoundtableError
 from roundtable.server.errors import invalid_field
+from roundtable.tools.approval import MOST_REASON_CHARS
 from roundtable.types import RunningCalls
 from roundtable.types.base import Value, nearest_error
 from roundtable.types.request import ConversationRequest, DebateRequest, ExtendRequest, ForkRequest, ResumeRequest
@@ -222,7 +223,7 @@ class ApprovalBody(Value):
 
     allowed: bool
     """Whether the tool may be called."""
-    reason: Annotated[str, Field(max_length=500)] = ""
+    reason: Annotated[str, Field(max_length=MOST_REASON_CHARS)] = ""
     """Why not; the agent reads it."""
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import json
 import logging
+import unicodedata
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -17,11 +19,15 @@ if TYPE_CHECKING:
     from roundtable.tools.definition import ToolTurn
     from roundtable.types import JsonObject, ToolResult
 
-__all__ = ["Approver", "ToolRequest", "refusal"]
+__all__ = ["MOST_REASON_CHARS", "Approver", "ToolRequest", "readable", "refusal"]
 
 logger: logging.Logger = logging.getLogger("roundtable.tools")
 
-_MOST_REASON_CHARS: Final = 500
+MOST_REASON_CHARS: Final = 400
+"""Most characters of a reason why a call is refused."""
+
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+"""Categories of characters that are invisible, or change the order of those around them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,27 @@ the same time.
 """
 
 
+def readable(arguments: JsonObject, *, indent: int | None = None) -> str:
+    r"""Return the arguments of a call as JSON that hides nothing: an invisible character is written as its code.
+
+    Args:
+        arguments: The arguments.
+        indent: Spaces to indent by; on one line when left out.
+
+    Example:
+        >>> readable({"url": "https://example.org/" + chr(0x202E) + "gnp.exe"})
+        '{"url": "https://example.org/\\u202egnp.exe"}'
+    """
+    text = json.dumps(dict(arguments), ensure_ascii=False, indent=indent)
+    return text if text.isascii() else "".join(map(_visible, text))
+
+
+def _visible(char: str) -> str:
+    if char == "\n" or unicodedata.category(char) not in _HIDDEN:
+        return char
+    return json.dumps(char)[1:-1]
+
+
 async def refusal(approve: Approver, tool: Tool, tool_input: JsonObject, turn: ToolTurn | None) -> ToolResult | None:
     """Ask for approval of a call; return the result that the agent gets instead, or `None` if the call is allowed.
 
@@ -78,7 +105,7 @@ async def refusal(approve: Approver, tool: Tool, tool_input: JsonObject, turn: T
         return failed(f"not approved: nobody could be asked ({type(error).__name__})")
     if verdict is True:
         return None
-    reason = f": {verdict[:_MOST_REASON_CHARS]}" if isinstance(verdict, str) and verdict else ""
+    reason = f": {verdict[:MOST_REASON_CHARS]}" if isinstance(verdict, str) and verdict else ""
     return failed(f"not approved{reason}")
 
 

@@ -403,27 +403,31 @@ class DefaultAgentToolkit:
 
     async def call(self, name: str, tool_input: JsonObject) -> ToolOutcome:
         """Run a tool, and return the times of the call with its result."""
-        start_s, started_at, cached = time.monotonic(), utc_now(), False
         tool = self._tools_of_turn().get(name)
         if tool is None:
-            result = failed(f"Tool not found: {_printable(name)}")
-        elif fault := misfits(tool_input, tool.definition.parameters):
-            result = failed(f"the arguments do not fit: {fault}")
+            return ToolOutcome(
+                failed(f"Tool not found: {_printable(name)}"), cached=False, started_at=utc_now(), duration_s=0.0
+            )
+        refused = await self._refused(tool, tool_input)
+        start_s, started_at, cached = time.monotonic(), utc_now(), False  # waiting for approval is not the tool's time
+        if refused is not None:
+            result = refused
         elif self._turn is not None and getattr(tool, "cached", False):
             context = self._turn.context
             round_key = f"{context.tenant}/{context.session_id}", context.current_round
             call_key = name, json.dumps(tool_input, sort_keys=True)
-            result, cached = await self._shared.once(round_key, call_key, lambda: self._run(tool, tool_input))
+            result, cached = await self._shared.once(round_key, call_key, lambda: call_tool(tool, tool_input))
         else:
-            result = await self._run(tool, tool_input)
+            result = await call_tool(tool, tool_input)
         return ToolOutcome(result, cached, started_at, time.monotonic() - start_s)
 
-    async def _run(self, tool: Tool, tool_input: JsonObject) -> ToolResult:
+    async def _refused(self, tool: Tool, tool_input: JsonObject) -> ToolResult | None:
+        """Return why a tool is not called, or `None`; each agent's call needs an approval of its own."""
+        if fault := misfits(tool_input, tool.definition.parameters):
+            return failed(f"the arguments do not fit: {fault}")
         if self._approve is not None and not isinstance(tool, _WITHOUT_APPROVAL):
-            refused = await refusal(self._approve, tool, tool_input, self._turn)
-            if refused is not None:
-                return refused
-        return await call_tool(tool, tool_input)
+            return await refusal(self._approve, tool, tool_input, self._turn)
+        return None
 
     def _tools_of_turn(self) -> dict[str, Tool]:
         tools = self._all_tools()

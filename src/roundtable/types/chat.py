@@ -210,7 +210,7 @@ class OpenApproval(Value):
     agent_id: str
     """Agent that calls the tool."""
     round: int = 0
-    """Round, from 1; 0 in conversations of teams."""
+    """Round, from 1; 0 before the first one."""
     tool_name: str
     """The tool."""
     description: str = ""

@@ -571,6 +571,8 @@ class CallerObjects(Value):
     """Seats that do not debate, for which the table named models."""
     analyzer: str | None = None
     """Class of the analyzer, if it was an object."""
+    approval: bool = False
+    """Whether each call of a tool had to be approved."""
 
 
 class PluginUse(Value):

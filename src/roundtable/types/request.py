@@ -214,7 +214,8 @@ class ResumeRequest(_Request):
     limit anew, and can be given less."""
     on_change: Literal["error", "adopt"] = "error"
     """What to do where agents or prompt texts differ from those the session began with: refuse (`error`), or use the
-    new ones and note it in the session (`adopt`)."""
+    new ones and note it in the session (`adopt`). `adopt` also accepts that tools are called without the approval that
+    the session began with, and that calls that wait in a batch are paid for again."""
 
 
 class ExtendRequest(ResumeRequest):

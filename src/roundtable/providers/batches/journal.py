@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import anyio
 import anyio.to_thread
 
 from roundtable.errors import ConfigurationError
@@ -23,19 +23,21 @@ if TYPE_CHECKING:
 
 __all__ = ["BatchJournal", "KnownBatch", "default_journal"]
 
+_log: logging.Logger = logging.getLogger(__name__)
+
 _KEPT_S: Final = 30 * 86_400.0
 """How long batches are remembered: the vendors keep their answers for at most 30 days."""
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS batches (
-    batch_key TEXT PRIMARY KEY, batch_id TEXT, begun_at REAL NOT NULL
+    batch_key TEXT PRIMARY KEY, batch_id TEXT, begun_at REAL NOT NULL, account TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS calls (
     call_key TEXT PRIMARY KEY, batch_key TEXT NOT NULL REFERENCES batches (batch_key) ON DELETE CASCADE
 );
 CREATE TABLE IF NOT EXISTS unread (
     call_key TEXT PRIMARY KEY REFERENCES calls (call_key) ON DELETE CASCADE,
-    session_hash TEXT NOT NULL, provider TEXT NOT NULL
+    session_hash TEXT NOT NULL, round INTEGER NOT NULL, provider TEXT NOT NULL
 );
 """
 
@@ -49,6 +51,8 @@ class KnownBatch(NamedTuple):
     """The vendor's id; `None` while it is being handed in, or if a crash came between."""
     begun_at: float
     """When it was handed in, in seconds since 1970."""
+    account: str
+    """Hash of the key that it was handed in with."""
 
 
 class BatchJournal:
@@ -68,36 +72,61 @@ class BatchJournal:
         """Return the batch of a call; `None` for a new call."""
 
         def read(database: sqlite3.Connection) -> KnownBatch | None:
-            query = "SELECT batch_key, batch_id, begun_at FROM calls JOIN batches USING (batch_key) WHERE call_key = ?"
+            query = "SELECT batches.* FROM calls JOIN batches USING (batch_key) WHERE call_key = ?"
             row = database.execute(query, (call_key,)).fetchone()
             return None if row is None else KnownBatch(*row)
 
         return await self._run(read)
 
-    async def begin(self, batch_key: str, provider: str, calls: Sequence[BatchCall], now: float) -> list[str]:
+    async def begin(
+        self, batch_key: str, calls: Sequence[BatchCall], now: float, *, provider: str, account: str
+    ) -> list[str]:
         """Record that a batch is about to be handed in; return the keys of its calls that are in no other batch."""
 
         def write(database: sqlite3.Connection) -> list[str]:
             database.execute("DELETE FROM batches WHERE begun_at < ?", (now - _KEPT_S,))
-            database.execute("INSERT INTO batches VALUES (?, NULL, ?)", (batch_key, now))
+            database.execute("INSERT INTO batches VALUES (?, NULL, ?, ?)", (batch_key, now, account))
             insert = "INSERT INTO calls VALUES (?, ?) ON CONFLICT DO NOTHING"
             new_calls = [call for call in calls if database.execute(insert, (call.key, batch_key)).rowcount]
-            rows = [(call.key, _hashed(call.session_id), provider) for call in new_calls if call.session_id]
-            database.executemany("INSERT INTO unread VALUES (?, ?, ?)", rows)
+            of_debates = [call for call in new_calls if call.session_id]
+            rows = [(call.key, _hashed(call.session_id), call.round, provider) for call in of_debates]
+            database.executemany("INSERT INTO unread VALUES (?, ?, ?, ?)", rows)
             return [call.key for call in new_calls]
 
         return await self._run(write)
 
-    async def note_read(self, call_key: str) -> None:
-        """Record that the answer of a call has been read."""
-        await self._run(lambda database: database.execute("DELETE FROM unread WHERE call_key = ?", (call_key,)))
+    async def note_read(self, batch_key: str) -> None:
+        """Record that the answers of a batch have been read."""
+        query = "DELETE FROM unread WHERE call_key IN (SELECT call_key FROM calls WHERE batch_key = ?)"
+        await self._run(lambda database: database.execute(query, (batch_key,)))
 
-    async def unread(self, session_id: str) -> dict[str, int]:
-        """Return how many calls of a session were handed in and not read, by provider; reads nothing without a file."""
-        query = "SELECT provider, count(*) FROM unread WHERE session_hash = ? GROUP BY provider"
-        if not await anyio.Path(self.path).exists():
-            return {}
-        return await self._run(lambda database: dict(database.execute(query, (_hashed(session_id),)).fetchall()))
+    async def unread(self, session_id: str, after_round: int = 0) -> dict[str, int]:
+        """Return how many calls of a session were handed in and not read, by provider.
+
+        The file is only read. Without a file that can be read, nothing is known.
+
+        Args:
+            session_id: The session.
+            after_round: Count only the calls of later rounds.
+        """
+        query = "SELECT provider, count(*) FROM unread WHERE session_hash = ? AND round > ? GROUP BY provider"
+
+        def read() -> dict[str, int]:
+            if not self.path.is_file():
+                return {}
+            try:
+                with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+                    return dict(database.execute(query, (_hashed(session_id), after_round)).fetchall())
+            except sqlite3.Error as error:
+                _log.warning("the journal of batches %s cannot be read: %s", self.path, error)
+                return {}
+
+        return await anyio.to_thread.run_sync(read)
+
+    async def forget_unread(self, session_id: str) -> None:
+        """Forget that calls of a session wait, since they are made anew."""
+        query = "DELETE FROM unread WHERE session_hash = ?"
+        await self._run(lambda database: database.execute(query, (_hashed(session_id),)))
 
     async def size(self, batch_key: str) -> int:
         """Return how many calls a batch has."""

@@ -18,7 +18,7 @@ import anyio
 from roundtable._core.clock import SystemClock
 from roundtable._core.eventloop import PerLoop
 from roundtable._core.secrets import Scrubber
-from roundtable.errors import AgentError, APITimeoutError, RoundtableError
+from roundtable.errors import AgentError, APITimeoutError, ConfigurationError, RoundtableError
 from roundtable.http.message import HttpLimits
 from roundtable.providers.batches.wires import BatchAnswer, BatchCall, BatchFailed, BatchState, BatchWire
 from roundtable.providers.cassette.cassette import canonical, request_hash
@@ -47,6 +47,15 @@ _REMEMBERED: Final = 10_000
 _FETCHES: Final = 3
 """How often answers are fetched if some are missing."""
 _LIMITS: Final = HttpLimits(body_bytes=512 * 2**20)
+
+
+class _BatchGone(RoundtableError):
+    """The vendor no longer has a batch, which is forgotten."""
+
+    def __init__(self, error: RoundtableError) -> None:
+        super().__init__(error.message)
+        self.args = (error,)  # it is copied for each call that waits
+        self.error = error
 
 
 @dataclass(eq=False)
@@ -171,8 +180,14 @@ class BatchModel(NonStreamingModel):
         http_request = await self._model.build(request)
         same = self._same_calls(request, http_request.url)
         with self._call_key(same) as key:
-            session_id = request.metadata.get("session", "")
-            call = BatchCall(key, http_request, request.model or self.model, session_id)
+            session_id, round_number = request.metadata.get("session", ""), request.metadata.get("round", "")
+            call = BatchCall(
+                key,
+                http_request,
+                request.model or self.model,
+                session_id,
+                int(round_number) if round_number.isdecimal() else 0,
+            )
             try:
                 with anyio.fail_after(self._options.wait_s):
                     answer = await self._answer(call)
@@ -227,9 +242,10 @@ class BatchModel(NonStreamingModel):
                 continue
             try:
                 answers = await self._ended(batch, call)
-            except RoundtableError as error:
-                if not (may_be_lost and _is_gone(error)):
-                    raise
+            except _BatchGone as gone:
+                if not may_be_lost or batch.account != self.account:
+                    raise gone.error from None
+                may_be_lost = False
                 _log.warning("%s: a batch from before is gone, so its calls are handed in anew", self.provider)
                 continue
             if answers is not None:
@@ -279,7 +295,7 @@ class BatchModel(NonStreamingModel):
     async def _submit(self, calls: list[BatchCall]) -> None:
         batch_key = f"roundtable-{secrets.token_hex(12)}"
         now = self._clock.now().timestamp()
-        begun = set(await self._journal.begin(batch_key, self.provider, calls, now))
+        begun = set(await self._journal.begin(batch_key, calls, now, provider=self.provider, account=self.account))
         new_calls = [call for call in calls if call.key in begun]
         if not new_calls:
             await self._journal.forget_batch(batch_key)
@@ -350,9 +366,12 @@ class BatchModel(NonStreamingModel):
             return await self._answers(batch, url)
         except RoundtableError as error:
             # What the vendor does not have, or has given up, is handed in anew by the next try.
-            if isinstance(error, BatchFailed) or _is_gone(error):
+            is_gone = (error.details or {}).get("status") in {404, 410}
+            if isinstance(error, BatchFailed) or is_gone:
                 with anyio.CancelScope(shield=True):
                     await self._journal.forget_batch(batch.batch_key)
+            if is_gone:
+                raise _BatchGone(error) from error
             raise
 
     async def _answers(self, batch: KnownBatch, url: str) -> dict[str, BatchAnswer]:
@@ -372,6 +391,10 @@ class BatchModel(NonStreamingModel):
             # A file may have been cut on its way; then it is fetched again.
             await self._clock.sleep(wait_s)
             answers = await self._patiently(fetch)
+        try:
+            await self._journal.note_read(batch.batch_key)
+        except ConfigurationError as error:
+            _log.warning("%s", error.message)  # the answers are paid for, and here
         return answers
 
     async def _send(self, http_request: HttpRequest) -> HttpResponse:
@@ -399,18 +422,11 @@ class BatchModel(NonStreamingModel):
                     provider=self.provider,
                     hint="Try again: it cost nothing.",
                 )
-            response = self._model.read(answer.status, answer.headers, answer.body, request)
+            return self._model.read(answer.status, answer.headers, answer.body, request)
         except RoundtableError:
             with anyio.CancelScope(shield=True):
                 await self._journal.forget(call.key)
             raise
-        await self._journal.note_read(call.key)
-        return response
-
-
-def _is_gone(error: RoundtableError) -> bool:
-    """Check whether the vendor no longer has a batch."""
-    return (error.details or {}).get("status") in {404, 410}
 
 
 def _may_have_arrived(error: RoundtableError) -> bool:

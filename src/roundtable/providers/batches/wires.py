@@ -63,6 +63,8 @@ class BatchCall:
     """Model that is called; a batch is for one model."""
     session_id: str = ""
     """Session that the call belongs to; empty outside of debates."""
+    round: int = 0
+    """Round of the session; 0 outside of rounds."""
 
     @property
     def body(self) -> JsonObject:

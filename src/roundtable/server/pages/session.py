@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
@@ -15,11 +14,12 @@ from roundtable.results.debate_result import DebateResult
 from roundtable.results.findings import is_stopped
 from roundtable.results.view import view_of
 from roundtable.scoring.words import counted
-from roundtable.server.approvals import ServerApproval, approvals_of
+from roundtable.server.approvals import approvals_of
 from roundtable.server.pages.shares import shares_of
 from roundtable.server.rendering import page
 from roundtable.server.state import Reader
 from roundtable.server.streams import event_stream, resume_point
+from roundtable.tools.approval import MOST_REASON_CHARS, readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -181,7 +181,7 @@ async def session_page(caller: Caller, session_id: str, *, new_link: str = "") -
         else await shares_of(caller.state).active(caller.identity.tenant, session_id)
     )
     waiting = (
-        await approvals_of(caller.state).of(caller.identity.tenant, session_id)
+        await approvals_of(caller.state).waiting(caller.identity.tenant, session_id)
         if running and caller.identity.may("write")
         else ()
     )
@@ -212,7 +212,7 @@ def _render(
         seats=_seats(result),
         calls=tuple(_calls(result)),
         approvals=tuple(_approvals(result, waiting)),
-        asks_about_tools=isinstance(caller.state.table.wiring.options.approve_tools, ServerApproval),
+        most_reason_chars=MOST_REASON_CHARS,
         actions=_actions(result, running=running) if may_act else (),
         may_act=may_act,
         may_answer=may_act and not running,
@@ -322,7 +322,7 @@ def _approvals(result: DebateResult, waiting: Sequence[OpenApproval]) -> Iterato
             agent=names.get(question.agent_id) or question.agent_id or "An agent",
             tool=question.tool_name,
             description=question.description,
-            arguments=json.dumps(question.arguments, ensure_ascii=False, indent=1),
+            arguments=readable(question.arguments, indent=1),
             expires_at=question.expires_at,
         )
 

@@ -224,6 +224,7 @@ async def synthesize_session(
 @router.get("/approvals", operation_id="listApprovals", responses=gives("The calls, oldest first.", ApprovalList))
 async def list_approvals(caller: Reader, session_id: SessionId) -> Response:
     """List the tool calls of a session that wait for approval, on a server with `--approve-tools`."""
+    await _check_session(caller, session_id)
     return await _approvals_response(caller, session_id)
 
 
@@ -240,15 +241,21 @@ async def decide_approval(
     body: Annotated[ApprovalBody, Depends(JsonBody(ApprovalBody))],
 ) -> Response:
     """Allow a tool call, or refuse it with a reason that the agent reads; the first answer counts."""
+    await _check_session(caller, session_id)
     await approvals_of(caller.state).decide(
         caller.identity.tenant, session_id, approval_id, allowed=body.allowed, reason=body.reason
     )
     return await _approvals_response(caller, session_id)
 
 
+async def _check_session(caller: Caller, session_id: str) -> None:
+    """Raise an error for an unknown session; one that runs here needs no look into the storage."""
+    if caller.tenant_session.running(session_id) is None:
+        await caller.tenant_session.table.wiring.sessions.load(session_id)
+
+
 async def _approvals_response(caller: Caller, session_id: str) -> Response:
-    await caller.tenant_session.table.wiring.sessions.load(session_id)  # an unknown session is an error
-    waiting = await approvals_of(caller.state).of(caller.identity.tenant, session_id)
+    waiting = await approvals_of(caller.state).waiting(caller.identity.tenant, session_id)
     return json_answer(ApprovalList(approvals=waiting))
 
 

@@ -9,6 +9,7 @@ const RELOAD_EVENTS = new Set([
   ...FINAL_EVENTS, "agent_complete", "agent_error", "initiator_complete", "round_start", "consensus", "round_complete",
   "context_requested", "exit", "control", "synthesis_complete",
 ]);
+const TOOL_CALLS = new Set(["agent_tool_call", "initiator_tool_call"]);
 const KEPT_CHARS = "\n\t\u200c\u200d";
 let source = null;
 let last = table.dataset.after;
@@ -143,19 +144,38 @@ const replacePart = (old, fresh) => {
   if (hadFocus) (fresh.querySelector("button, a[href], summary") ?? document.getElementById("main")).focus();
 };
 
+const openApprovals = document.getElementById("approvals");
+const APPROVALS_MS = 2000;
+const callsInProgress = new Set();
+
 /** Show the tool calls that wait for approval; what the reader has written beside one stays. */
-const replaceApprovals = (old, fresh) => {
-  for (const item of [...old.children]) {
-    if (fresh.querySelector(`#${item.id}`)) continue;
-    const hadFocus = item.contains(document.activeElement);
+const replaceApprovals = (fresh) => {
+  let hadFocus = false;
+  const freshItems = new Map([...fresh.children].map((item) => [item.id, item]));
+  for (const item of [...openApprovals.children]) {
+    const same = freshItems.get(item.id);
+    freshItems.delete(item.id);
+    if (same) {
+      item.elements.csrf.value = same.elements.csrf.value;
+      continue;
+    }
+    hadFocus ||= item.contains(document.activeElement);
     item.remove();
-    if (hadFocus) document.getElementById("main").focus();
   }
-  for (const item of [...fresh.children]) {
-    if (document.getElementById(item.id)) continue;
-    old.append(item);
-    showNews(item.dataset.news);
-  }
+  openApprovals.append(...freshItems.values());
+  if (hadFocus) (openApprovals.querySelector("input:not([type=hidden])") ?? document.getElementById("main")).focus();
+  if (freshItems.size) showNews([...freshItems.values()].map((item) => item.dataset.news).join(" "));
+};
+
+/** Ask the server which calls wait for approval: no event says so. */
+const checkApprovals = async () => {
+  if (!table.dataset.approvals || !source || document.hidden) return;
+  if (!(callsInProgress.size || openApprovals.children.length)) return;
+  const response = await fetch(table.dataset.approvals, { headers: { accept: "application/json" } });
+  if (!response.ok) return;
+  const { approvals } = await response.json();
+  const ids = approvals.map((entry) => `approval-${entry.approvalId}`).join(" ");
+  if (ids !== [...openApprovals.children].map((item) => item.id).join(" ")) reloadSoon();
 };
 
 /** Keep a new link, which the server shows only once, until its links are revoked or expire. */
@@ -180,7 +200,7 @@ const applyPage = (text) => {
   part("head");
   part("actions");
   part("report");
-  replaceApprovals(document.getElementById("approvals"), fresh.getElementById("approvals"));
+  replaceApprovals(fresh.getElementById("approvals"));
   table.hidden = live.hidden;
   if (live.dataset.running) follow();
   return true;
@@ -218,6 +238,9 @@ const onMessage = (message) => {
   failures = 0;
   if (message.lastEventId) last = message.lastEventId.split(":").pop();
   HANDLERS[type]?.(data);
+  if (TOOL_CALLS.has(type)) callsInProgress.add(data.toolCall.id);
+  if (type === "round_start") callsInProgress.clear();
+  if (type === "agent_tool_result") callsInProgress.delete(data.toolCallId);
   if (data.news) showNews(data.agent && type !== "error" ? `${seat(data.agent)?.querySelector("strong").textContent ?? data.agent} ${data.news}` : data.news);
   if (data.code === "SERVER_SHUTDOWN") return;
   if (RELOAD_EVENTS.has(type)) reloadSoon();
@@ -271,9 +294,9 @@ document.addEventListener("visibilitychange", () => {
   else if (!source) reloadSoon();
 });
 
-// No event says that a call waits for approval, so the page asks the server.
-const APPROVALS_MS = 2000;
-if (table.dataset.asks) setInterval(() => { if (source && !document.hidden) reloadSoon(); }, APPROVALS_MS);
+setInterval(() => {
+  checkApprovals().catch(() => { /* The next look may succeed. */ });
+}, APPROVALS_MS);
 
 restore();
 if (table.dataset.running) follow();
