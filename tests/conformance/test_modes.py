@@ -153,7 +153,7 @@ def test_a_planted_fault_breaks_its_law(kind: type[Sample], law: str) -> None:
     drawn = getattr(check, "hypothesis", None)
 
     # Found is enough: to make the example small takes longer than all other laws together.
-    @settings(max_examples=30, phases=[Phase.generate], deadline=None)
+    @settings(max_examples=200, phases=[Phase.generate], deadline=None)
     @given(data=st.data())
     def found(data: st.DataObject) -> None:
         drawn.inner_test(Suite(), mode=kind(), data=data)

@@ -43,6 +43,7 @@ NEEDS: dict[str, tuple[str, Any]] = {
     "GET /api/sessions/{sessionId}": (READ, None),
     "GET /api/sessions/{sessionId}/events": (READ, None),
     "GET /api/sessions/{sessionId}/export": (READ, None),
+    "GET /api/sessions/{sessionId}/approvals": (READ, None),
     "GET /api/sessions/{sessionId}/arguments": (READ, None),
     "GET /api/sessions/{sessionId}/audit": (READ, None),
     "GET /api/sessions/{sessionId}/consensus": (READ, None),
@@ -56,6 +57,7 @@ NEEDS: dict[str, tuple[str, Any]] = {
     "POST /api/sessions/{sessionId}/extend": (WRITE, {}),
     "POST /api/sessions/{sessionId}/fork": (WRITE, {"atRound": 1}),
     "POST /api/sessions/{sessionId}/synthesize": (WRITE, {}),
+    "POST /api/sessions/{sessionId}/approvals/{approvalId}": (WRITE, {"allowed": False}),
     "DELETE /api/sessions/{sessionId}": (WRITE, None),
 }
 """What each endpoint needs, and a body that is right; one that is missing here fails the first test."""
@@ -75,6 +77,7 @@ PAGES: dict[str, str] = {
     "GET /sessions/{session_id}": READ,
     "GET /sessions/{session_id}/events": READ,
     "POST /sessions/{session_id}/answer": WRITE,
+    "POST /sessions/{session_id}/approve": WRITE,
     "POST /sessions/{session_id}/extend": WRITE,
     "POST /sessions/{session_id}/fork": WRITE,
     "GET /sessions/{session_id}/share": WRITE,
@@ -200,7 +203,7 @@ async def test_a_session_of_somebody_else_is_answered_like_one_that_does_not_exi
         begun = await called(web, "POST /api/debates", ann)
         session_id, missing = begun.json()["sessionId"], "f" * 32
         tried = [endpoint for endpoint in NEEDS if "{sessionId}" in endpoint]
-        assert len(tried) == 14
+        assert len(tried) == 16
         for endpoint in tried:
             theirs, nowhere = await called(web, endpoint, bob, session_id), await called(web, endpoint, bob, missing)
             assert theirs.text.count(session_id) == nowhere.text.count(missing), endpoint
