@@ -286,7 +286,7 @@ async def test_pages_of_sessions_are_rendered_beside_the_event_loop(monkeypatch:
         return view_of(result)
 
     monkeypatch.setattr("roundtable.server.pages.session.view_of", watched)
-    monkeypatch.setattr("roundtable.results.public_view.view_of", watched)
+    monkeypatch.setattr("roundtable.server.pages.sharing.view_of", watched)
     table = talkers()
     async with visiting(table=table) as ann:
         await ann.log_in()

@@ -7,8 +7,7 @@ from unit.report_kit import debate
 
 from roundtable.report import compare_words, flow_lines, new_sentences, unmarked
 from roundtable.report.html import section_parts
-from roundtable.results.numbered import with_names
-from roundtable.results.view import view_of
+from roundtable.results.view import view_of, with_names
 
 
 def test_equal_words_are_no_change_and_other_words_are_marked() -> None:

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
         create_gemini_agent,
         create_perplexity_agent,
     )
-    from roundtable.compat.registries import get_global_registry, reset_global_registry
     from roundtable.compat.setup import (
         AgentSetup,
         ModelTiers,
@@ -49,6 +48,8 @@ if TYPE_CHECKING:
         create_default_agents,
         create_light_model_agent,
         get_availability_report,
+        get_global_registry,
+        reset_global_registry,
         select_preferred_agent,
         setup_agents,
         setup_providers,
@@ -103,8 +104,8 @@ _HOMES = {
     "create_claude_agent": ".compat.agents",
     "create_gemini_agent": ".compat.agents",
     "create_perplexity_agent": ".compat.agents",
-    "get_global_registry": ".compat.registries",
-    "reset_global_registry": ".compat.registries",
+    "get_global_registry": ".compat.setup",
+    "reset_global_registry": ".compat.setup",
     "AgentSetup": ".compat.setup",
     "ModelTiers": ".compat.setup",
     "ProviderAvailability": ".compat.setup",

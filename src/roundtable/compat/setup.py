@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from roundtable.agents.registry import AgentRegistry
 from roundtable.compat.agents import ChatGPTAgent, ClaudeAgent, GeminiAgent, PerplexityAgent
 from roundtable.gateway import Gateway
 from roundtable.logs import ROOT
+from roundtable.modes.registry import ModeRegistry
 from roundtable.settings import Settings
 from roundtable.types import AgentConfig
 from roundtable.vendors import VENDORS, display_name
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
     from roundtable.agents.base import BaseAgent
     from roundtable.agents.health import AgentStatus
-    from roundtable.agents.registry import AgentRegistry
     from roundtable.protocols import Agent
 
 __all__ = [
@@ -30,6 +31,10 @@ __all__ = [
     "create_default_agents",
     "create_light_model_agent",
     "get_availability_report",
+    "get_global_mode_registry",
+    "get_global_registry",
+    "reset_global_mode_registry",
+    "reset_global_registry",
     "select_preferred_agent",
     "setup_agents",
     "setup_providers",
@@ -264,3 +269,25 @@ def select_preferred_agent(registry: AgentRegistry, preferred_provider: str | No
     active = registry.get_active_agents()
     preferred = (agent for agent in active if agent.get_info().provider == preferred_provider)
     return next(preferred, active[0] if active else None)
+
+
+@cache
+def get_global_registry() -> AgentRegistry:
+    """Return the shared registry of agents, for code without a registry of its own."""
+    return AgentRegistry()
+
+
+def reset_global_registry() -> None:
+    """Discard the shared registry of agents; the next call of `get_global_registry` makes a new one."""
+    get_global_registry.cache_clear()
+
+
+@cache
+def get_global_mode_registry() -> ModeRegistry:
+    """Return the shared registry of modes, for code without a registry of its own."""
+    return ModeRegistry()
+
+
+def reset_global_mode_registry() -> None:
+    """Discard the shared registry of modes; the next call of `get_global_mode_registry` makes a new one."""
+    get_global_mode_registry.cache_clear()

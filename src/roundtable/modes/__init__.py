@@ -78,7 +78,7 @@ if TYPE_CHECKING:
         StatisticsProcessor,
         ValidatorChain,
     )
-    from roundtable.compat.registries import get_global_mode_registry, reset_global_mode_registry
+    from roundtable.compat.setup import get_global_mode_registry, reset_global_mode_registry
 
 __all__ = [
     "BUILTIN_MODES",
@@ -165,8 +165,8 @@ _HOMES = {
     "ResponseValidator": ".compat.mode_parts",
     "StatisticsProcessor": ".compat.mode_parts",
     "ValidatorChain": ".compat.mode_parts",
-    "get_global_mode_registry": ".compat.registries",
-    "reset_global_mode_registry": ".compat.registries",
+    "get_global_mode_registry": ".compat.setup",
+    "reset_global_mode_registry": ".compat.setup",
 }
 
 __getattr__: Callable[[str], object]

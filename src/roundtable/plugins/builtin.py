@@ -11,8 +11,8 @@ from roundtable.plugins.hookspecs import hookimpl
 from roundtable.providers.builtin import builtin_providers
 from roundtable.scoring import BUILTIN_RULES
 from roundtable.storage import open_memory, open_postgres, open_sqlite
-from roundtable.tools.builtin import BUILTIN_TOOLS
 from roundtable.tools.search import builtin_searches
+from roundtable.tools.standard import BUILTIN_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

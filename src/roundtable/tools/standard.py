@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
@@ -25,14 +25,16 @@ from roundtable.types import AgentTool, ContextRequest, Stance, ToolResult
 from roundtable.types.base import NonEmpty, Share, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Self
 
+    from roundtable.protocols import Tool
     from roundtable.tools.definition import ModelCall, ToolTurn
     from roundtable.tools.sources import PerplexitySearchProvider, SessionDataProvider, WebSearchProvider
     from roundtable.types import JsonObject
 
 __all__ = [
+    "BUILTIN_TOOLS",
     "FactCheck",
     "GetContext",
     "PerplexitySearch",
@@ -48,7 +50,6 @@ __all__ = [
     "search_web",
     "submit_response",
 ]
-
 
 I = TypeVar("I", bound=BaseModel)  # noqa: E741  (input)
 
@@ -428,3 +429,12 @@ def _request_id(session_id: str, query: str) -> str:
     """Return the id of a request: equal within a session for the same words, ignoring case and spaces."""
     words = " ".join(query.casefold().split())
     return "ctx-" + hashlib.sha256(f"{session_id}\n{words}".encode()).hexdigest()[:10]
+
+
+BUILTIN_TOOLS: Final[tuple[tuple[ToolSpec, Callable[[], Tool]], ...]] = (
+    (get_context, GetContext),
+    (submit_response, SubmitResponse),
+    (fact_check, FactCheck),
+    (request_context, RequestContext),
+)
+"""Each tool with its factory."""

@@ -12,10 +12,9 @@ __all__ = ["routers"]
 
 def routers() -> tuple[APIRouter, ...]:
     """Return the routers of all pages."""
-    from roundtable.server.pages import actions, admin, fleets, further, lists, session, sharing, start, static_files
+    from roundtable.server.pages import actions, admin, fleets, lists, session, sharing, start, static_files
 
     return (
-        further.router,
         sharing.router,
         actions.router,  # after those whose paths its pattern would match
         admin.router,

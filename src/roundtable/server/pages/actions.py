@@ -1,4 +1,4 @@
-"""Actions of the pages' buttons: log in and out, pause, resume, step, stop, answer, approve tool calls."""
+"""Actions of the pages' buttons: log in, log out, and what a session can do."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from typing import TYPE_CHECKING, Final, Literal
 from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
 
+from roundtable.api.offered import seated_again
 from roundtable.auth import Unauthorized
+from roundtable.errors import RoundtableError
 from roundtable.scoring.words import counted
 from roundtable.server.addresses import client_of
 from roundtable.server.approvals import approvals_of
 from roundtable.server.pages.csrf import form_of
 from roundtable.server.rendering import page, see
-from roundtable.server.request_limits import check_further, seconds_of
-from roundtable.server.runs import further_rounds, resume_counted, until_begun
+from roundtable.server.request_limits import check_affordable, check_further, check_most_rounds, seconds_of
+from roundtable.server.runs import begun, further_rounds, resume_counted, until_begun
 from roundtable.server.state import Writer, state_of
 from roundtable.types import ContextResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from roundtable.api.options import DebateOptions
     from roundtable.server.state import Caller
 
 __all__ = ["router"]
-
 
 _ANSWER: Final = "answer:"
 
@@ -56,7 +58,44 @@ async def approve(session_id: str, request: Request, caller: Writer) -> Response
     return see(f"/sessions/{session_id}")
 
 
-@router.post("/sessions/{session_id}/{action}")
+@router.post("/sessions/{session_id}/extend")
+async def extend(session_id: str, request: Request, caller: Writer) -> Response:
+    """Run more rounds of a session."""
+    added = _whole_number(await form_of(request), "rounds", "Further rounds")
+    check_most_rounds(caller, added)
+    fold, further = await further_rounds(caller, session_id, added=added)
+    check_further(caller, fold, further)
+    begin = partial(
+        caller.tenant_session.table.start_resume,
+        session_id,
+        rounds=added,
+        deadline_s=seconds_of(caller, None, team=fold.record.config.team is not None),
+    )
+    await resume_counted(caller, until_begun(begin), further)
+    return see(f"/sessions/{session_id}")
+
+
+@router.post("/sessions/{session_id}/fork")
+async def fork(session_id: str, request: Request, caller: Writer) -> Response:
+    """Start a session that shares the first rounds of another, in this mode or another, and show it."""
+    form = await form_of(request)
+    shared = _whole_number(form, "after", "After round")
+    table = caller.tenant_session.table
+    fold = await table.wiring.sessions.load(session_id)
+    config, rounds = fold.record.config, fold.progress.total_rounds
+    changes: DebateOptions = {"mode": form["mode"]} if form.get("mode") else {}
+    check_most_rounds(caller, rounds)
+    if config.team is None:
+        agents = seated_again(table, fold.record.agents)
+        await check_affordable(
+            caller, config.topic, {"mode": config.mode, "rounds": rounds, "agents": agents, **changes}
+        )
+    begin = partial(table.start_fork, session_id, at_round=shared, **changes)
+    handle, _ = await begun(caller, until_begun(begin), rounds=rounds, shared=shared)
+    return see(f"/sessions/{handle.session_id}")
+
+
+@router.post("/sessions/{session_id}/{action}")  # after those whose paths it would match
 async def act(session_id: str, action: Literal["pause", "resume", "step", "stop"], caller: Writer) -> Response:
     """Pause a session, resume it to its end or for one round, or stop it for good."""
     table = caller.tenant_session.table
@@ -68,6 +107,18 @@ async def act(session_id: str, action: Literal["pause", "resume", "step", "stop"
         case "resume" | "step":
             await _resume(caller, session_id, step=action == "step")
     return see(f"/sessions/{session_id}")
+
+
+def _whole_number(form: Mapping[str, str], name: str, label: str) -> int:
+    """Read a whole number of a form.
+
+    Raises:
+        RoundtableError: It is not a whole number from 1.
+    """
+    text = form.get(name, "").strip()
+    if not (text.isascii() and text.isdigit() and 0 < len(text) < 5 and int(text)):
+        raise RoundtableError(f"{label}: write a whole number from 1, not {text[:40]!r}", code="VALIDATION_ERROR")
+    return int(text)
 
 
 def _results(form: Mapping[str, str]) -> tuple[ContextResult, ...]:
