@@ -83,6 +83,8 @@ def test_a_byte_order_mark_is_no_part_of_a_text() -> None:
         (b"MZ\x90\0\xff", "a", "image/png", "'a' is called image/png, but contains something else"),
         (b"one\0two", "a.txt", None, "'a.txt' is neither an image, a PDF document nor a text"),
         (PDF, "a", "text/plain", "'a' is called text/plain, but contains application/pdf"),
+        (PNG, "notes.txt", None, "'notes.txt' is called text/plain, but contains image/png"),
+        (PDF, "data.json", None, "'data.json' is called application/json, but contains application/pdf"),
         (b"", "a.txt", None, "'a.txt' is empty"),
     ],
 )

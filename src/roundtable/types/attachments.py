@@ -340,11 +340,14 @@ def _media_type(content: bytes, name: str, claimed: str | None) -> str:
     if found is None or (found == _PDF and claim != _PDF and not content.startswith(b"%PDF-")):
         # A text may mention the header of a PDF.
         found = _text_type(content, claim or by_name) or found
+    if found in _BINARY_TYPES and _TEXTUAL.fullmatch(by_name):
+        claim = claim or by_name
     if found is None and not claim:
         raise _refused(name, "is neither an image, a PDF document nor a text", _KINDS)
     if found is None or (claim and found != claim):
         what = f"contains {found}" if found else "contains something else"
-        hint = _KINDS if found is None or claim not in _BINARY_TYPES else "Correct its name or media type."
+        is_misnamed = found is not None and not _BINARY_TYPES.isdisjoint((claim, found))
+        hint = "Correct its name or media type." if is_misnamed else _KINDS
         raise _refused(name, f"is called {claim}, but {what}", hint)
     return found
 
