@@ -337,6 +337,8 @@ async def test_a_debate_whose_batch_takes_too_long_says_what_to_change(tmp_path:
     ("provider", "batch", "problem"),
     [
         ("perplexity", True, "calls of the provider 'perplexity' cannot be made in batches"),
+        ("claude-cli", True, "calls of the provider 'claude-cli' cannot be made in batches"),
+        ("anthropic", BatchOptions(wait_s=float("inf")), "wait_s of batch of .* must be above 0"),
         ("anthropic", "yes", "batch of providers\\['anthropic'\\] must be True, False or BatchOptions"),
         ("anthropic", BatchOptions(wait_s=0), "wait_s of batch of providers\\['anthropic'\\] must be above 0"),
         ("anthropic", BatchOptions(most_calls=0), "most_calls of batch of .* must be from 1 to 50000"),
@@ -398,7 +400,7 @@ async def test_a_batch_of_another_key_is_not_handed_in_again(tmp_path: Path) -> 
     with BatchServer("anthropic", by_question, looks=10**6) as server:
         with anyio.move_on_after(0.5):
             await all_of(model_of(server, tmp_path, poll_s=5.0), asked(1))
-        (row,) = rows(tmp_path, "UPDATE batches SET account = 'of another key' RETURNING account")
+        (row,) = rows(tmp_path, "UPDATE accounts SET account = 'of another key' RETURNING account")
         assert row == ("of another key",)
         server.gone = ("b0",)
         (error,) = await all_of(model_of(server, tmp_path), asked(1))
@@ -421,8 +423,8 @@ async def test_an_answer_that_is_here_counts_although_the_journal_breaks(tmp_pat
             with anyio.fail_after(20):
                 while not any(batch.looks for batch in server.batches):  # noqa: ASYNC110  (it tells nobody)
                     await anyio.sleep(0.01)
-            rows(tmp_path, "DROP TABLE unread")
-            rows(tmp_path, "CREATE VIEW unread AS SELECT 1 AS call_key")
+            rows(tmp_path, "DROP TABLE waiting")
+            rows(tmp_path, "CREATE VIEW waiting AS SELECT 1 AS call_key")
     assert outcomes == [["1"]]
 
 
@@ -488,6 +490,24 @@ async def test_a_session_whose_calls_wait_in_a_batch_is_not_paid_again_by_accide
         async with house.table(batch=False) as later:  # nothing waits any more
             assert (await later.extend(session_id, rounds=1)).status == "completed"
         assert server.direct > 0
+
+
+async def test_of_two_debates_in_one_batch_the_one_that_was_left_still_waits(home: Path) -> None:
+    with BatchServer("anthropic", position, looks=10**6) as server:
+        house = House(server, home)
+        async with house.table(WAITING) as table:
+            left, stays = [await table.start(topic, rounds=1) for topic in ("Tea?", "Milk?")]
+            with anyio.fail_after(20):
+                while not any(batch.looks for batch in server.batches):  # noqa: ASYNC110  (it tells nobody)
+                    await anyio.sleep(0.05)
+            assert server.submits == [2]
+            await table.pause(left.session_id, running="cancel")
+            await left.wait()
+            server.looks = 1
+            await stays.wait()
+        async with house.table(batch=False) as without:
+            with pytest.raises(ConfigurationError, match="was handed in as a batch"):
+                await without.resume(left.session_id)
 
 
 async def test_an_agent_whose_own_model_makes_batches_is_resumed(home: Path) -> None:

@@ -20,7 +20,7 @@ from roundtable.errors import ConfigurationError, RoundtableError, StorageError
 from roundtable.server import ServerApproval, create_app
 from roundtable.server.approvals import OpenApprovals
 from roundtable.storage import MemoryStorage
-from roundtable.testing import ManualClock
+from roundtable.testing import ManualClock, scripted_agents
 from roundtable.tools import ToolRequest
 from roundtable.types import AgentConfig
 
@@ -224,7 +224,7 @@ async def first_of(approvals: OpenApprovals) -> str:
     return found[0].approval_id
 
 
-@pytest.mark.parametrize("fails", [("get", 2), ("delete", 1), ("update", 0)])
+@pytest.mark.parametrize("fails", [("get", 2), ("delete", 1), ("put", 2), ("update", 0)])
 async def test_a_storage_that_fails_for_a_moment_changes_no_decision(fails: tuple[str, int]) -> None:
     approvals, answers = OpenApprovals(Troubled(fails=fails), SystemClock()), []  # type: ignore[arg-type, var-annotated]
     async with anyio.create_task_group() as group:
@@ -293,6 +293,25 @@ async def test_a_session_that_began_with_approval_does_not_go_on_without_it() ->
     async with table_of(shop, storage=storage, approve_tools=lambda _: True) as again:
         result = await again.resume(handle.session_id)
     assert (result.status, shop.orders) == ("completed", ["tea"])
+
+
+async def test_a_session_without_tools_needs_no_approver_and_a_fork_asks_if_its_table_does() -> None:
+    storage = MemoryStorage()
+    says = {"ada": ["Tea"] * 3, "bo": ["Tea"] * 3}
+    async with served_table(agents=scripted_agents(says), storage=storage, approve_tools=lambda _: True) as table:
+        session_id = (await table.debate("Tea?", rounds=1)).session_id
+    async with served_table(agents=scripted_agents(says), storage=storage) as without:
+        assert (await without.extend(session_id, rounds=1)).status == "completed"
+    shop = Shop()
+    async with table_of(shop, storage=storage, approve_tools=lambda _: False) as table:
+        session_id = (await table.debate("Shall we order?", rounds=1)).session_id
+    async with table_of(shop, storage=storage, approve_tools=lambda _: "no") as other:
+        fork = await other.fork(session_id, at_round=0)
+        with_approval = await other.session(fork.session_id)
+    assert with_approval.rounds[0].responses[0].tool_calls[0].error == "not approved: no"
+    async with table_of(shop, storage=storage, approve_tools=None) as without:
+        assert (await without.fork(session_id, at_round=0)).status == "completed"
+    assert shop.orders == ["tea"]
 
 
 @pytest.mark.parametrize("wait_s", [0, -1, float("inf"), float("nan"), True, "60", 1e12])

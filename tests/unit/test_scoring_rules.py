@@ -713,6 +713,8 @@ _WRONG: dict[str, Callable[[Roll], object]] = {
     "a stranger": lambda roll: Outcome(roll, {}, ("zzz",), "x"),
     "a score of a stranger": lambda roll: Outcome(roll, {"zzz": 1}, (), "x"),
     "a text": lambda roll: Outcome(roll, {}, "a", "x"),  # type: ignore[arg-type]
+    "a list": lambda roll: Outcome(roll, {}, ([],), "x"),  # type: ignore[arg-type]
+    "a score that is no number": lambda roll: Outcome(roll, {"a": float("nan")}, (), "x"),
 }
 
 
@@ -740,6 +742,8 @@ def _broken(returned: str) -> Rule:
         ("a mapping of rounds", "must return its figures as mappings of options to numbers"),
         ("pairs of a stranger", "the rule 'odd' names 'zzz', which is not an option"),
         ("a leader twice", "must be a tuple of different options"),
+        ("a list", "must be a tuple of different options"),
+        ("a score that is no number", "must return its figures as mappings of options to numbers"),
         ("a stranger", "the rule 'odd' names 'zzz', which is not an option"),
         ("a score of a stranger", "the rule 'odd' names 'zzz', which is not an option"),
         ("a text", "the leaders of the rule 'odd' must be a tuple of different options, not 'a'"),

@@ -11,6 +11,7 @@ from roundtable.engine import Adoption
 from roundtable.errors import ConfigurationError
 from roundtable.exits import asks_moderator, exit_from_spec
 from roundtable.prompts import PROMPT_VERSION
+from roundtable.tools.toolkit import NAMES_WITHOUT_APPROVAL
 from roundtable.types import CallerObjects, Control, DebateStart, NativeSearch
 
 if TYPE_CHECKING:
@@ -241,8 +242,14 @@ def caller_objects(
         tools=() if config.team is not None else wiring.tools.names,
         seats=tuple(seat for seat in sorted(wiring.options.seats) if _is_used(seat, config)),
         analyzer=None if isinstance(analyzer, str) else type(analyzer).__name__,
-        approval=wiring.options.approve_tools is not None,
+        approval=wiring.options.approve_tools is not None and _has_tools_to_approve(seats, config, wiring),
     )
+
+
+def _has_tools_to_approve(seats: Sequence[Seated], config: DebateConfig, wiring: TableParts) -> bool:
+    toolkits = (getattr(seat.agent, "toolkit", None) for seat in seats)
+    own = {tool.name for toolkit in toolkits if toolkit is not None for tool in toolkit.get_tools()}
+    return config.team is not None or bool({*own, *wiring.tools.names} - NAMES_WITHOUT_APPROVAL)
 
 
 def _has_settings(mode: DebateModeStrategy, wiring: TableParts) -> bool:
@@ -272,6 +279,8 @@ def check_objects_present(
     mode: DebateModeStrategy | None,
     wiring: TableParts,
     on_change: OnChange,
+    *,
+    needs_approval: bool = True,
 ) -> None:
     """Refuse to continue without objects that a session began with.
 
@@ -281,6 +290,8 @@ def check_objects_present(
         mode: The mode, where the table still has the object.
         wiring: The table; its tools are prepared.
         on_change: `"adopt"` continues without them.
+        needs_approval: Whether calls of tools must be approved if they had to be; not in a fork, which asks if its own
+            table does.
 
     Raises:
         ConfigurationError: Something is missing; `details["lacking"]` lists it.
@@ -300,7 +311,7 @@ def check_objects_present(
     missing += [f"seats[{seat!r}]" for seat in objects.seats if seat not in options.seats]
     if objects.analyzer is not None and isinstance(options.analyzer, str):
         missing.append(f"analyzer {objects.analyzer}")
-    if objects.approval and options.approve_tools is None:
+    if needs_approval and objects.approval and options.approve_tools is None:
         missing.append("approve_tools")
     if missing:
         msg = f"this table lacks what session {record.id!r} started with: {', '.join(missing)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import ConfigurationError
@@ -93,7 +94,7 @@ def _check_batch(name: str, batch: object) -> None:
         raise _wrong_type(what, "True, False or BatchOptions", batch)
     for field in ("wait_s", "collect_s", "poll_s"):
         check_seconds(f"{field} of {what}", getattr(batch, field))
-        if not getattr(batch, field) > 0:
+        if not 0 < getattr(batch, field) < inf:
             raise ConfigurationError(f"{field} of {what} must be above 0, not {getattr(batch, field)!r}")
     check_whole(f"most_calls of {what}", batch.most_calls)
     if not 1 <= batch.most_calls <= _MOST_BATCH_CALLS:

@@ -589,7 +589,12 @@ class Debates:
         await wiring.tools.prepare()
         tools = wiring.tools.completed(fold.record.caller_objects.tools)
         check_objects_present(
-            fold.record, self._present_ids(fold, available, table_seats), passed.mode, wiring, on_change
+            fold.record,
+            self._present_ids(fold, available, table_seats),
+            passed.mode,
+            wiring,
+            on_change,
+            needs_approval=kinds is None,
         )
         check_programs(
             fold.record, missing, {seat.config.id: seat.config for seat in table_seats}, wiring.catalog.providers

@@ -23,10 +23,10 @@ from roundtable.engine.closing import independent_answers
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.exits import asks_moderator
 from roundtable.gateway import FallbackModel, Gateway, GuardedModel, Ledger, MeteredModel, PriceTable
-from roundtable.gateway.wrapping import default_rate_of, make_ready
+from roundtable.gateway.wrapping import default_rate_of, make_ready, price_share_of
 from roundtable.modes import ExpertPanelMode
 from roundtable.plugins.errors import make
-from roundtable.providers.spec import split_model_name
+from roundtable.providers.spec import batch_refusal, split_model_name
 from roundtable.scoring.words import counted
 from roundtable.tools import DefaultAgentToolkit
 from roundtable.types import AgentConfig, DebateContext, ProviderConfig
@@ -114,14 +114,16 @@ class Models:
 
     def _make(self, provider: str, model: str | None, config: ProviderConfig) -> ChatModel:
         entry = self._catalog.providers.entry(provider)
+
+        def made() -> ChatModel:
+            new_model: ChatModel = make("provider", entry, model, config, self._settings)
+            if config.batch_options is not None and price_share_of(new_model) == 1:
+                raise batch_refusal(provider)
+            return new_model
+
         if self.cassette is None or provider == "replay":
-            return make("provider", entry, model, config, self._settings)
-        return self.cassette.model(
-            provider,
-            model,
-            lambda: make("provider", entry, model, config, self._settings),
-            requests_per_minute=default_rate_of(entry.thing),
-        )
+            return made()
+        return self.cassette.model(provider, model, made, requests_per_minute=default_rate_of(entry.thing))
 
     def guarded(self, model: ChatModel, *, retry: RetryPolicy | None = None) -> StreamingModel:
         """Wrap a model that a caller passed in meter and gateway; of a fallback model, each of its models."""
@@ -179,7 +181,7 @@ class Models:
 
         session_id, complete = fold.record.id, sum(held.complete for held in fold.rounds)
         journal = BatchJournal(default_journal(self._settings.data_home))
-        waiting = await journal.unread(session_id, complete)
+        waiting = await journal.waiting(session_id, complete)
         if not waiting:
             return
         meters = [meter for agent in agents for model in _models_of(agent) for meter in meters_of(model)]
@@ -192,7 +194,7 @@ class Models:
         msg = f"{counted(count, 'call')} of session {session_id!r} {were} handed in as a batch of {', '.join(names)}"
         if pays_again:
             logger.warning("%s, and may be paid for again", msg)
-            await journal.forget_unread(session_id)
+            await journal.forget_waiting(session_id)
             return
         raise ConfigurationError(
             f"{msg}, and would be paid for again",

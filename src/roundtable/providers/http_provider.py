@@ -13,6 +13,7 @@ from roundtable.http import HttpClient, checked_url
 from roundtable.http.guard_public import is_loopback
 from roundtable.providers.http_model import FIRST_LISTED, HttpChatModel
 from roundtable.providers.shared import RefCounted
+from roundtable.providers.spec import batch_refusal
 
 if TYPE_CHECKING:
     from roundtable.providers.batches.model import BatchModel
@@ -108,11 +109,7 @@ def _batched(model: HttpChatModel, spec: ProviderSpec, options: BatchOptions, se
     from roundtable.providers.batches.wires import batch_wire
 
     if spec.batch_api is None:
-        raise ConfigurationError(
-            f"calls of the provider {spec.name!r} cannot be made in batches",
-            provider=spec.name,
-            hint="Leave out batch, or use anthropic, openai, openai-chat or google.",
-        )
+        raise batch_refusal(spec.name)
     journal = BatchJournal(default_journal(settings.data_home) if options.journal is None else Path(options.journal))
     return BatchModel(model, batch_wire(spec.batch_api), journal, options)
 

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from roundtable.settings import Settings
     from roundtable.types import ChatDelta, ChatRequest, ChatResponse, ProviderConfig
 
-__all__ = ["Decoder", "Dialect", "ProviderEntry", "ProviderFactory", "ProviderSpec", "split_model_name"]
+__all__ = [
+    "Decoder",
+    "Dialect",
+    "ProviderEntry",
+    "ProviderFactory",
+    "ProviderSpec",
+    "batch_refusal",
+    "split_model_name",
+]
 
 
 class Decoder(Protocol):
@@ -110,6 +118,15 @@ class ProviderEntry(NamedTuple):
     """Creates its models."""
     summary: str
     """Description in one line."""
+
+
+def batch_refusal(provider: str) -> ConfigurationError:
+    """Return the error for a provider whose calls cannot be made in batches."""
+    return ConfigurationError(
+        f"calls of the provider {provider!r} cannot be made in batches",
+        provider=provider,
+        hint="Leave out batch, or use anthropic, openai, openai-chat or google.",
+    )
 
 
 def split_model_name(name: str) -> tuple[str, str | None]:

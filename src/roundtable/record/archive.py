@@ -192,6 +192,9 @@ def parse_archive(text: str | bytes) -> Archive:
         raise _unreadable("it has no session, or no list of events")
     if version == ARCHIVE_VERSION and "head" not in document:
         raise _unreadable("it has no head")
+    if version == 1 and any(isinstance(event, dict) and event.get("previousHash") for event in document["events"]):
+        # Otherwise a file could be cut, and only its version changed.
+        raise _unreadable("it has version 1, but its events have hashes, which documents of that version had not")
     head, signature = document.get("head"), document.get("signature")
     try:
         return Archive(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
+from math import isfinite
+from numbers import Real
 from typing import Literal, TypeAlias, cast
 
 from roundtable._core.registry import Registry
@@ -105,7 +108,8 @@ def _checked(outcome: object, rule: str) -> Outcome:
             f"the rule {rule!r} must return an Outcome with a roll and a reason, not {quoted(outcome)}",
             hint="Return Outcome(profile.roll, scores, leaders, why).",
         )
-    if not is_list(outcome.leaders) or len(set(outcome.leaders)) < len(outcome.leaders):
+    is_named = is_list(outcome.leaders) and all(isinstance(leader, str) for leader in outcome.leaders)
+    if not is_named or len(set(outcome.leaders)) < len(outcome.leaders):
         raise ConfigurationError(
             f"the leaders of the rule {rule!r} must be a tuple of different options, not {quoted(outcome.leaders)}",
             hint="Return one leader as ('tea',), and none as ().",
@@ -131,7 +135,7 @@ def _has_tables(outcome: Outcome) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+    return isinstance(value, Real | Decimal) and not isinstance(value, bool) and isfinite(value)
 
 
 def _is_unanimous(electorate: Electorate, roll: Roll) -> bool:

@@ -6,7 +6,7 @@ import logging
 import secrets
 from datetime import timedelta
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from anyio import move_on_after
 
@@ -16,7 +16,7 @@ from roundtable.tools.approval import MOST_REASON_CHARS
 from roundtable.types import OpenApproval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from pydantic import JsonValue
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from roundtable.tools import ToolRequest
 
 __all__ = ["APPROVAL_WAIT_S", "OpenApprovals", "ServerApproval", "approvals_of"]
+
+T = TypeVar("T")
 
 logger: logging.Logger = logging.getLogger("roundtable.server")
 
@@ -37,6 +39,7 @@ _RENEW_S: Final = 5.0
 _KEPT_S: Final = 20.0
 """Seconds after which a question whose process died is gone."""
 _DELETE_S: Final = 5.0
+_TRIES: Final = 5
 _LATE: Final = "nobody answered in time"
 _TENANT: Final = ":approvals"
 
@@ -93,7 +96,8 @@ class OpenApprovals:
         )
         key = _prefix(request.tenant, request.session_id) + question.approval_id
         try:
-            await self._values.put(key, question.model_dump(mode="json"), ttl_s=_KEPT_S, tenant=_TENANT)
+            stored = question.model_dump(mode="json")
+            await self._patiently(lambda: self._values.put(key, stored, ttl_s=_KEPT_S, tenant=_TENANT))
             return await self._answer(key, question)
         finally:
             with move_on_after(_DELETE_S, shield=True):
@@ -118,8 +122,22 @@ class OpenApprovals:
                     return read.verdict
             await self._clock.sleep(_POLL_S)
         # A decision of the same moment either counts or is refused as too late.
-        closed = await self._values.update(key, _closed(question), ttl_s=_KEPT_S, tenant=_TENANT)
+        closed = await self._patiently(
+            lambda: self._values.update(key, _closed(question), ttl_s=_KEPT_S, tenant=_TENANT)
+        )
         return _StoredApproval.model_validate(closed).verdict
+
+    async def _patiently(self, change: Callable[[], Awaitable[T]]) -> T:
+        """Try again a few times while the storage fails for the moment."""
+        for _ in range(_TRIES - 1):
+            try:
+                return await change()
+            except StorageError as error:
+                if not error.retryable:
+                    raise
+                logger.info("a question about a tool call is stored again: %s", error.message)
+            await self._clock.sleep(_POLL_S)
+        return await change()
 
     async def _delete(self, key: str) -> None:
         try:

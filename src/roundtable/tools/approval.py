@@ -28,6 +28,8 @@ MOST_REASON_CHARS: Final = 400
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Categories of characters that are invisible, or change the order of those around them."""
+_BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Letters and marks that look like nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +73,14 @@ def readable(arguments: JsonObject, *, indent: int | None = None) -> str:
         >>> readable({"url": "https://example.org/" + chr(0x202E) + "gnp.exe"})
         '{"url": "https://example.org/\\u202egnp.exe"}'
     """
-    text = json.dumps(dict(arguments), ensure_ascii=False, indent=indent)
-    return text if text.isascii() else "".join(map(_visible, text))
+    return "".join(map(_visible, json.dumps(dict(arguments), ensure_ascii=False, indent=indent)))
 
 
 def _visible(char: str) -> str:
-    if char == "\n" or unicodedata.category(char) not in _HIDDEN:
-        return char
-    return json.dumps(char)[1:-1]
+    is_hidden = (
+        unicodedata.category(char) in _HIDDEN or char in _BLANK or "VARIATION SELECTOR" in unicodedata.name(char, "")
+    )
+    return json.dumps(char)[1:-1] if is_hidden and char != "\n" else char
 
 
 async def refusal(approve: Approver, tool: Tool, tool_input: JsonObject, turn: ToolTurn | None) -> ToolResult | None:

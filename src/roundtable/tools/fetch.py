@@ -124,13 +124,16 @@ class FetchUrl(StandardTool[_FetchInput]):
         return ToolResult(success=True, data=output.model_dump(mode="json", exclude_none=True))
 
 
+_HOST: Final = re.compile(r"[^/@\s]+:[0-9]{1,5}")
+
+
 def check_allowed(allow: Collection[str]) -> None:
-    """Check that each host that need not be public has a port.
+    """Check that the hosts that need not be public are hosts, each with a port.
 
     Raises:
-        ConfigurationError: One has none.
+        ConfigurationError: One is not.
     """
-    if invalid := [host for host in allow if not host.rpartition(":")[2].isdigit()]:
+    if invalid := [host for host in allow if not (isinstance(host, str) and _HOST.fullmatch(host))]:
         msg = f"allow takes host:port, not {invalid[0]!r}"
         raise ConfigurationError(msg, hint="For example 127.0.0.1:8080 or [::1]:8080.")
 

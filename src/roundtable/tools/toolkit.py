@@ -45,7 +45,15 @@ if TYPE_CHECKING:
     from roundtable.tools.sources import PerplexitySearchProvider, SessionDataProvider, WebSearchProvider
     from roundtable.types import AgentTool, DebateContext, JsonObject, ToolResult
 
-__all__ = ["DefaultAgentToolkit", "ToolOutcome", "bound", "call_tool", "create_default_toolkit", "misfits"]
+__all__ = [
+    "NAMES_WITHOUT_APPROVAL",
+    "DefaultAgentToolkit",
+    "ToolOutcome",
+    "bound",
+    "call_tool",
+    "create_default_toolkit",
+    "misfits",
+]
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:
@@ -232,6 +240,8 @@ def _is_external_interrupt(error: BaseException) -> bool:
 
 _MAX_SESSIONS: Final = 256
 _WITHOUT_APPROVAL: Final = (GetContext, SubmitResponse, RequestContext)
+NAMES_WITHOUT_APPROVAL: Final = frozenset({"get_context", "submit_response", "request_context"})
+"""Names of the tools that nobody is asked about, since they access only the debate."""
 """Tools that access only the debate and its caller."""
 
 

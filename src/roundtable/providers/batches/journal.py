@@ -14,7 +14,7 @@ import anyio.to_thread
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import TypeVar
 
     from roundtable.providers.batches.wires import BatchCall
@@ -30,12 +30,15 @@ _KEPT_S: Final = 30 * 86_400.0
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS batches (
-    batch_key TEXT PRIMARY KEY, batch_id TEXT, begun_at REAL NOT NULL, account TEXT NOT NULL
+    batch_key TEXT PRIMARY KEY, batch_id TEXT, begun_at REAL NOT NULL
 );
 CREATE TABLE IF NOT EXISTS calls (
     call_key TEXT PRIMARY KEY, batch_key TEXT NOT NULL REFERENCES batches (batch_key) ON DELETE CASCADE
 );
-CREATE TABLE IF NOT EXISTS unread (
+CREATE TABLE IF NOT EXISTS accounts (
+    batch_key TEXT PRIMARY KEY REFERENCES batches (batch_key) ON DELETE CASCADE, account TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS waiting (
     call_key TEXT PRIMARY KEY REFERENCES calls (call_key) ON DELETE CASCADE,
     session_hash TEXT NOT NULL, round INTEGER NOT NULL, provider TEXT NOT NULL
 );
@@ -51,8 +54,8 @@ class KnownBatch(NamedTuple):
     """The vendor's id; `None` while it is being handed in, or if a crash came between."""
     begun_at: float
     """When it was handed in, in seconds since 1970."""
-    account: str
-    """Hash of the key that it was handed in with."""
+    account: str | None
+    """Hash of the key that it was handed in with; `None` if that was not recorded."""
 
 
 class BatchJournal:
@@ -72,7 +75,10 @@ class BatchJournal:
         """Return the batch of a call; `None` for a new call."""
 
         def read(database: sqlite3.Connection) -> KnownBatch | None:
-            query = "SELECT batches.* FROM calls JOIN batches USING (batch_key) WHERE call_key = ?"
+            query = (
+                "SELECT batch_key, batch_id, begun_at, account FROM calls JOIN batches USING (batch_key) "
+                "LEFT JOIN accounts USING (batch_key) WHERE call_key = ?"
+            )
             row = database.execute(query, (call_key,)).fetchone()
             return None if row is None else KnownBatch(*row)
 
@@ -85,31 +91,35 @@ class BatchJournal:
 
         def write(database: sqlite3.Connection) -> list[str]:
             database.execute("DELETE FROM batches WHERE begun_at < ?", (now - _KEPT_S,))
-            database.execute("INSERT INTO batches VALUES (?, NULL, ?, ?)", (batch_key, now, account))
+            database.execute("INSERT INTO batches VALUES (?, NULL, ?)", (batch_key, now))
+            database.execute("INSERT INTO accounts VALUES (?, ?)", (batch_key, account))
             insert = "INSERT INTO calls VALUES (?, ?) ON CONFLICT DO NOTHING"
             new_calls = [call for call in calls if database.execute(insert, (call.key, batch_key)).rowcount]
             of_debates = [call for call in new_calls if call.session_id]
             rows = [(call.key, _hashed(call.session_id), call.round, provider) for call in of_debates]
-            database.executemany("INSERT INTO unread VALUES (?, ?, ?, ?)", rows)
+            database.executemany("INSERT INTO waiting VALUES (?, ?, ?, ?)", rows)
             return [call.key for call in new_calls]
 
         return await self._run(write)
 
-    async def note_read(self, batch_key: str) -> None:
-        """Record that the answers of a batch have been read."""
-        query = "DELETE FROM unread WHERE call_key IN (SELECT call_key FROM calls WHERE batch_key = ?)"
-        await self._run(lambda database: database.execute(query, (batch_key,)))
+    async def note_read(self, call_keys: Iterable[str]) -> None:
+        """Record that the answers of calls have been read."""
+        rows = [(key,) for key in call_keys]
+        await self._run(lambda database: database.executemany("DELETE FROM waiting WHERE call_key = ?", rows))
 
-    async def unread(self, session_id: str, after_round: int = 0) -> dict[str, int]:
+    async def waiting(self, session_id: str, after_round: int = 0) -> dict[str, int]:
         """Return how many calls of a session were handed in and not read, by provider.
 
         The file is only read. Without a file that can be read, nothing is known.
 
         Args:
             session_id: The session.
-            after_round: Count only the calls of later rounds.
+            after_round: Count only the calls of later rounds, and those outside of rounds.
         """
-        query = "SELECT provider, count(*) FROM unread WHERE session_hash = ? AND round > ? GROUP BY provider"
+        query = (
+            "SELECT provider, count(*) FROM waiting WHERE session_hash = ? AND (round > ? OR round = 0) "
+            "GROUP BY provider"
+        )
 
         def read() -> dict[str, int]:
             if not self.path.is_file():
@@ -123,9 +133,9 @@ class BatchJournal:
 
         return await anyio.to_thread.run_sync(read)
 
-    async def forget_unread(self, session_id: str) -> None:
+    async def forget_waiting(self, session_id: str) -> None:
         """Forget that calls of a session wait, since they are made anew."""
-        query = "DELETE FROM unread WHERE session_hash = ?"
+        query = "DELETE FROM waiting WHERE session_hash = ?"
         await self._run(lambda database: database.execute(query, (_hashed(session_id),)))
 
     async def size(self, batch_key: str) -> int:

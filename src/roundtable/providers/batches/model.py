@@ -84,6 +84,8 @@ class _Loop:
 
     windows: dict[tuple[str, str], _Window] = field(default_factory=dict)
     flights: dict[str, _Flight] = field(default_factory=dict)
+    read: list[str] = field(default_factory=list)
+    noting: anyio.Lock = field(default_factory=anyio.Lock)
 
 
 class BatchModel(NonStreamingModel):
@@ -391,10 +393,6 @@ class BatchModel(NonStreamingModel):
             # A file may have been cut on its way; then it is fetched again.
             await self._clock.sleep(wait_s)
             answers = await self._patiently(fetch)
-        try:
-            await self._journal.note_read(batch.batch_key)
-        except ConfigurationError as error:
-            _log.warning("%s", error.message)  # the answers are paid for, and here
         return answers
 
     async def _send(self, http_request: HttpRequest) -> HttpResponse:
@@ -422,11 +420,25 @@ class BatchModel(NonStreamingModel):
                     provider=self.provider,
                     hint="Try again: it cost nothing.",
                 )
-            return self._model.read(answer.status, answer.headers, answer.body, request)
+            response = self._model.read(answer.status, answer.headers, answer.body, request)
         except RoundtableError:
             with anyio.CancelScope(shield=True):
                 await self._journal.forget(call.key)
             raise
+        await self._note_read(call)
+        return response
+
+    async def _note_read(self, call: BatchCall) -> None:
+        """Record that a call has its answer; calls that get theirs at the same time are recorded together."""
+        loop = self._loops.get()
+        loop.read.append(call.key)
+        async with loop.noting:
+            keys, loop.read = loop.read, []
+            try:
+                if keys:
+                    await self._journal.note_read(keys)
+            except ConfigurationError as error:
+                _log.warning("%s", error.message)  # the answers are here, and paid for
 
 
 def _may_have_arrived(error: RoundtableError) -> bool:

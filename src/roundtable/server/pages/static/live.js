@@ -174,8 +174,9 @@ const checkApprovals = async () => {
   const response = await fetch(table.dataset.approvals, { headers: { accept: "application/json" } });
   if (!response.ok) return;
   const { approvals } = await response.json();
-  const ids = approvals.map((entry) => `approval-${entry.approvalId}`).join(" ");
-  if (ids !== [...openApprovals.children].map((item) => item.id).join(" ")) reloadSoon();
+  const waiting = approvals.map((entry) => `approval-${entry.approvalId}`).sort().join(" ");
+  const shown = [...openApprovals.children].map((item) => item.id).sort().join(" ");
+  if (waiting !== shown) reloadSoon();
 };
 
 /** Keep a new link, which the server shows only once, until its links are revoked or expire. */
