@@ -67,6 +67,10 @@ def test_a_text_keeps_the_type_of_its_name(name: str, media_type: str) -> None:
     assert Attachment.from_bytes(b"[1]", name=name).media_type == media_type
 
 
+def test_only_well_known_names_of_texts_say_that_an_image_is_none() -> None:
+    assert Attachment.from_bytes(PNG, name="a.a").media_type == "image/png"  # text/vnd.a, on some machines
+
+
 def test_a_byte_order_mark_is_no_part_of_a_text() -> None:
     assert Attachment.from_bytes("\ufeffTea".encode()).text == "Tea"
 

@@ -65,6 +65,8 @@ _BINARY_TYPES: Final = frozenset(media_type for _, media_type in _SIGNATURES)
 _TEXTUAL: Final = re.compile(
     r"text/.+|application/(?:json|xml|yaml|x-yaml|toml|javascript|x-javascript|sql|x-sh|x-ndjson|.+\+(?:json|xml))"
 )
+_TEXT_SUFFIXES: Final = (".txt", ".md", ".csv", ".json", ".html", ".htm", ".xml", ".yaml", ".yml", ".toml", ".py")
+"""Ends of names that say on every machine that a file is a text."""
 _PAGE: Final = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 _OBJECTS: Final = re.compile(rb"/ObjStm\b")
 _STREAM: Final = re.compile(rb".{0,300}?stream\r?\n", re.DOTALL)
@@ -340,8 +342,8 @@ def _media_type(content: bytes, name: str, claimed: str | None) -> str:
     if found is None or (found == _PDF and claim != _PDF and not content.startswith(b"%PDF-")):
         # A text may mention the header of a PDF.
         found = _text_type(content, claim or by_name) or found
-    if found in _BINARY_TYPES and _TEXTUAL.fullmatch(by_name):
-        claim = claim or by_name
+    if found in _BINARY_TYPES and name.lower().endswith(_TEXT_SUFFIXES):
+        claim = claim or by_name or "text/plain"
     if found is None and not claim:
         raise _refused(name, "is neither an image, a PDF document nor a text", _KINDS)
     if found is None or (claim and found != claim):
