@@ -1,4 +1,4 @@
-"""Write files whole or not at all, and lock them against other processes."""
+"""Write files whole or not at all, lock them against other processes, and find the user's data folder."""
 
 from __future__ import annotations
 
@@ -7,18 +7,27 @@ import secrets
 import stat
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
-__all__ = ["discard_stdout", "lock_file", "report_stdout_error", "write_error", "write_parts"]
+__all__ = ["discard_stdout", "lock_file", "report_stdout_error", "user_data_folder", "write_error", "write_parts"]
 
 
 _BUFFER_BYTES: Final = 256 * 1024
+
+
+def user_data_folder(data_home: Path | str | None) -> Path:
+    """Return the library's folder among the user's data.
+
+    Args:
+        data_home: The folder of all programs' data; `~/.local/share` by default.
+    """
+    return (Path(data_home) if data_home else Path.home() / ".local" / "share") / "roundtable"
 
 
 def report_stdout_error(error: OSError) -> int:

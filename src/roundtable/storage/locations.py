@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from roundtable._core.files import user_data_folder
 from roundtable.errors import ConfigurationError
 from roundtable.http import masked_url
 
@@ -45,8 +46,7 @@ def writable_database(wanted: Path, data_home: Path | str | None = None) -> Path
     """
     if _can_write(wanted):
         return wanted
-    folder = Path(data_home) if data_home else Path.home() / ".local" / "share"
-    fallback = folder / "roundtable" / "roundtable.db"
+    fallback = user_data_folder(data_home) / "roundtable.db"
     _warn_once(str(wanted), str(fallback))
     return fallback
 

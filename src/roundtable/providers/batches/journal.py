@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio.to_thread
 
+from roundtable._core.files import user_data_folder
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def default_journal(data_home: Path | None) -> Path:
     Args:
         data_home: The user's data folder; `~/.local/share` by default.
     """
-    return (data_home or Path.home() / ".local" / "share") / "roundtable" / "batches.db"
+    return user_data_folder(data_home) / "batches.db"
 
 
 def _hashed(session_id: str) -> str:

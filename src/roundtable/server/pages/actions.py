@@ -63,15 +63,7 @@ async def extend(session_id: str, request: Request, caller: Writer) -> Response:
     """Run more rounds of a session."""
     added = _whole_number(await form_of(request), "rounds", "Further rounds")
     check_most_rounds(caller, added)
-    fold, further = await further_rounds(caller, session_id, added=added)
-    check_further(caller, fold, further)
-    begin = partial(
-        caller.tenant_session.table.start_resume,
-        session_id,
-        rounds=added,
-        deadline_s=seconds_of(caller, None, team=fold.record.config.team is not None),
-    )
-    await resume_counted(caller, until_begun(begin), further)
+    await _resume(caller, session_id, rounds=added)
     return see(f"/sessions/{session_id}")
 
 
@@ -134,15 +126,17 @@ async def _resume(
     caller: Caller,
     session_id: str,
     *,
+    rounds: int = 0,
     step: bool = False,
     results: Sequence[ContextResult] = (),
     force: bool = False,
 ) -> None:
-    fold, further = await further_rounds(caller, session_id, step=step)
+    fold, further = await further_rounds(caller, session_id, added=rounds, step=step)
     check_further(caller, fold, further)
     begin = partial(
         caller.tenant_session.table.start_resume,
         session_id,
+        rounds=rounds,
         step=step,
         context_results=results,
         force=force,
