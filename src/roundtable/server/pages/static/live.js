@@ -148,6 +148,10 @@ const openApprovals = document.getElementById("approvals");
 const APPROVALS_MS = 2000;
 const callsInProgress = new Set();
 
+const announceApprovals = (items) => {
+  if (items.length) showNews(items.map((item) => item.dataset.news).join(" "));
+};
+
 /** Show the tool calls that wait for approval; what the reader has written beside one stays. */
 const replaceApprovals = (fresh) => {
   let hadFocus = false;
@@ -164,7 +168,7 @@ const replaceApprovals = (fresh) => {
   }
   openApprovals.append(...freshItems.values());
   if (hadFocus) (openApprovals.querySelector("input:not([type=hidden])") ?? document.getElementById("main")).focus();
-  if (freshItems.size) showNews([...freshItems.values()].map((item) => item.dataset.news).join(" "));
+  announceApprovals([...freshItems.values()]);
 };
 
 /** Ask the server which calls wait for approval: no event says so. */
@@ -298,6 +302,8 @@ document.addEventListener("visibilitychange", () => {
 setInterval(() => {
   checkApprovals().catch(() => { /* The next look may succeed. */ });
 }, APPROVALS_MS);
+
+addEventListener("load", () => announceApprovals([...openApprovals.children]));
 
 restore();
 if (table.dataset.running) follow();
