@@ -75,7 +75,14 @@ def test_an_audit_holds_the_last_round_again_after_naming_the_price(command: Com
 
 
 @pytest.mark.parametrize(
-    ("words", "problem"), [(["--estimate"], "--estimate needs --rerun"), (["--without", "ada"], "--without needs")]
+    ("words", "problem"),
+    [
+        (["--estimate"], "--estimate needs --rerun"),
+        (["--without", "ada"], "--without needs"),
+        (["--tools", "fact_check"], "--tools needs"),
+        (["--base-url", "http://127.0.0.1:1"], "--base-url needs"),
+        (["--approve-tools"], "--approve-tools needs"),
+    ],
 )
 def test_an_audit_that_asks_nobody_takes_no_options_of_a_rerun(
     command: Command, held: str, words: list[str], problem: str
@@ -83,6 +90,16 @@ def test_an_audit_that_asks_nobody_takes_no_options_of_a_rerun(
     done = command("audit", held, *words, "--db", "d.db")
     assert done.code != 0
     assert problem in done.err
+
+
+def test_a_rerun_offers_the_tools_of_the_debate(command: Command, place: Path) -> None:
+    agents = always(place, {"ada": "Tea", "bo": "Tea"})
+    done = command("Tea?", "--agents", agents, "--tools", "fact_check", "--rounds", "1", "--db", "d.db", "--json")
+    session = str(fields(done)["sessionId"])
+    rerun = ("audit", session, "--rerun", "1", "--db", "d.db", "--json")
+    assert command(*rerun).code != 0
+    again = fields(command(*rerun, "--tools", "fact_check"))
+    assert again["held"] == 1
 
 
 def test_a_decision_is_audited_without_a_model(command: Command, held: str) -> None:

@@ -7,7 +7,20 @@ from typing import Annotated, Literal
 import typer
 
 from roundtable.cli.context import CommandOptions, open_context
-from roundtable.cli.options import Database, Html, Json, NoLive, Session, Storage
+from roundtable.cli.options import (
+    ApproveTools,
+    BaseUrls,
+    Database,
+    Fetch,
+    Html,
+    Json,
+    NoLive,
+    Search,
+    Session,
+    Storage,
+    Timeout,
+    Tools,
+)
 from roundtable.errors import ConfigurationError
 
 __all__ = ["stored_session_commands"]
@@ -29,6 +42,7 @@ Running = Annotated[
         show_default="settle for pause, cancel for stop",
     ),
 ]
+_ONLY_WITH_RERUN = ("without", "estimate", "timeout", "tools", "base_url", "search", "fetch", "approve_tools")
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
@@ -125,6 +139,12 @@ def audit(
         bool,
         typer.Option("--estimate", help="With --rerun: show the maximum calls, tokens and cost, and call no model."),
     ] = False,
+    timeout: Timeout = None,
+    tools: Tools = None,
+    base_url: BaseUrls = None,
+    search: Search = None,
+    fetch: Fetch = False,
+    approve_tools: ApproveTools = False,
     database: Database = None,
     storage: Storage = None,
     as_json: Json = False,
@@ -134,15 +154,16 @@ def audit(
     The ballots are counted again without each agent, with one vote for another option, by other rules, and before the
     debate.
     """
+    arguments = locals()
     from roundtable.cli.debates import show_rerun
     from roundtable.cli.sessions import show_audit
 
-    if rerun is None and (without is not None or estimate):
-        given = "--without" if without is not None else "--estimate"
-        raise ConfigurationError(f"{given} needs --rerun", hint="See `roundtable audit --help`.")
-    context = open_context(
-        CommandOptions(as_json=as_json, storage=storage, database=database), asks_people=rerun is not None
-    )
+    if rerun is None:
+        unused = next((name for name in _ONLY_WITH_RERUN if arguments[name] not in (None, False)), None)
+        if unused is not None:
+            msg = f"--{unused.replace('_', '-')} needs --rerun"
+            raise ConfigurationError(msg, hint="See `roundtable audit --help`.")
+    context = open_context(CommandOptions.of(arguments), asks_people=rerun is not None)
     if rerun is None:
         return context.run(lambda context: show_audit(context, session))
     return context.run(
