@@ -140,6 +140,7 @@ async def test_the_page_asks_nobody_who_may_only_read() -> None:
         page = (await ann.get(f"/sessions/{handle.session_id}")).text
         assert ">running</span>" in page
         assert "wants to call" not in page
+        assert "waits for your approval" not in (await ann.get("/sessions")).text
 
 
 async def test_the_page_asks_those_who_may_write_and_shows_arguments_as_text() -> None:
@@ -156,6 +157,7 @@ async def test_the_page_asks_those_who_may_write_and_shows_arguments_as_text() -
         with anyio.fail_after(20):
             while "wants to call the tool" not in ann.page:
                 await ann.get(f"/sessions/{session_id}")
+        assert "waits for your approval" in (await ann.web.get("/sessions")).text
         form = ann.page[ann.page.index('id="approval-') :]
         assert "&lt;script&gt;window.acted = 1&lt;/script&gt;" in form
         assert "<script>window.acted" not in ann.page
@@ -176,6 +178,16 @@ async def test_the_page_asks_those_who_may_write_and_shows_arguments_as_text() -
                 await anyio.sleep(0.02)
         assert "not approved: no" in ann.page
     assert shop.orders == []
+
+
+async def test_an_approver_is_not_shared_by_servers_with_different_storages() -> None:
+    approver = ServerApproval()
+    async with table_of(Shop(), approve_tools=approver) as here, table_of(Shop(), approve_tools=approver) as there:
+        create_app(here)
+        create_app(here)  # another application of the same table
+        with pytest.raises(ConfigurationError, match="another server") as caught:
+            create_app(there)
+    assert caught.value.hint == "Create one ServerApproval for each table."
 
 
 def request() -> ToolRequest:

@@ -70,6 +70,10 @@ class OpenApprovals:
         self._values = values
         self._clock = clock
 
+    def shares(self, other: OpenApprovals) -> bool:
+        """Check whether two servers have the same storage."""
+        return self._values is other._values
+
     async def ask(self, request: ToolRequest, wait_s: float) -> bool | str:
         """Store a question and wait for its answer.
 
@@ -223,7 +227,14 @@ class ServerApproval:
         self._open: OpenApprovals | None = None
 
     def connect(self, approvals: OpenApprovals) -> None:
-        """Store the questions in the storage of a server from now on."""
+        """Store the questions in the storage of a server from now on.
+
+        Raises:
+            ConfigurationError: A server with another storage asks through this approver already.
+        """
+        if self._open is not None and not self._open.shares(approvals):
+            msg = "this ServerApproval asks the users of another server, with another storage"
+            raise ConfigurationError(msg, hint="Create one ServerApproval for each table.")
         self._open = approvals
 
     async def __call__(self, request: ToolRequest) -> bool | str:

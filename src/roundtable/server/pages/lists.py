@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
 from roundtable.errors import ConfigurationError
+from roundtable.server.approvals import approvals_of
 from roundtable.server.rendering import page
 from roundtable.server.requests import from_root
 from roundtable.server.state import Reader
@@ -18,7 +19,6 @@ from roundtable.types import SearchHit, SessionFilter, SessionStatus
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.server.pages.outcomes import Outcome
     from roundtable.server.state import Caller
     from roundtable.types import SessionSummary
 
@@ -48,15 +48,22 @@ async def sessions(caller: Reader, q: str = "", status: str = "", mode: str = ""
         hits, problem = await _search(caller, q.strip())
         by_topic = SessionFilter(topic=q.strip(), limit=_PAGE_SIZE)
         matches = () if problem else await caller.tenant_session.table.sessions(by_topic)
-        outcomes = await _outcomes(caller, matches)
-        return render(hits=hits, problem=problem, entries=matches, outcomes=outcomes, further=None)
+        return render(hits=hits, problem=problem, entries=matches, further=None, **await _details(caller, matches))
     entries, next_url = await _list_page(caller, status, mode, after)
-    outcomes = await _outcomes(caller, entries)
-    return render(hits=None, problem="", entries=entries, outcomes=outcomes, further=next_url, is_first=not after)
+    details = await _details(caller, entries)
+    return render(hits=None, problem="", entries=entries, further=next_url, is_first=not after, **details)
 
 
-async def _outcomes(caller: Caller, entries: Sequence[SessionSummary]) -> dict[str, Outcome]:
-    return await caller.state.outcomes.of(caller.tenant_session.table, caller.identity.tenant, entries)
+async def _details(caller: Caller, entries: Sequence[SessionSummary]) -> dict[str, Any]:
+    """Return what rows say beside the summaries: outcomes, and the sessions in which a tool call waits for approval."""
+    outcomes = await caller.state.outcomes.of(caller.tenant_session.table, caller.identity.tenant, entries)
+    waiting = set()
+    if caller.identity.may("write"):
+        approvals = approvals_of(caller.state)
+        for entry in entries:
+            if entry.status == "active" and await approvals.waiting(caller.identity.tenant, entry.id):
+                waiting.add(entry.id)
+    return {"outcomes": outcomes, "waiting": waiting}
 
 
 async def _list_page(
