@@ -45,7 +45,7 @@ _TITLES: Final = {
     400: "That does not work",
     401: "Please log in",
     403: "Not allowed",
-    404: "Page not found",
+    404: "Not found",
     405: "That does not work",
     409: "Not now",
     421: "Wrong address",
