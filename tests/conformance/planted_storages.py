@@ -22,8 +22,8 @@ from roundtable.protocols import KeyValue, Storage
 from roundtable.storage import MemoryStorage
 from roundtable.storage.memory import MemoryKeyValue
 from roundtable.testing import storage_notice_laws
+from roundtable.testing.doubles import ManualClock
 from roundtable.testing.key_value_suite import KeyValueSuite
-from roundtable.testing.storage_samples import ManualClock
 from roundtable.testing.storage_suite import StorageSuite
 from roundtable.types import JsonValue, SearchQuery, SessionFilter, SessionRecord
 

@@ -22,10 +22,10 @@ from roundtable.protocols import ChatModel, DebateModeStrategy, Storage, Tool
 from roundtable.scoring import Rule
 from roundtable.settings import Settings
 from roundtable.testing import scripted_agents
+from roundtable.testing.doubles import ManualClock
 from roundtable.testing.mode_suite import ModeSuite
 from roundtable.testing.provider_suite import KEY, Capability, ProviderSuite
 from roundtable.testing.rule_suite import RuleSuite
-from roundtable.testing.storage_samples import ManualClock
 from roundtable.testing.storage_suite import StorageSuite
 from roundtable.testing.tool_suite import ToolSuite
 from roundtable.types import JsonObject, ProviderConfig

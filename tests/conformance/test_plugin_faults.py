@@ -28,13 +28,13 @@ from roundtable.scoring import Outcome, Rule, decide, first_places, rule_registr
 from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing.analyzer_suite import AnalyzerSuite
+from roundtable.testing.doubles import ManualClock
 from roundtable.testing.exit_suite import ExitSuite
 from roundtable.testing.key_value_suite import KeyValueSuite
 from roundtable.testing.mode_suite import ModeSuite, _waiting_error
 from roundtable.testing.provider_suite import KEY, Capability, ProviderSuite
 from roundtable.testing.rule_suite import RuleSuite
 from roundtable.testing.servers import LoopbackServer, http_reply
-from roundtable.testing.storage_samples import ManualClock
 from roundtable.testing.storage_suite import StorageSuite
 from roundtable.testing.suite import refuse_waiting
 from roundtable.testing.tool_suite import ToolSuite

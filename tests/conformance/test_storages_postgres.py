@@ -8,8 +8,8 @@ import pytest
 
 from roundtable.protocols import KeyValue, Storage
 from roundtable.storage import PostgresStorage
+from roundtable.testing.doubles import ManualClock
 from roundtable.testing.key_value_suite import KeyValueSuite
-from roundtable.testing.storage_samples import ManualClock
 from roundtable.testing.storage_suite import StorageSuite
 
 pytestmark = pytest.mark.postgres

@@ -15,7 +15,7 @@ WHERE = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("\n## Where thin
 PICTURE = (ROOT / "docs/design/img/layers.svg").read_text("utf-8")
 
 QUOTED = re.compile(r"`([^`\n]+)`")
-PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*(?:/|\.(?:json|md|py|svg|toml|yml))")
+PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*(?:/|\.(?:html|json|md|py|svg|toml|yml))")
 ROW = re.compile(r"^\| (?!to find|---)(.+?) \| (.+) \|$", re.MULTILINE)
 
 

@@ -12,8 +12,8 @@ from roundtable.client import RoundtableClient, ServerError, SyncRoundtableClien
 from roundtable.client.connection import Connection
 from roundtable.client.streams import EventStream
 from roundtable.errors import APINetworkError, ConfigurationError, SessionConflict, SessionNotFound
+from roundtable.testing.doubles import ManualClock
 from roundtable.testing.servers import LoopbackServer, WireReply, http_reply, sse_reply
-from roundtable.testing.storage_samples import ManualClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,7 +15,8 @@ from roundtable.engine import RunLimits
 from roundtable.errors import LeaseLost, SessionBusy
 from roundtable.results.debate_result import DebateResult
 from roundtable.storage import MemoryStorage, SQLiteStorage
-from roundtable.testing.storage_samples import ManualClock, answered, owner_elsewhere, record
+from roundtable.testing.doubles import ManualClock
+from roundtable.testing.storage_samples import answered, owner_elsewhere, record
 
 pytestmark = pytest.mark.both_loops
 

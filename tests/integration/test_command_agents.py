@@ -22,7 +22,7 @@ from roundtable.errors import (
 )
 from roundtable.gateway import Gateway
 from roundtable.providers.command import ResumeOptions, SpawnOptions, resume_agent, spawn_agent
-from roundtable.testing.storage_samples import ManualClock
+from roundtable.testing.doubles import ManualClock
 
 SONNET = SpawnOptions(model="sonnet", max_budget_usd=1.5, system_prompt="")
 SLACK_S = 2.0

@@ -19,7 +19,7 @@ from roundtable.errors import AgentError, APITimeoutError
 from roundtable.gateway import Gateway
 from roundtable.providers.command import SpawnOptions, run_command, spawn_agent
 from roundtable.providers.command.watchdog import WATCHDOG_SCRIPT
-from roundtable.testing.storage_samples import ManualClock
+from roundtable.testing.doubles import ManualClock
 
 SONNET = SpawnOptions(model="sonnet", max_budget_usd=1.5, system_prompt="")
 SLACK_S = 2.0

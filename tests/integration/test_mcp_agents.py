@@ -23,8 +23,8 @@ from roundtable.providers.scripted import ScriptedModel
 from roundtable.scoring import rule_registry
 from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage
+from roundtable.testing.doubles import ManualClock
 from roundtable.testing.servers import LoopbackServer, http_reply
-from roundtable.testing.storage_samples import ManualClock
 from roundtable.types import AgentConfig, AgentHealth, Budget, ConsensusResult, Measured
 
 pytestmark = pytest.mark.anyio

@@ -20,7 +20,7 @@ from roundtable.auth import Identity, LocalUser, TokenStore
 from roundtable.errors import StorageError
 from roundtable.providers import Delay
 from roundtable.server.pages import routers
-from roundtable.server.pages.login import FREE, LoginThrottle
+from roundtable.server.pages.logins import FREE, LoginThrottle
 from roundtable.storage import MemoryStorage
 from roundtable.testing import ScriptedModel, scripted_agents
 from roundtable.types import DebateConfig, DebateStart, Owner, SessionRecord

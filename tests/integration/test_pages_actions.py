@@ -17,8 +17,8 @@ from roundtable.agents import BaseAgent
 from roundtable.errors import AgentError, ConfigurationError, QuorumLost
 from roundtable.results.view import view_of
 from roundtable.server.addresses import AddressLimit
-from roundtable.server.pages.shares import SHARE_DAYS, Shares
-from roundtable.server.pages.sharing import SHARED_VIEWS_PER_MINUTE
+from roundtable.server.pages.share_store import SHARE_DAYS, Shares
+from roundtable.server.pages.shared import SHARED_VIEWS_PER_MINUTE
 from roundtable.storage import MemoryStorage
 from roundtable.testing import ManualClock, ScriptedModel, scripted_agents
 from roundtable.types import AgentConfig, Attachment, Usage
@@ -286,7 +286,7 @@ async def test_pages_of_sessions_are_rendered_beside_the_event_loop(monkeypatch:
         return view_of(result)
 
     monkeypatch.setattr("roundtable.server.pages.session.view_of", watched)
-    monkeypatch.setattr("roundtable.server.pages.sharing.view_of", watched)
+    monkeypatch.setattr("roundtable.server.pages.shared.view_of", watched)
     table = talkers()
     async with visiting(table=table) as ann:
         await ann.log_in()

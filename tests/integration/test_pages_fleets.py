@@ -175,7 +175,7 @@ async def test_a_job_that_was_queued_again_and_made_no_call_is_read_again(tmp_pa
 async def test_metrics_do_not_wait_for_a_slow_database_and_say_how_old_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("roundtable.server.monitoring._FLEETS_S", 0.2)
+    monkeypatch.setattr("roundtable.server.routes.metrics._FLEETS_S", 0.2)
     monkeypatch.setattr("roundtable.fleet.overview._PAUSE_S", 0.0)
     monkeypatch.setattr("roundtable.fleet.overview._SHARE", 0)
     answers, reading = anyio.Event(), Fleet.jobs

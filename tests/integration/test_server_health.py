@@ -8,7 +8,7 @@ import anyio
 import pytest
 from integration.server_kit import client_of, served_table
 
-from roundtable.server.health import Readiness
+from roundtable.server.routes.health import Readiness
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.storage.memory import MemoryKeyValue
 from roundtable.testing import ManualClock

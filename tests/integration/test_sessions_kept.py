@@ -18,7 +18,8 @@ from roundtable.errors import ConfigurationError, SessionBusy, SessionError, Ses
 from roundtable.protocols import HasBackupHint
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing import scripted_agents
-from roundtable.testing.storage_samples import NOON, ManualClock, owner_elsewhere, record
+from roundtable.testing.doubles import ManualClock
+from roundtable.testing.storage_samples import NOON, owner_elsewhere, record
 from roundtable.types import SessionFilter
 
 

@@ -9,7 +9,8 @@ import pytest
 from roundtable.errors import SessionBusy, SessionError, SessionNotFound, StorageError
 from roundtable.storage import MemoryStorage, SQLiteStorage, current_owner
 from roundtable.storage.whole_sessions import WholeSessionMethods
-from roundtable.testing.storage_samples import NOON, ManualClock, answered, control, record, round_start
+from roundtable.testing.doubles import ManualClock
+from roundtable.testing.storage_samples import NOON, answered, control, record, round_start
 from roundtable.types import AgentResponse, ConsensusResult, DurableEvent, Session, SessionRecord, SessionStatus
 
 pytestmark = pytest.mark.slow

@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 
 from roundtable.errors import AgentError, APINetworkError, APIRateLimitError, APITimeoutError, CircuitOpen
 from roundtable.gateway import CircuitBreaker, RateBucket, RetryBudget, RetryRule
-from roundtable.testing.storage_samples import ManualClock
+from roundtable.testing.doubles import ManualClock
 
 SHARE = st.floats(0, 1, exclude_max=True)
 SECONDS = st.floats(0, 200, allow_nan=False).map(lambda number: round(number, 3))

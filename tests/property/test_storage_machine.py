@@ -19,9 +19,9 @@ from roundtable.errors import SessionError
 from roundtable.record import advance, start_progress
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.storage.rules import LONGEST_LEASE_S
+from roundtable.testing.doubles import ManualClock
 from roundtable.testing.storage_samples import (
     NOON,
-    ManualClock,
     answered,
     broken,
     control,

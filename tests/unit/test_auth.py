@@ -24,7 +24,7 @@ from roundtable.auth import (
 from roundtable.auth.identity import public_error
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.storage import MemoryStorage, SQLiteStorage
-from roundtable.testing.storage_samples import ManualClock
+from roundtable.testing.doubles import ManualClock
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from roundtable.gateway import Gateway
 from roundtable.gateway.state import RateBucket
 from roundtable.providers import Cassette, ScriptedModel, chat_model
 from roundtable.settings import Settings
+from roundtable.testing.doubles import ManualClock
 from roundtable.testing.servers import LoopbackServer, http_reply
-from roundtable.testing.storage_samples import ManualClock
 from roundtable.types import ChatRequest, ChatResponse, Message, ModelProfile, ProviderConfig, RateLimit, Usage
 
 ASK = ChatRequest(model="", messages=(Message(role="user", content="Tea?"),))

@@ -10,7 +10,7 @@ import pytest
 
 from roundtable.engine import EventHub, Subscription
 from roundtable.storage import MemoryStorage
-from roundtable.testing.storage_samples import ManualClock
+from roundtable.testing.doubles import ManualClock
 from roundtable.types import AgentResponseChunk, Event
 
 pytestmark = pytest.mark.both_loops

@@ -9,7 +9,7 @@ from roundtable.errors import AgentError, APIRateLimitError, APITimeoutError, Co
 from roundtable.gateway import Gateway, GuardedModel
 from roundtable.gateway.prices import sane_usage
 from roundtable.providers import Delay, ScriptedModel
-from roundtable.testing.storage_samples import ManualClock
+from roundtable.testing.doubles import ManualClock
 from roundtable.types import ChatDelta, ChatRequest, ChatResponse, ModelProfile, Usage
 
 pytestmark = pytest.mark.both_loops

@@ -24,7 +24,7 @@ from roundtable.errors import (
 from roundtable.gateway import CircuitBreaker, Gateway, RetryRule, retry_with_backoff
 from roundtable.gateway.retry import EVERY_KIND, kind_of
 from roundtable.providers import Delay
-from roundtable.testing.storage_samples import ManualClock
+from roundtable.testing.doubles import ManualClock
 from roundtable.types import AgentConfig, ChatDelta, ChatRequest, ChatResponse, ModelProfile, RetryPolicy, Usage
 
 pytestmark = pytest.mark.both_loops

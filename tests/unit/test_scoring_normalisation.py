@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import pytest
 
+from roundtable._core.words import amount, listing, percent, quoted
 from roundtable.errors import ConfigurationError
 from roundtable.metrics import basic_agreement, modal_share
 from roundtable.scoring import Measure, casefold, exact, normalise, share
 from roundtable.scoring.numbers import exact_or_none
-from roundtable.scoring.words import amount, listing, percent, quoted
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from roundtable.fleet import FleetState, JobStatus
 from roundtable.fleet.jobs import RunningDebate
 from roundtable.server.metrics import GAUGES, MOST_JOBS, MOST_NAMES, MOST_REQUESTS, OTHERS, Exposition, NameTally, Tally
-from roundtable.server.reports import report_of
+from roundtable.server.metrics_report import report_of
 from roundtable.testing.storage_samples import NOON
 from roundtable.types import Budget, Usage
 

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roundtable.analysis.ai import AIConsensusAnalyzer, AnalyzerDiagnostics
-    from roundtable.analysis.basic import AnalyzerChain, ConsensusAnalyzer, NamedMeter, PlainAnalyzer
+    from roundtable.analysis.basic import ConsensusAnalyzer, PlainAnalyzer
+    from roundtable.analysis.chain import AnalyzerChain, NamedMeter
     from roundtable.analysis.decision import (
         BallotBasis,
         CastVote,
@@ -98,7 +99,8 @@ __all__ = [
 
 _NAMES = {
     "ai": "AIConsensusAnalyzer AnalyzerDiagnostics",
-    "basic": "AnalyzerChain ConsensusAnalyzer NamedMeter PlainAnalyzer",
+    "basic": "ConsensusAnalyzer PlainAnalyzer",
+    "chain": "AnalyzerChain NamedMeter",
     "decision": (
         "BallotBasis CastVote ballots_of cast_votes check_decider check_rule decide_record independent_agreement"
     ),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import anyio
 
 from roundtable._core.text import error_text
+from roundtable._core.words import counted
 from roundtable.analysis.basic import ConsensusAnalyzer
 from roundtable.analysis.declared import RoundCamps
 from roundtable.analysis.health import detect_groupthink
@@ -20,7 +21,6 @@ from roundtable.errors import ConfigurationError, ParseError, RoundtableError
 from roundtable.parsing import find_document
 from roundtable.parsing.answers import text_in, texts_in
 from roundtable.prompts import Fence, fresh_nonce
-from roundtable.scoring.words import counted
 from roundtable.stages import is_fault
 from roundtable.types import (
     AIConsensusResult,

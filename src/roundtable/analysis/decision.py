@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from roundtable._core.text import error_text
+from roundtable._core.words import listing
 from roundtable.errors import ConfigurationError
 from roundtable.logs import ROOT
 from roundtable.modes import answers_by_name
@@ -26,7 +27,6 @@ from roundtable.scoring import (
     rule_registry,
 )
 from roundtable.scoring.motions import count_vote, vote_in
-from roundtable.scoring.words import listing
 from roundtable.types import Decision, VoteReport
 from roundtable.types.plan import CHAIR_STAGE, JUDGE_STAGE, JUDGED, VOTE_STAGE
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, ClassVar
 
+from roundtable._core.words import counted
 from roundtable.analysis.health import detect_groupthink
 from roundtable.scoring.camps import Camps, answer_names, find_round_camps, said_by
-from roundtable.scoring.words import counted
 from roundtable.types import Cluster, ConsensusResult, Measured
 
 if TYPE_CHECKING:

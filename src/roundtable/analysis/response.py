@@ -9,12 +9,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Self
 
+from roundtable._core.words import counted, listing
 from roundtable.analysis.findings import independent_consensus
 from roundtable.analysis.health import has_collapsed
 from roundtable.analysis.key_points import key_points_by_rules
 from roundtable.analysis.movement import have_all_changed
 from roundtable.scoring.numbers import exact
-from roundtable.scoring.words import counted, listing
 from roundtable.types import (
     ActionRecommendation,
     AgentResponseSummary,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
+from roundtable._core.words import counted
 from roundtable.agents import BaseAgent, Synthesizer, first_synthesizer
 from roundtable.analysis import (
     AIConsensusAnalyzer,
@@ -27,7 +28,6 @@ from roundtable.gateway.wrapping import default_rate_of, make_ready, price_share
 from roundtable.modes import ExpertPanelMode
 from roundtable.plugins.errors import make
 from roundtable.providers.spec import batch_refusal, split_model_name
-from roundtable.scoring.words import counted
 from roundtable.tools import DefaultAgentToolkit
 from roundtable.types import AgentConfig, DebateContext, ProviderConfig
 from roundtable.types.plan import JUDGED

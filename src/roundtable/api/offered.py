@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from roundtable._core.words import counted
 from roundtable.errors import ConfigurationError
-from roundtable.scoring.words import counted
 from roundtable.types import AgentConfig, NativeSearch, Value
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentOffer",
     "ModeOffer",
+    "agents_of_table",
     "chosen_agents",
     "debate_options",
     "offered_agents",
     "offered_modes",
     "offered_search",
-    "seated_again",
 ]
 
 
@@ -202,7 +202,7 @@ def offered_search(table: Roundtable, given: SearchRequest | None) -> SearchLike
     return table_search.over(wanted) if isinstance(table_search, NativeSearch) else wanted if wanted.asked else "auto"
 
 
-def seated_again(table: Roundtable, agents: Sequence[AgentConfig]) -> Sequence[AgentLike]:
+def agents_of_table(table: Roundtable, agents: Sequence[AgentConfig]) -> Sequence[AgentLike]:
     """Return the agents of a stored session as a table takes them; agents that the table has are used as they are.
 
     Args:

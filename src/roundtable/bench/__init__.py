@@ -13,14 +13,20 @@ from roundtable.bench.experiments import (
 )
 from roundtable.bench.metrics import (
     BenchmarkMetrics,
+    Comparison,
     ConsensusMetrics,
     ContentMetrics,
+    Delta,
     InteractionMetrics,
     LatencyMetrics,
+    MetricsCollector,
+    Recommendation,
+    calculate_delta,
+    compare_metrics,
     interaction_score,
+    metrics_of,
 )
 from roundtable.bench.paper import write_paper
-from roundtable.bench.plan import Study, read_study
 from roundtable.bench.progress import print_progress
 from roundtable.bench.questions import Question, read_questions
 from roundtable.bench.report import (
@@ -36,15 +42,6 @@ from roundtable.bench.report import (
     StudyVerdict,
     Worth,
 )
-from roundtable.bench.results import (
-    Comparison,
-    Delta,
-    MetricsCollector,
-    Recommendation,
-    calculate_delta,
-    compare_metrics,
-    metrics_of,
-)
 from roundtable.bench.runner import BenchmarkRunner, BenchmarkScenario, Executor, RepeatedScenario, ScenarioRun, Spread
 from roundtable.bench.statistics import (
     Interval,
@@ -56,7 +53,7 @@ from roundtable.bench.statistics import (
     smallest_difference,
     wilson_interval,
 )
-from roundtable.bench.study import run_study
+from roundtable.bench.study import Study, read_study, run_study
 
 __all__ = [
     "BASELINES",

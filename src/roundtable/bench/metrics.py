@@ -1,26 +1,45 @@
-"""Metrics of one debate, to compare debates by: time, interaction, content and agreement."""
+"""Metrics of benchmark runs: collected while debates run, computed from results, and compared."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import fmean, pvariance
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
+from roundtable._core.clock import SystemClock
+from roundtable.analysis import DeclaredAnalyzer
+from roundtable.errors import ConfigurationError
+from roundtable.scoring.camps import answers_by_turn, compare_answers, to_open_answer
 from roundtable.types import AgentResponse, Share, Usage, Value
 from roundtable.types.base import with_upper_bound
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from roundtable.protocols import Clock
+    from roundtable.results.debate_result import DebateResult
+    from roundtable.types import AgentResponse, AnyConsensus, RoundRecord, TurnKey
+
 __all__ = [
     "BenchmarkMetrics",
+    "Comparison",
     "ConsensusMetrics",
     "ContentMetrics",
+    "Delta",
     "InteractionMetrics",
     "LatencyMetrics",
+    "MetricsCollector",
+    "Recommendation",
+    "calculate_delta",
+    "compare_metrics",
     "interaction_score",
     "measure_content",
     "measure_interaction",
+    "metrics_of",
 ]
 
 _Amount = Annotated[float, Field(ge=0)]
@@ -198,3 +217,329 @@ def _longest_run(flags: Sequence[bool]) -> int:
         run = run + 1 if flag else 0
         best = max(best, run)
     return best
+
+
+_MAX_CONFIDENCE_CHANGE: Final = 0.1
+
+
+@dataclass(slots=True)
+class _MeasuredRound:
+    responses: list[AgentResponse] = field(default_factory=list)
+    total_ms: float = 0.0
+    started_at: float | None = None
+    consensus: AnyConsensus | None = None
+
+    def agreement(self, earlier: Mapping[TurnKey, AgentResponse]) -> AnyConsensus:
+        """Return the agreement that the debate measured, else that of the answers' own evidence."""
+        return self.consensus or DeclaredAnalyzer().analyze(self.responses, earlier)
+
+
+class MetricsCollector:
+    """Records what happens in one debate, and computes its metrics.
+
+    Args:
+        session_id: Id of the debate's session.
+        total_rounds: Rounds planned.
+        groupthink_threshold: Agreement that counts as a sign of groupthink, in [0, 1].
+        min_convergence_rounds: First round that can count as converged, at least 2.
+        clock: Source of time.
+
+    Example:
+        >>> from roundtable.types import AgentResponse
+        >>> collector = MetricsCollector("s1", 1)
+        >>> collector.record_response(1, AgentResponse(agent_id="ada", agent_name="Ada", position="Tea"))
+        >>> collector.get_metrics().content.avg_confidence
+        0.5
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        total_rounds: int,
+        *,
+        groupthink_threshold: float = 0.9,
+        min_convergence_rounds: int = 2,
+        clock: Clock | None = None,
+    ) -> None:
+        if not 0 <= groupthink_threshold <= 1:
+            raise ConfigurationError(f"groupthink_threshold must be in [0, 1], not {groupthink_threshold}")
+        if min_convergence_rounds < 2:
+            raise ConfigurationError(f"min_convergence_rounds must be at least 2, not {min_convergence_rounds}")
+        self.session_id = session_id
+        self.total_rounds = total_rounds
+        self._groupthink_threshold = groupthink_threshold
+        self._min_convergence_rounds = min_convergence_rounds
+        self._clock = clock or SystemClock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._rounds: dict[int, _MeasuredRound] = {}
+        self._agent_ms: dict[str, float] = {}
+        self._turn_started_at: dict[str, float] = {}
+        self._usage = Usage()
+        self._answers: dict[TurnKey, AgentResponse] = {}
+
+    def record_round_start(self, number: int) -> None:
+        """Record the start of a round."""
+        self._round(number).started_at = self._clock.monotonic()
+
+    def record_round_end(self, number: int, consensus: AnyConsensus | None = None) -> None:
+        """Record the end of a round and its consensus."""
+        measured = self._round(number)
+        if measured.started_at is not None:
+            measured.total_ms += (self._clock.monotonic() - measured.started_at) * 1000
+            measured.started_at = None
+        measured.consensus = consensus
+
+    def record_agent_start(self, agent_id: str) -> None:
+        """Record the start of an agent's turn."""
+        self._turn_started_at[agent_id] = self._clock.monotonic()
+
+    def record_agent_end(self, agent_id: str) -> None:
+        """Record the end of an agent's turn."""
+        started_at = self._turn_started_at.pop(agent_id, None)
+        if started_at is not None:
+            self._agent_ms[agent_id] = self._agent_ms.get(agent_id, 0.0) + (self._clock.monotonic() - started_at) * 1000
+
+    def record_response(self, number: int, response: AgentResponse) -> None:
+        """Record an answer of a round."""
+        self._round(number).responses.append(response)
+
+    def record_responses(self, number: int, responses: Iterable[AgentResponse]) -> None:
+        """Record answers of a round, in speaking order."""
+        self._round(number).responses.extend(responses)
+
+    def record_usage(self, usage: Usage) -> None:
+        """Add what calls consumed."""
+        self._usage += usage
+
+    def record_round(self, held: RoundRecord) -> None:
+        """Record a stored round, with the times of its turns."""
+        self.record_responses(held.number, held.responses)
+        self._answers |= answers_by_turn(held.turns)
+        measured = self._round(held.number)
+        measured.consensus = held.consensus
+        spans = [(turn.timestamp.timestamp(), turn.duration_s, turn.agent_id) for turn in held.turns]
+        if spans:
+            measured.total_ms += (
+                max(end for end, _, _ in spans) - min(end - duration_s for end, duration_s, _ in spans)
+            ) * 1000
+        for _, duration_s, agent_id in spans:
+            self._agent_ms[agent_id] = self._agent_ms.get(agent_id, 0.0) + duration_s * 1000
+
+    def get_responses(self, number: int | None = None) -> tuple[AgentResponse, ...]:
+        """Return the answers of a round, or of all rounds in order."""
+        rounds = self._ordered_rounds if number is None else [self._rounds[number]] if number in self._rounds else []
+        return tuple(response for measured in rounds for response in measured.responses)
+
+    def get_metrics(self) -> BenchmarkMetrics:
+        """Compute the metrics of what was recorded so far."""
+        rounds = [measured.responses for measured in self._ordered_rounds]
+        interaction = measure_interaction(rounds)
+        return BenchmarkMetrics(
+            session_id=self.session_id,
+            total_rounds=self.total_rounds,
+            rounds_held=len(rounds),
+            latency=LatencyMetrics(
+                total_ms=sum(measured.total_ms for measured in self._ordered_rounds),
+                per_round_ms=tuple(measured.total_ms for measured in self._ordered_rounds),
+                per_agent_ms=dict(self._agent_ms),
+            ),
+            interaction=interaction,
+            content=measure_content(rounds),
+            consensus=self._consensus(answered=interaction.cross_reference_count > 0),
+            usage=self._usage,
+        )
+
+    @property
+    def _ordered_rounds(self) -> list[_MeasuredRound]:
+        return [self._rounds[number] for number in sorted(self._rounds)]
+
+    def _round(self, number: int) -> _MeasuredRound:
+        return self._rounds.setdefault(number, _MeasuredRound())
+
+    def _consensus(self, *, answered: bool) -> ConsensusMetrics:
+        rounds = [measured for measured in self._ordered_rounds if measured.responses]
+        if not rounds:
+            return ConsensusMetrics(agreement_level=0.0, method="none")
+        first, last = (measured.agreement(self._answers) for measured in (rounds[0], rounds[-1]))
+        several = len(rounds[0].responses) > 1
+        return ConsensusMetrics(
+            agreement_level=last.agreement_level,
+            agreement_at_most=max(last.agreement_level, last.agreement_at_most),
+            method=last.method,
+            convergence_round=self._converged([measured.responses for measured in rounds]),
+            groupthink_warning=several and (self._is_high(first) or (self._is_high(last) and not answered)),
+        )
+
+    def _is_high(self, agreement: AnyConsensus) -> bool:
+        """Check whether agreement is high for certain; one answer alone agrees with nobody."""
+        return agreement.answers not in {0, 1} and agreement.agreement_level >= self._groupthink_threshold
+
+    def _converged(self, rounds: Sequence[Sequence[AgentResponse]]) -> int | None:
+        for number in range(self._min_convergence_rounds, len(rounds) + 1):
+            before, now = rounds[number - 2], rounds[number - 1]
+            moved = round(
+                abs(fmean(response.confidence for response in now) - fmean(response.confidence for response in before)),
+                9,
+            )
+            if moved < _MAX_CONFIDENCE_CHANGE and self._is_unmoved(before, now):
+                return number
+        return None
+
+    def _is_unmoved(self, before: Sequence[AgentResponse], now: Sequence[AgentResponse]) -> bool:
+        """Check whether all agents are known to say the same in two rounds; one that abstains twice does, too."""
+        old, new = ({response.agent_id: response for response in responses} for responses in (before, now))
+        placed = [(f"{place} {agent}", said) for place, held in enumerate((old, new)) for agent, said in held.items()]
+        verdicts = compare_answers(to_open_answer(name, said, self._answers) for name, said in placed)
+        names = [(f"0 {agent}", f"1 {agent}") for agent in old]
+        answered = [pair for pair in names if pair[0] in verdicts or pair[1] in verdicts]
+        is_same = all(verdicts.get(first, {}).get(second) == "same" for first, second in answered)
+        return bool(answered) and old.keys() == new.keys() and is_same
+
+
+def metrics_of(result: DebateResult, *, groupthink_threshold: float = 0.9) -> BenchmarkMetrics:
+    """Compute the metrics of a debate from its result; times are those stored with its turns.
+
+    Args:
+        result: The debate.
+        groupthink_threshold: As for `MetricsCollector`.
+
+    Example:
+        >>> from roundtable import sync
+        >>> from roundtable.testing import scripted_agents
+        >>> with sync.Roundtable(scripted_agents({"ada": "Tea", "bo": "I disagree with Ada"})) as table:
+        ...     metrics = metrics_of(table.debate("Tea?", mode="adversarial", rounds=1))
+        >>> metrics.interaction.cross_reference_count, metrics.consensus.method
+        (1.0, 'declared')
+    """
+    collector = MetricsCollector(result.session_id, result.total_rounds, groupthink_threshold=groupthink_threshold)
+    for record in result.rounds:
+        collector.record_round(record)
+    collector.record_usage(result.usage)
+    return collector.get_metrics()
+
+
+Recommendation: TypeAlias = Literal["adopt", "reject", "conditional"]
+"""What to do with a candidate."""
+
+_ADOPT_QUALITY: Final = 60.0
+_REJECT_QUALITY: Final = 30.0
+_ADOPT_SLOWDOWN: Final = 10.0
+_REJECT_SLOWDOWN: Final = 50.0
+
+
+class Delta(Value):
+    """The change from a baseline to a candidate."""
+
+    latency_reduction: float
+    """Per cent of the baseline's time that it saves; negative if it is slower."""
+    interaction_change: float
+    """Per cent by which the interaction score rises, -100 to 100."""
+    quality_score: float
+    """0 to 100; 50 is no change."""
+
+
+class Comparison(Value):
+    """A comparison of a candidate with a baseline."""
+
+    baseline: BenchmarkMetrics
+    """Metrics of the current way of debating."""
+    candidate: BenchmarkMetrics
+    """Metrics of the way that may replace it."""
+    delta: Delta
+    """The change."""
+    recommendation: Recommendation
+    """What to do."""
+    reasons: tuple[str, ...]
+    """Why, in words."""
+
+
+def _are_comparable(before: ConsensusMetrics, after: ConsensusMetrics) -> bool:
+    """Check whether two levels are single figures of one method."""
+    is_measured = all(found.agreement_level == found.agreement_at_most for found in (before, after))
+    return is_measured and before.method == after.method
+
+
+def calculate_delta(baseline: BenchmarkMetrics, candidate: BenchmarkMetrics) -> Delta:
+    """Compute the change from a baseline to a candidate.
+
+    Quality is 50 plus `20 dConfidence + 7.5 dCitations + 12.5 dInteraction + 12.5 dAgreement`, plus 3 if a groupthink
+    warning disappears, minus 3 if one appears. Changes of confidence and agreement are differences; those of citations
+    and interaction are relative, in [-1, 1]. Agreement counts only if both debates measured it as one figure, by the
+    same method.
+
+    Args:
+        baseline: Metrics of the current way of debating.
+        candidate: Metrics of the way that may replace it.
+    """
+    old_score, new_score = interaction_score(baseline.interaction), interaction_score(candidate.interaction)
+    exchange = _relative(old_score, new_score)
+    before, after = baseline.consensus, candidate.consensus
+    quality = (
+        50.0
+        + 20.0 * (candidate.content.avg_confidence - baseline.content.avg_confidence)
+        + 7.5 * _relative(baseline.content.citation_count, candidate.content.citation_count)
+        + 12.5 * exchange
+        + 12.5 * (after.agreement_level - before.agreement_level if _are_comparable(before, after) else 0.0)
+        + 3.0 * (before.groupthink_warning - after.groupthink_warning)
+    )
+    baseline_ms = baseline.latency.total_ms
+    return Delta(
+        latency_reduction=round((baseline_ms - candidate.latency.total_ms) / baseline_ms * 100, 6)
+        if baseline_ms
+        else 0.0,
+        interaction_change=round(exchange * 100, 6),
+        quality_score=round(min(100.0, max(0.0, quality)), 6),
+    )
+
+
+def _relative(old: float, new: float) -> float:
+    if not old:
+        return 1.0 if new else 0.0
+    return min(1.0, max(-1.0, (new - old) / old))
+
+
+def compare_metrics(baseline: BenchmarkMetrics, candidate: BenchmarkMetrics) -> Comparison:
+    """Recommend whether a candidate should replace a baseline.
+
+    Adopt: quality of 60 or more, and at most 10 % slower. Reject: quality below 30, or more than 50 % slower. Anything
+    else is conditional. One pair of debates proves nothing; `run_study` measures what is chance.
+
+    Args:
+        baseline: Metrics of the current way of debating.
+        candidate: Metrics of the way that may replace it.
+    """
+    delta = calculate_delta(baseline, candidate)
+    slower = -delta.latency_reduction
+    if delta.quality_score < _REJECT_QUALITY or slower > _REJECT_SLOWDOWN:
+        verdict: Recommendation = "reject"
+    else:
+        is_better = delta.quality_score >= _ADOPT_QUALITY and slower <= _ADOPT_SLOWDOWN
+        verdict = "adopt" if is_better else "conditional"
+    return Comparison(
+        baseline=baseline,
+        candidate=candidate,
+        delta=delta,
+        recommendation=verdict,
+        reasons=_reasons(baseline, candidate, delta),
+    )
+
+
+def _reasons(baseline: BenchmarkMetrics, candidate: BenchmarkMetrics, delta: Delta) -> tuple[str, ...]:
+    speed = delta.latency_reduction
+    reasons = [
+        f"quality {delta.quality_score:.1f} of 100, where 50 is no change",
+        f"{abs(speed):.1f} % {'faster' if speed >= 0 else 'slower'}",
+        f"interaction {delta.interaction_change:+.1f} %",
+    ]
+    before, after = baseline.consensus, candidate.consensus
+    if before.method != after.method:
+        reasons.append(f"agreement is not compared: measured by {before.method} and by {after.method}")
+    if before.groupthink_warning != after.groupthink_warning:
+        reasons.append("signs of groupthink are new" if after.groupthink_warning else "signs of groupthink are gone")
+    calls = baseline.usage.calls
+    if calls and candidate.usage.calls != calls:
+        reasons.append(f"{candidate.usage.calls / calls:.2g} calls for each call")
+    return tuple(reasons)

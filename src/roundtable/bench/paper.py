@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from roundtable._core.files import write_parts
+from roundtable._core.words import counted
 from roundtable._version import __version__
 from roundtable.bench.pictures import drawable
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.report import csv_parts
 from roundtable.report.latex import latex_table
-from roundtable.results.dataframes import save_picture
-from roundtable.scoring.words import counted
+from roundtable.results.plots import save_picture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
-    from roundtable.bench.plan import Study
     from roundtable.bench.report import CategoryReport, Movement, StudyReport
+    from roundtable.bench.study import Study
     from roundtable.types import AgentConfig, JsonObject, JsonValue
 
 __all__ = ["write_paper"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from roundtable._core.words import counted
 from roundtable.errors import ConfigurationError
-from roundtable.results.dataframes import COLOURS, MARKERS, legend_below, new_axes, plain_label, write_caption
-from roundtable.scoring.words import counted
+from roundtable.results.plots import COLOURS, MARKERS, legend_below, new_axes, plain_label, write_caption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,6 +9,7 @@ from itertools import combinations
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from roundtable._core.words import counted
 from roundtable.bench.arms import Moves, StudyAnswer
 from roundtable.bench.statistics import (
     Interval,
@@ -22,8 +23,7 @@ from roundtable.bench.statistics import (
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.metrics import brier_score, expected_calibration_error
 from roundtable.report.notebook import MOST_BYTES
-from roundtable.results.dataframes import frame_of
-from roundtable.scoring.words import counted
+from roundtable.results.rows import frame_of
 from roundtable.types import Share, Usage, Value
 
 if TYPE_CHECKING:

@@ -14,13 +14,17 @@ from roundtable._core.text import error_text
 from roundtable.api.many import run_jobs
 from roundtable.bench.metrics import (
     BenchmarkMetrics,
+    Comparison,
     ConsensusMetrics,
     ContentMetrics,
+    Delta,
     InteractionMetrics,
     LatencyMetrics,
+    calculate_delta,
+    compare_metrics,
     interaction_score,
+    metrics_of,
 )
-from roundtable.bench.results import Comparison, Delta, calculate_delta, compare_metrics, metrics_of
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.results.debate_result import DebateResult
 from roundtable.stages import error_info

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
 from pydantic import ValidationError
 
+from roundtable._core.words import counted
 from roundtable.bench import (
     BenchmarkRunner,
     BenchmarkScenario,
@@ -25,8 +26,7 @@ from roundtable.bench.runner import mean_metrics
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.errors import ConfigurationError
-from roundtable.results.dataframes import check_plots
-from roundtable.scoring.words import counted
+from roundtable.results.plots import check_plots
 from roundtable.types import AgentConfig
 from roundtable.types.base import first_error
 

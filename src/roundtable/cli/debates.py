@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roundtable._core.files import write_error, write_parts
+from roundtable._core.words import counted
 from roundtable.api.debates import Debates, finish
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
@@ -13,7 +14,6 @@ from roundtable.cli.model_install import show_progress
 from roundtable.cli.run_debate import ContinuedDebate, run_debate
 from roundtable.cli.sessions import full_id
 from roundtable.errors import StorageError
-from roundtable.scoring.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import anyio.to_thread
 
 from roundtable._core.text import error_text
+from roundtable._core.words import counted
 from roundtable._version import __version__
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
@@ -22,7 +23,6 @@ from roundtable.http.guard_public import checked_url, masked_url
 from roundtable.providers.command import CLAUDE, CODEX, GEMINI, find_binary
 from roundtable.providers.local import SMOLLM2, LocalProvider, find_weights
 from roundtable.providers.local.weights import check_weights
-from roundtable.scoring.words import counted
 from roundtable.settings import Settings
 from roundtable.storage.database import Database
 from roundtable.storage.salvage import find_damage, salvage

@@ -12,6 +12,7 @@ import anyio
 import typer
 
 from roundtable._core.files import write_parts
+from roundtable._core.words import duration
 from roundtable.cli.context import CommandContext, CommandOptions, open_context, read_budget, read_debate_options
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
@@ -36,7 +37,6 @@ from roundtable.cli.options import (
 )
 from roundtable.cli.storage_location import SHORT_ID
 from roundtable.errors import ConfigurationError
-from roundtable.scoring.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

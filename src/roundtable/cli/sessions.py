@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from roundtable._core.files import write_parts
+from roundtable._core.words import counted
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.storage_location import SHORT_ID
 from roundtable.cli.summary import debate_lines, show_result, synthesis_lines
 from roundtable.errors import ConfigurationError, SessionBusy, SessionError, SessionNotFound
 from roundtable.report import to_text
-from roundtable.scoring.words import counted
 from roundtable.types import RunningCalls, SessionFilter, SessionStatus
 from roundtable.types.debate import status_in_words
 

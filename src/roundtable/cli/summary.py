@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from roundtable._core.words import counted
 from roundtable.cli.context import asked_lines
 from roundtable.cli.event_printer import Line, line, percent, round_lines
 from roundtable.cli.storage_location import SHORT_ID
@@ -19,7 +20,6 @@ from roundtable.results.findings import (
     synthesis_parts,
 )
 from roundtable.results.view import movement_of
-from roundtable.scoring.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

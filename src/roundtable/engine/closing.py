@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from roundtable._core.words import counted, listing
 from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, decide_record, independent_agreement
 from roundtable.errors import QuorumLost, RoundtableError
 from roundtable.exits import failed_criteria
 from roundtable.scoring.camps import answers_by_turn
 from roundtable.scoring.numbers import exact
-from roundtable.scoring.words import counted, listing
 from roundtable.stages import error_from_info, error_info
 from roundtable.types import ConsensusMeasured, DebateComplete, DebateError, DebateExit, ExitResult, RoundComplete
 from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE, MODERATOR_STAGE, VOTE_STAGE

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from roundtable._core.ledger import Ledger
+from roundtable._core.words import counted
 from roundtable.agents import config_of, first_synthesizer
 from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, check_decider
 from roundtable.engine.changes import answered
@@ -33,7 +34,6 @@ from roundtable.exits import (
 )
 from roundtable.modes import check_config
 from roundtable.scoring import rule_registry
-from roundtable.scoring.words import counted
 from roundtable.types import Control, RoundResult
 
 if TYPE_CHECKING:

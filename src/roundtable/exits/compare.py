@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Literal, Self, TypeAlias
 
+from roundtable._core.words import counted, listing, share_text
 from roundtable.errors import ConfigurationError
 from roundtable.exits.base import Exit, Load, as_json, not_ended, whole
 from roundtable.metrics.agreement import entropy, jensen_shannon, tally, total_variation
@@ -17,7 +18,6 @@ from roundtable.scoring.camps import compare_answers, to_open_answer
 from roundtable.scoring.normalisation import casefold
 from roundtable.scoring.numbers import Number, exact, exact_or_none, share
 from roundtable.scoring.open_answers import is_abstention, open_key
-from roundtable.scoring.words import counted, listing, share_text
 from roundtable.types import AgentResponse, AnyTurn, ExitResult, FailedTurn, JsonValue, Turn, TurnKey
 
 __all__ = [

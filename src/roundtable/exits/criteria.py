@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Self, TypeAlias
 
 from roundtable._core.registry import Registry
+from roundtable._core.words import listing, percent, share_text
 from roundtable.errors import ConfigurationError
 from roundtable.exits.base import AllOf, AnyOf, Exit, Load, as_json, not_ended, whole
 from roundtable.exits.compare import (
@@ -22,7 +23,6 @@ from roundtable.exits.compare import (
 from roundtable.protocols import ExitCriterion, ExitRound
 from roundtable.scoring.normalisation import casefold
 from roundtable.scoring.numbers import Number, exact, share
-from roundtable.scoring.words import listing, percent, share_text
 from roundtable.settings import Settings
 from roundtable.types import (
     AgentResponse,

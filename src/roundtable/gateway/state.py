@@ -196,7 +196,7 @@ class RateBucket:
         parts: How many processes share the limit; this one takes an equal part.
 
     Example:
-        >>> from roundtable.testing.storage_samples import ManualClock
+        >>> from roundtable.testing.doubles import ManualClock
         >>> bucket = RateBucket(60, clock=ManualClock())
         >>> bucket.take(60), bucket.take(1), bucket.take(2)
         (0.0, 1.0, 3.0)

@@ -22,7 +22,7 @@ from roundtable.mcp.resources import listed_resources, modes_of, read
 from roundtable.mcp.sampling import ClientSampler
 from roundtable.mcp.tool import ToolCallContext
 from roundtable.mcp.tools import TOOLS
-from roundtable.providers.client import SAMPLER
+from roundtable.providers.mcp_client import SAMPLER
 
 __all__ = ["call_tool", "get_prompt", "list_resources", "read_resource"]
 

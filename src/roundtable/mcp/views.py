@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypedDict
 
+from roundtable._core.words import counted
 from roundtable.mcp.errors import NotFoundInSession
 from roundtable.mcp.outputs import (
     AnswerView,
@@ -15,7 +16,6 @@ from roundtable.mcp.outputs import (
     NextStep,
     ToolUse,
 )
-from roundtable.scoring.words import counted
 from roundtable.types import ApprovalAnswer, BallotAnswer, RankingAnswer, ScoresAnswer
 from roundtable.types.plan import JUDGE_STAGE
 

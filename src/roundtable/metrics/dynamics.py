@@ -9,10 +9,10 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TypeAlias
 
+from roundtable._core.words import counted
 from roundtable.errors import ConfigurationError
 from roundtable.scoring.normalisation import Normalise, normaliser
 from roundtable.scoring.numbers import Measure, exact_or_none
-from roundtable.scoring.words import counted
 
 __all__ = [
     "Positions",

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from roundtable._core.words import counted
 from roundtable.errors import ConfigurationError
 from roundtable.metrics.agreement import tally
 from roundtable.metrics.dynamics import Positions
 from roundtable.scoring.normalisation import Normalise, normaliser
 from roundtable.scoring.numbers import Measure, Number, share, whole
-from roundtable.scoring.words import counted
 
 __all__ = [
     "Transitions",

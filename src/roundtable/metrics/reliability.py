@@ -8,10 +8,10 @@ from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from roundtable._core.words import quoted
 from roundtable.errors import ConfigurationError
 from roundtable.scoring.normalisation import Normalise, normaliser
 from roundtable.scoring.numbers import Measure, exact
-from roundtable.scoring.words import quoted
 
 __all__ = ["Rating", "cohen_kappa", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha"]
 

@@ -6,9 +6,9 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from roundtable._core.words import counted
 from roundtable.errors import ConfigurationError
 from roundtable.modes.rounds import RoundPlanner
-from roundtable.scoring.words import counted
 from roundtable.stages import as_shaper, restrict_view
 from roundtable.types import (
     AgentResponse,

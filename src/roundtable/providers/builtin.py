@@ -172,7 +172,7 @@ _WITHOUT_HTTP: Final = {
         "Any program that reads a question and writes an answer: 'command:mytool'.",
     ),
     "client": (
-        "client",
+        "mcp_client",
         "ClientProvider",
         "The model of the MCP client that starts the debate; 'client:NAME' tells several apart.",
     ),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from roundtable._core.words import counted, listing
 from roundtable.report import ReportView
-from roundtable.scoring.words import counted, listing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

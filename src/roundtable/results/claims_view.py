@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
 
+from roundtable._core.words import counted, listing
 from roundtable.report import ArgumentsView, ClaimView, EvidenceView, ReportView
 from roundtable.report.view import short_name
 from roundtable.results.evidence_view import check_in_words
-from roundtable.scoring.words import counted, listing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from pydantic import ModelWrapValidatorHandler, TypeAdapter, computed_field, model_validator
 
 from roundtable import report
+from roundtable._core.words import counted
 from roundtable.analysis import (
     BallotBasis,
     Baselines,
@@ -27,10 +28,8 @@ from roundtable.analysis import (
 from roundtable.analysis.decision import own_vote
 from roundtable.record import team_outcome
 from roundtable.record.chain import ChainHead
-from roundtable.results.dataframes import frame_of
-from roundtable.results.rows import TURN_COLUMNS, turn_row
+from roundtable.results.rows import TURN_COLUMNS, frame_of, turn_row
 from roundtable.results.view import view_of
-from roundtable.scoring.words import counted
 from roundtable.types import (
     AgentConfig,
     AnyConsensus,

@@ -15,9 +15,9 @@ from urllib.parse import unquote_plus
 import anyio
 
 from roundtable import report
+from roundtable._core.words import counted
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.results.evidence_view import evidence_view
-from roundtable.scoring.words import counted
 from roundtable.types import Timestamp, Value, utc_now
 
 if TYPE_CHECKING:

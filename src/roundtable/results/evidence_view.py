@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, assert_never
 
+from roundtable._core.words import counted
 from roundtable.report import ReportView
 from roundtable.report.view import short_name
-from roundtable.scoring.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

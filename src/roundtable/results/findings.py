@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from roundtable._core.words import amount, counted, listing
 from roundtable.analysis.decision import own_vote_stage
 from roundtable.modes.oxford import FIRST_VOTE, LAST_VOTE, oxford_swing, votes_by_agent
 from roundtable.report import PairTable
@@ -12,7 +13,6 @@ from roundtable.report.view import short_name
 from roundtable.scoring import Approval, first_places
 from roundtable.scoring.motions import MOST_MOTIONS, vote_in
 from roundtable.scoring.numbers import exact
-from roundtable.scoring.words import amount, counted, listing
 from roundtable.types.debate import last_complete, status_in_words
 from roundtable.types.plan import JUDGE_STAGE, JUDGED, VOTE_STAGE
 

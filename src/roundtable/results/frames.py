@@ -12,7 +12,6 @@ from roundtable.analysis.movement import pair_verdicts
 from roundtable.errors import ConfigurationError
 from roundtable.report import csv_parts
 from roundtable.report.latex import latex_table
-from roundtable.results.dataframes import typed_frame_of
 from roundtable.results.rows import DEBATE_COLUMNS, compact_json, debate_row, turn_row
 
 if TYPE_CHECKING:
@@ -250,8 +249,23 @@ def _unknown(kind: str) -> ConfigurationError:
     return ConfigurationError(f"unknown kind of frame {kind!r}; choose {', '.join(get_args(FrameKind))}")
 
 
+_DTYPES: Final = {"text": "string", "whole": "Int64", "number": "float64", "flag": "boolean"}
+
+
 def _pandas(columns: dict[str, list[JsonValue]], types: Mapping[str, ColumnType]) -> Frame:
-    return typed_frame_of(columns, types)
+    try:
+        import pandas as pd
+    except ImportError as error:
+        hint = "Install it: pip install 'roundtable-sdk[frames]'"
+        raise ConfigurationError("a pandas frame needs pandas", hint=hint, cause=error) from error
+    return pd.DataFrame(
+        {
+            name: pd.to_datetime(pd.Series(cells, dtype="string"), utc=True, format="ISO8601")
+            if types[name] == "time"
+            else pd.Series(cells, dtype=_DTYPES[types[name]])
+            for name, cells in columns.items()
+        }
+    )
 
 
 def _polars(columns: dict[str, list[JsonValue]], types: Mapping[str, ColumnType]) -> Frame:

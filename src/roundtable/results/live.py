@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol, assert_never
 
+from roundtable._core.words import counted
 from roundtable.report.html_builder import tag
 from roundtable.report.notebook import MOST_BYTES
 from roundtable.report.sanitize import plain
 from roundtable.report.view import percent, short_name
-from roundtable.scoring.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator

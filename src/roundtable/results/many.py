@@ -6,16 +6,15 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Literal, overload
 
 from roundtable._core.registry import Registry
+from roundtable._core.words import counted
 from roundtable.analysis import check_rule, decide_record
 from roundtable.analysis.decision import check_stored_vote
 from roundtable.errors import ConfigurationError
 from roundtable.report.html_builder import tag
 from roundtable.report.view import short_name
-from roundtable.results.dataframes import frame_of
 from roundtable.results.debate_result import DebateResult, answer_of, with_decision
-from roundtable.results.rows import DEBATE_COLUMNS, debate_row
+from roundtable.results.rows import DEBATE_COLUMNS, debate_row, frame_of
 from roundtable.scoring import Rule
-from roundtable.scoring.words import counted
 from roundtable.types import ErrorInfo, RoundRecord, Usage, Value
 from roundtable.types.debate import last_complete
 from roundtable.types.plan import JUDGE_STAGE, JUDGED, VOTE_STAGE

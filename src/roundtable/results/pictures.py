@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from roundtable.analysis.arguments import argument_graph
 from roundtable.analysis.movement import opinion_flow, pair_verdicts
 from roundtable.errors import ConfigurationError
-from roundtable.results.dataframes import COLOURS, draw_rounds, legend_below, new_axes, plain_label, write_caption
+from roundtable.results.plots import COLOURS, draw_rounds, legend_below, new_axes, plain_label, write_caption
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

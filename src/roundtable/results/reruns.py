@@ -8,8 +8,8 @@ from typing import Final, Literal, TypeAlias
 
 from pydantic import computed_field
 
+from roundtable._core.words import counted
 from roundtable.metrics.intervals import wilson_interval
-from roundtable.scoring.words import counted
 from roundtable.types import Share, Usage, Value
 
 __all__ = ["RerunAudit", "RerunChange", "RerunOutcome"]

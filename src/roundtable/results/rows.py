@@ -8,10 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol, assert_never
 
 from roundtable.analysis.findings import DebateFacts
+from roundtable.errors import ConfigurationError
 from roundtable.types import ApprovalAnswer, BallotAnswer, PlanAnswer, RankingAnswer, ScoresAnswer, TextAnswer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
+
+    from pandas import DataFrame
 
     from roundtable.analysis import Baselines
     from roundtable.types import (
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
         RoundRecord,
     )
 
-__all__ = ["DEBATE_COLUMNS", "TURN_COLUMNS", "DebateFields", "compact_json", "debate_row", "turn_row"]
+__all__ = ["DEBATE_COLUMNS", "TURN_COLUMNS", "DebateFields", "compact_json", "debate_row", "frame_of", "turn_row"]
 
 TURN_COLUMNS: Final = (
     *("sessionId", "round", "stage", "slot", "agentId", "role", "outcome", "position", "choice", "confidence"),
@@ -198,3 +202,17 @@ def _seconds(round_record: RoundRecord) -> float:
         return 0.0
     ends = [turn.timestamp.timestamp() for turn in turns]
     return max(ends) - min(end - turn.duration_s for end, turn in zip(ends, turns, strict=True))
+
+
+def frame_of(rows: Sequence[JsonObject], columns: Sequence[str]) -> DataFrame:
+    """Return rows as a data frame with these columns, in this order.
+
+    Raises:
+        ConfigurationError: pandas is not installed.
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        hint = "Install it: pip install 'roundtable-sdk[frames]'"
+        raise ConfigurationError("to_frame() needs pandas", hint=hint, cause=error) from error
+    return pd.DataFrame(rows, columns=[*columns])

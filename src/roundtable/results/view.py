@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from roundtable._core.words import counted
 from roundtable.analysis import cast_votes, dissenting_votes
 from roundtable.modes import answers_by_name
 from roundtable.modes.delphi import numbers_of
@@ -44,7 +45,6 @@ from roundtable.results.findings import (
     synthesis_parts,
 )
 from roundtable.results.rows import compact_json
-from roundtable.scoring.words import counted
 from roundtable.types.debate import last_complete
 from roundtable.types.plan import JUDGE_STAGE, VOTE_STAGE
 

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from typing import Literal, TypeAlias, assert_never
 
+from roundtable._core.words import quoted
 from roundtable.scoring.ballots import (
     Abstention,
     Approval,
@@ -22,7 +23,6 @@ from roundtable.scoring.ballots import (
 )
 from roundtable.scoring.electorate import InvalidBallot, KeyOf
 from roundtable.scoring.numbers import LARGEST, exact_or_none
-from roundtable.scoring.words import quoted
 from roundtable.types import (
     AgentResponse,
     Answer,

@@ -10,6 +10,7 @@ from numbers import Real
 from typing import Literal, TypeAlias, cast
 
 from roundtable._core.registry import Registry
+from roundtable._core.words import counted, is_list, listing, quoted
 from roundtable.errors import ConfigurationError
 from roundtable.scoring.ballot_forms import first_places
 from roundtable.scoring.ballots import Ballot
@@ -17,7 +18,6 @@ from roundtable.scoring.electorate import Electorate, Roll
 from roundtable.scoring.normalisation import Normalise
 from roundtable.scoring.numbers import Figure, Number, share
 from roundtable.scoring.outcome import Outcome, Parameters, ParameterValue, Rule
-from roundtable.scoring.words import counted, is_list, listing, quoted
 from roundtable.types import Decision, RuleName
 
 __all__ = ["TieRule", "decide"]

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Generic, TypeAlias, TypeVar, cast
 
+from roundtable._core.words import counted, is_list, quoted
 from roundtable.errors import ConfigurationError
 from roundtable.scoring.ballots import Abstention, Approval, Ballot, Choice, Ranking, Trajectory, Verdict
 from roundtable.scoring.normalisation import Normalise, normaliser
 from roundtable.scoring.numbers import LARGEST, Number, exact
-from roundtable.scoring.words import counted, is_list, quoted
 
 __all__ = ["Electorate", "Group", "Grouped", "InvalidBallot", "KeyOf", "Profile", "Reading", "Roll", "Vote", "Weight"]
 

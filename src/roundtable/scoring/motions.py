@@ -12,13 +12,13 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
+from roundtable._core.words import amount, counted, listing
 from roundtable.scoring.ballot_forms import ballot_from_answer, first_places, order
 from roundtable.scoring.ballots import Abstention, Approval, Choice, Ranking, Scores
 from roundtable.scoring.camps import answer_names, find_round_camps
 from roundtable.scoring.decision import decide
 from roundtable.scoring.numbers import LARGEST, exact
 from roundtable.scoring.pairwise import cycle
-from roundtable.scoring.words import amount, counted, listing
 from roundtable.types import AgentResponse, Motion, PlanAnswer, TextAnswer, VoteReport
 
 if TYPE_CHECKING:

@@ -21,10 +21,10 @@ from roundtable._core.lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.server.answers import ErrorBody
     from roundtable.server.app import create_app
     from roundtable.server.approvals import ServerApproval
     from roundtable.server.quota import Limits
+    from roundtable.server.response_bodies import ErrorBody
     from roundtable.server.routes.chat import MultiAgentRequest
     from roundtable.server.serving import serve
     from roundtable.server.state import ServerOptions
@@ -36,7 +36,7 @@ __dir__: Callable[[], list[str]]
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "ErrorBody": "answers",
+        "ErrorBody": "response_bodies",
         "Limits": "quota",
         "MultiAgentRequest": "routes.chat",
         "ServerApproval": "approvals",

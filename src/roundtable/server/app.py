@@ -23,9 +23,9 @@ from roundtable.fleet import FleetOverview
 from roundtable.server.addresses import AddressLimit
 from roundtable.server.approvals import OpenApprovals, ServerApproval
 from roundtable.server.connections import ListenerTracker
-from roundtable.server.health import Readiness
 from roundtable.server.limits import Limits, UserLimits
 from roundtable.server.metrics import GAUGES, Exposition
+from roundtable.server.routes.health import Readiness
 from roundtable.server.state import ServerState
 from roundtable.server.streams import Streams
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from roundtable.auth.guard import GuardOptions, Message
     from roundtable.protocols import SleepingClock
     from roundtable.server.metrics_observer import MetricsObserver
-    from roundtable.server.pages.login import BrowserLogin
+    from roundtable.server.pages.logins import BrowserLogin
     from roundtable.server.state import ServerOptions
 
 __all__ = ["create_app", "lifetime"]
@@ -63,7 +63,7 @@ def lifetime(
     limits = UserLimits(values, configured, clock=clock, refused=figures.refused)
 
     from roundtable.server.pages.outcomes import Outcomes
-    from roundtable.server.pages.sharing import SHARED_VIEWS_PER_MINUTE
+    from roundtable.server.pages.shared import SHARED_VIEWS_PER_MINUTE
     from roundtable.server.rendering import RENDER_THREADS
 
     attendance = ListenerTracker(values, options.get("pause_after_s", table.wiring.settings.pause_after_s), clock)
@@ -125,10 +125,10 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
     from roundtable.server.body_limits import READ_S, BodyLimit
     from roundtable.server.errors import UnexpectedErrors, add_error_handlers, error_body
     from roundtable.server.metrics_observer import MetricsObserver
-    from roundtable.server.monitoring import RequestTimes
     from roundtable.server.pages.csrf import ForgeryGuard
-    from roundtable.server.pages.login import BrowserLogin
-    from roundtable.server.requests import RequestNumbers
+    from roundtable.server.pages.logins import BrowserLogin
+    from roundtable.server.request_context import RequestNumbers
+    from roundtable.server.routes.metrics import RequestTimes
 
     check_profiles(table.wiring)
     _check_pause_after(options.get("pause_after_s"))
@@ -178,15 +178,15 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
     """Create the application with all its endpoints."""
     from fastapi import Depends
 
-    from roundtable.server import health, monitoring, openapi, request_bodies
+    from roundtable.server import openapi, request_bodies
     from roundtable.server.pages import routers as pages
-    from roundtable.server.routes import catalog, chat, control, debates, sessions
+    from roundtable.server.routes import catalog, chat, control, debates, health, metrics, sessions
 
     app = openapi.Application(
         title="AI Roundtable",
         version=__version__,
         lifespan=lifespan,
-        dependencies=[Depends(monitoring.note_route), Depends(request_bodies.check_query)],
+        dependencies=[Depends(metrics.note_route), Depends(request_bodies.check_query)],
         openapi_url=None,  # `openapi.router` serves it
         separate_input_output_schemas=False,
         # FastAPI's own documentation pages load scripts from other hosts.
@@ -196,7 +196,7 @@ def _application(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]
     )
     routers = (
         health.router,
-        monitoring.router,
+        metrics.router,
         openapi.router,
         catalog.router,
         chat.router,
@@ -234,7 +234,7 @@ def _guard_options(options: ServerOptions, clock: SleepingClock) -> GuardOptions
 
 def _is_open(scope: Message, *, scrapes: bool) -> bool:
     """Check whether a request needs no authentication."""
-    from roundtable.server.monitoring import is_scrape_from_here
+    from roundtable.server.routes.metrics import is_scrape_from_here
 
     path = scope["path"]
     is_public = path in {"/health", "/ready", "/login", "/favicon.ico"} or path.startswith(("/static/", "/shared/"))

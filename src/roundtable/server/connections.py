@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from roundtable.errors import RoundtableError
-from roundtable.server.requests import logger
+from roundtable.server.request_context import logger
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

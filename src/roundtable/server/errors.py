@@ -18,7 +18,7 @@ from roundtable.auth.identity import public_error
 from roundtable.errors import ContextTooLong, RoundtableError, SessionBusy, SessionConflict, SessionNotFound
 from roundtable.server.limits import RateLimited
 from roundtable.server.rendering import failure_page, wants_page
-from roundtable.server.requests import REQUEST_ID, logger
+from roundtable.server.request_context import REQUEST_ID, logger
 
 if TYPE_CHECKING:
     from roundtable.auth.guard import ASGIApp, Message, Receive, Send

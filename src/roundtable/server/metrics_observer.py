@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from roundtable.errors import StorageError
 from roundtable.server.metrics import Tally
-from roundtable.server.reports import MetricsReport, report_of
-from roundtable.server.requests import logger
+from roundtable.server.metrics_report import MetricsReport, report_of
+from roundtable.server.request_context import logger
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence

@@ -22,10 +22,10 @@ from pydantic_core import to_json
 from roundtable.analysis.arguments import ArgumentGraph
 from roundtable.results.audit import DecisionAudit
 from roundtable.results.debate_result import DebateResult
-from roundtable.server import answers, request_bodies
-from roundtable.server.answers import ErrorBody
+from roundtable.server import request_bodies, response_bodies
 from roundtable.server.openapi_parts import EVENTS, JSON, STREAM_PARAMETERS, reference
-from roundtable.server.requests import ROOT_PATH, logger
+from roundtable.server.request_context import ROOT_PATH, logger
+from roundtable.server.response_bodies import ErrorBody
 from roundtable.server.routes.chat import MultiAgentRequest
 from roundtable.server.state import Reader
 from roundtable.types import Event, RoundRecord, SynthesisResult
@@ -52,7 +52,7 @@ def component_schemas() -> dict[str, Any]:
     events = tuple(classes_of(Event))
     kinds: list[type[BaseModel]] = [
         *_exported_models(request_bodies),
-        *_exported_models(answers),
+        *_exported_models(response_bodies),
         MultiAgentRequest,
         DebateResult,
         DecisionAudit,

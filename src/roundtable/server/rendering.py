@@ -10,11 +10,11 @@ from urllib.parse import quote
 from jinja2 import DictLoader, Environment, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from roundtable._core.words import counted
 from roundtable._version import __version__
 from roundtable.report import Html, initials, plain
 from roundtable.report.html_builder import tag
-from roundtable.scoring.words import counted
-from roundtable.server.requests import REQUEST_ID, ROOT_PATH, from_root
+from roundtable.server.request_context import REQUEST_ID, ROOT_PATH, from_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from roundtable._core.words import counted
 from roundtable.api.debates import Debates
 from roundtable.api.teams import calls_of_team
 from roundtable.errors import ConfigurationError, RoundtableError
-from roundtable.scoring.words import counted
 
 if TYPE_CHECKING:
     from roundtable.api.options import DebateOptions

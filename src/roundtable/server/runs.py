@@ -18,10 +18,10 @@ from pydantic import Field, ValidationError
 from roundtable.errors import RoundtableError, SessionConflict, StorageError
 from roundtable.record import Fold
 from roundtable.results.debate_result import DebateResult
-from roundtable.server.answers import Started, links_of
 from roundtable.server.limits import Further
 from roundtable.server.openapi_parts import gives, streams
 from roundtable.server.request_bodies import LONGEST_WAIT_S
+from roundtable.server.response_bodies import Started, links_of
 from roundtable.server.streams import event_stream, resume_point
 from roundtable.types import Control, Timestamp
 from roundtable.types.base import Value

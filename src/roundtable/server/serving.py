@@ -22,7 +22,7 @@ from roundtable.auth.listening import BACKLOG, address_of, listen
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.server.connections import shutdown
 from roundtable.server.errors import answer, error_body, status_of
-from roundtable.server.requests import REQUEST_ID, logger
+from roundtable.server.request_context import REQUEST_ID, logger
 from roundtable.server.streams import ABORT, WRITE
 
 if TYPE_CHECKING:

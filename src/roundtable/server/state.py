@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from roundtable.fleet import FleetOverview
     from roundtable.protocols import SleepingClock
     from roundtable.server.addresses import AddressLimit
-    from roundtable.server.health import Readiness
     from roundtable.server.limits import Limits, UserLimits
     from roundtable.server.metrics import Exposition
     from roundtable.server.metrics_observer import MetricsObserver
-    from roundtable.server.pages.login import BrowserLogin
+    from roundtable.server.pages.logins import BrowserLogin
     from roundtable.server.pages.outcomes import Outcomes
+    from roundtable.server.routes.health import Readiness
     from roundtable.server.streams import Streams
 
 __all__ = ["Admin", "Caller", "Reader", "ServerOptions", "ServerState", "Writer", "state_of"]

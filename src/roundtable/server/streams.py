@@ -20,7 +20,7 @@ from roundtable.errors import RoundtableError, SessionBusy
 from roundtable.server.connections import BUSY_S, Listener, WaitingResponse, shutdown
 from roundtable.server.errors import answer, error_event
 from roundtable.server.limits import RateLimited
-from roundtable.server.requests import REQUEST_ID, logger
+from roundtable.server.request_context import REQUEST_ID, logger
 from roundtable.types.events import sse_event_id
 
 if TYPE_CHECKING:

@@ -27,7 +27,6 @@ __all__ = [
     "migrate",
     "needs_reconnect",
     "storage_error",
-    "unreadable",
 ]
 
 
@@ -322,16 +321,6 @@ def _error_of_kind(
         retryable=kind.retryable,
         cause=cause,
         details={"path": path, "reason": kind.reason},
-    )
-
-
-def unreadable(path: str, what: str, cause: ValueError) -> StorageError:
-    """Return the error for a row that exists but holds a value this version cannot parse."""
-    return StorageError(
-        f"{what} in {path!r} holds a value that this version cannot read",
-        hint=f"Restore {path!r} from a backup, or delete {what}; nothing else is affected.",
-        cause=cause,
-        details={"path": path, "reason": "corrupt"},
     )
 
 

@@ -6,8 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from roundtable._core.text import well_formed
-from roundtable.storage.database import unreadable
-from roundtable.storage.rules import json_text, span_end, to_micros
+from roundtable.storage.rules import json_text, span_end, to_micros, unreadable
 
 if TYPE_CHECKING:
     import sqlite3

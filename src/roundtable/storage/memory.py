@@ -15,22 +15,21 @@ from roundtable.errors import StorageError
 from roundtable.record import Progress, follow, start_progress
 from roundtable.storage.rules import (
     LeaseState,
+    Numbered,
     TurnId,
     check_append,
     check_number,
-    check_same_turn,
     check_token,
-    event_text,
     grant,
     has_metadata,
     json_text,
     live_holder,
+    numbered,
     searchable,
     session_exists,
     session_key,
     session_not_found,
     span_end,
-    turn_id,
     value_text,
 )
 from roundtable.storage.whole_sessions import WholeSessionMethods
@@ -43,27 +42,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import Clock, KeyValue
     from roundtable.types import DurableEvent, JsonValue, Lease, Owner, SearchHit, SearchQuery, SessionFilter
 
-__all__ = ["MemoryKeyValue", "MemoryStorage", "Numbered", "is_wanted", "numbered", "opened", "updated_summary"]
-
-
-@dataclass(slots=True)
-class Numbered:
-    """An event to store, with its number and the key of its turn."""
-
-    event: DurableEvent
-    """The event as the caller passed it."""
-    seq: int
-    """Its number."""
-    place: TurnId | None
-    """Key of the turn it reports, if any; one event is stored per turn."""
-    _text: str | None = None
-
-    @property
-    def text(self) -> str:
-        """The event as JSON with its number; written when it is first asked for."""
-        if self._text is None:
-            self._text = event_text(self.event, self.seq)
-        return self._text
+__all__ = ["MemoryKeyValue", "MemoryStorage", "is_wanted", "opened", "updated_summary"]
 
 
 def opened(record: SessionRecord) -> SessionSummary:
@@ -109,34 +88,6 @@ def is_wanted(summary: SessionSummary, wanted: SessionFilter) -> bool:
         and (wanted.place is None or (summary.created_at, summary.id) < wanted.place)
         and (not wanted.metadata or has_metadata(json_text(dict(summary.metadata)), json_text(dict(wanted.metadata))))
     )
-
-
-def numbered(events: Sequence[DurableEvent], last: int, stored: Callable[[TurnId], str | None]) -> list[Numbered]:
-    """Number the new events, after the last stored one; events of turns that are stored already are left out.
-
-    Args:
-        events: The events to store.
-        last: Number of the last stored event.
-        stored: Returns the stored event of a turn, as JSON.
-
-    Raises:
-        SessionConflict: A turn is stored with another answer.
-        StaleSequence: An event has a number already, and it is not the next one.
-    """
-    entries: list[Numbered] = []
-    turns: dict[TurnId, Numbered] = {}
-    for event in events:
-        entry = Numbered(event, last + len(entries) + 1, turn_id(event))
-        if entry.place is not None:
-            earlier = turns.setdefault(entry.place, entry)
-            stored_text = stored(entry.place) if earlier is entry else earlier.text
-            if stored_text is not None:
-                check_same_turn(entry.place, stored_text, entry.text)
-                continue
-        if event.seq:
-            check_number(event.session_id, event.seq - 1, entry.seq - 1)
-        entries.append(entry)
-    return entries
 
 
 _MADE_BY_ENGINES: Final = frozenset(

@@ -22,9 +22,7 @@ from anyio import to_thread
 from roundtable._core.text import well_formed
 from roundtable.errors import ConfigurationError, LeaseLost, SessionError, StorageError
 from roundtable.record import Progress, follow, read_record, start_progress
-from roundtable.storage.database import unreadable
 from roundtable.storage.fulltext import Tokenizer, search_in
-from roundtable.storage.memory import Numbered, numbered
 from roundtable.storage.postgres_background import Background
 from roundtable.storage.postgres_connection import Address, Limits, Listener, PostgresPool, parse_address
 from roundtable.storage.postgres_keyvalue import PostgresKeyValue
@@ -33,6 +31,7 @@ from roundtable.storage.postgres_url import command_url
 from roundtable.storage.rules import (
     MAX_NUMBER,
     LeaseState,
+    Numbered,
     TurnId,
     check_append,
     check_number,
@@ -42,14 +41,16 @@ from roundtable.storage.rules import (
     has_metadata,
     json_text,
     live_holder,
+    numbered,
     searchable,
     session_exists,
     session_key,
     session_not_found,
     to_micros,
+    to_summary,
+    unreadable,
     value_text,
 )
-from roundtable.storage.statements import to_summary
 from roundtable.storage.whole_sessions import WholeSessionMethods
 from roundtable.types import SessionRecord, durable_event
 

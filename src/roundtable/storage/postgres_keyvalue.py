@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import psycopg
 
 from roundtable._core.text import well_formed
-from roundtable.storage.database import unreadable
 from roundtable.storage.postgres_background import Background
 from roundtable.storage.postgres_connection import PostgresPool
 from roundtable.storage.postgres_schema import Statements, from_stored, key_hash, to_stored
-from roundtable.storage.rules import from_micros, json_text, span_end, to_micros
+from roundtable.storage.rules import from_micros, json_text, span_end, to_micros, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

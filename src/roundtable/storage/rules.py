@@ -1,11 +1,13 @@
-"""Rules that all storages share: which appends are valid, who may hold a lease, which turns are equal."""
+"""What all storages share: which appends are valid, who may hold a lease, which turns are equal, damaged rows."""
 
 from __future__ import annotations
 
 import json
+import logging
 import unicodedata
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, assert_never, get_args
 
 from roundtable._core.owner import is_provably_dead
 from roundtable._core.text import well_formed, well_formed_data
@@ -17,8 +19,9 @@ from roundtable.errors import (
     SessionError,
     SessionNotFound,
     StaleSequence,
+    StorageError,
 )
-from roundtable.types import Lease, Owner, Value
+from roundtable.types import Lease, Owner, SessionStatus, SessionSummary, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,9 +29,11 @@ if TYPE_CHECKING:
     from roundtable.types import DurableEvent, JsonValue
 
 __all__ = [
+    "EARLIEST",
     "LONGEST_LEASE_S",
     "MAX_NUMBER",
     "LeaseState",
+    "Numbered",
     "TurnId",
     "check_append",
     "check_number",
@@ -40,13 +45,16 @@ __all__ = [
     "has_metadata",
     "json_text",
     "live_holder",
+    "numbered",
     "searchable",
     "session_exists",
     "session_key",
     "session_not_found",
     "span_end",
     "to_micros",
+    "to_summary",
     "turn_id",
+    "unreadable",
     "value_text",
 ]
 
@@ -55,6 +63,11 @@ V = TypeVar("V", bound=Value)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
+"""Before every session."""
+_LATEST: Final = datetime.max.replace(tzinfo=UTC)
+
+_log: logging.Logger = logging.getLogger(__name__)
 
 
 def value_text(value: Value) -> str:
@@ -348,4 +361,126 @@ def _busy_error(session_id: str, holder: Owner, expires_at: datetime, now: datet
             "pid": holder.pid,
             "expiresAt": expires_at.isoformat(),
         },
+    )
+
+
+@dataclass(slots=True)
+class Numbered:
+    """An event to store, with its number and the key of its turn."""
+
+    event: DurableEvent
+    """The event as the caller passed it."""
+    seq: int
+    """Its number."""
+    place: TurnId | None
+    """Key of the turn it reports, if any; one event is stored per turn."""
+    _text: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The event as JSON with its number; written when it is first asked for."""
+        if self._text is None:
+            self._text = event_text(self.event, self.seq)
+        return self._text
+
+
+def numbered(events: Sequence[DurableEvent], last: int, stored: Callable[[TurnId], str | None]) -> list[Numbered]:
+    """Number the new events, after the last stored one; events of turns that are stored already are left out.
+
+    Args:
+        events: The events to store.
+        last: Number of the last stored event.
+        stored: Returns the stored event of a turn, as JSON.
+
+    Raises:
+        SessionConflict: A turn is stored with another answer.
+        StaleSequence: An event has a number already, and it is not the next one.
+    """
+    entries: list[Numbered] = []
+    turns: dict[TurnId, Numbered] = {}
+    for event in events:
+        entry = Numbered(event, last + len(entries) + 1, turn_id(event))
+        if entry.place is not None:
+            earlier = turns.setdefault(entry.place, entry)
+            stored_text = stored(entry.place) if earlier is entry else earlier.text
+            if stored_text is not None:
+                check_same_turn(entry.place, stored_text, entry.text)
+                continue
+        if event.seq:
+            check_number(event.session_id, event.seq - 1, entry.seq - 1)
+        entries.append(entry)
+    return entries
+
+
+def to_summary(row: tuple[Any, ...]) -> SessionSummary:
+    """Return the summary of one row; if it is damaged, log that and return the parts that can be read.
+
+    Args:
+        row: What `list_sessions` selects: id, topic, mode, agent ids, status, current and planned rounds, responses,
+            microseconds of its creation and last change, number of the last event, metadata.
+    """
+    try:
+        return SessionSummary(
+            id=row[0],
+            topic=row[1],
+            mode=row[2],
+            agent_ids=tuple(json.loads(row[3])),
+            status=row[4],
+            current_round=row[5],
+            total_rounds=row[6],
+            response_count=row[7],
+            created_at=from_micros(row[8]),
+            updated_at=from_micros(row[9]),
+            last_seq=row[10],
+            metadata=json.loads(row[11]),
+            exit_reason=row[12],
+        )
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        _log.warning("session %r cannot be read whole in a list: %s", row[0], type(error).__name__)
+        return _damaged_summary(row)
+
+
+def _damaged_summary(row: tuple[Any, ...]) -> SessionSummary:
+    status: Any = row[4] if row[4] in get_args(SessionStatus) else "error"
+    rounds, planned, responses, last = (
+        value if isinstance(value, int) and value >= 0 else 0 for value in (row[5], row[6], row[7], row[10])
+    )
+    return SessionSummary(
+        id=_shown_text(row[0]),
+        topic=_shown_text(row[1]),
+        mode=_shown_text(row[2]),
+        agent_ids=(),
+        status=status,
+        current_round=rounds,
+        total_rounds=planned,
+        response_count=responses,
+        created_at=_shown_time(row[8]),
+        updated_at=_shown_time(row[9]),
+        last_seq=last,
+        error="its entry in the storage is damaged",
+    )
+
+
+def _shown_text(value: object) -> str:
+    """Return a text that can be shown, whatever type the damaged column holds."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return well_formed(value) if isinstance(value, str) else ""
+
+
+def _shown_time(value: object) -> datetime:
+    """Return a time; for an invalid one the earliest or latest, so that the row keeps its place in the order."""
+    try:
+        return from_micros(value)  # type: ignore[arg-type]  # a damaged row holds anything
+    except (TypeError, OverflowError, ValueError):
+        return EARLIEST if isinstance(value, int) and value < 0 else _LATEST
+
+
+def unreadable(path: str, what: str, cause: ValueError) -> StorageError:
+    """Return the error for a row that exists but holds a value this version cannot parse."""
+    return StorageError(
+        f"{what} in {path!r} holds a value that this version cannot read",
+        hint=f"Restore {path!r} from a backup, or delete {what}; nothing else is affected.",
+        cause=cause,
+        details={"path": path, "reason": "corrupt"},
     )

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from anyio import to_thread
 
+from roundtable._core.words import counted
 from roundtable.errors import RoundtableError, StorageError
 from roundtable.record import Fold, read_record, store_whole
-from roundtable.scoring.words import counted
 from roundtable.storage.database import Database, storage_error
 from roundtable.storage.sqlite import SQLiteStorage
 from roundtable.types import durable_event

@@ -6,17 +6,16 @@ All values are bound parameters; no statement is built from text.
 from __future__ import annotations
 
 import json
-import logging
 import sqlite3
 from contextlib import closing
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from roundtable._core.text import well_formed
 from roundtable.record import Progress, follow, read_record, start_progress
-from roundtable.storage.database import unreadable
 from roundtable.storage.fulltext import index_position
 from roundtable.storage.rules import (
+    EARLIEST,
     MAX_NUMBER,
     LeaseState,
     TurnId,
@@ -32,22 +31,19 @@ from roundtable.storage.rules import (
     session_exists,
     session_not_found,
     to_micros,
+    to_summary,
     turn_id,
+    unreadable,
     value_text,
 )
-from roundtable.types import SessionRecord, SessionStatus, SessionSummary, durable_event
+from roundtable.types import SessionRecord, SessionSummary, durable_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from roundtable.types import DurableEvent, Lease, Owner, SessionFilter
 
-__all__ = ["Key", "append", "create", "delete", "holder", "lease", "list_sessions", "read", "to_summary"]
-
-
-_log: logging.Logger = logging.getLogger(__name__)
-_EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
-_LATEST: Final = datetime.max.replace(tzinfo=UTC)
+__all__ = ["Key", "append", "create", "delete", "holder", "lease", "list_sessions", "read"]
 
 
 class Key(NamedTuple):
@@ -242,75 +238,11 @@ def _select_sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> l
             "untouched_since": None if wanted.updated_before is None else to_micros(wanted.updated_before),
             "after_us": None if after_at is None else to_micros(after_at),
             "after_id": None if after_id is None else well_formed(after_id),
-            "first_us": to_micros(_EARLIEST),
+            "first_us": to_micros(EARLIEST),
             "notes": json_text(dict(wanted.metadata)) if wanted.metadata else None,
             "limit": wanted.limit,
         },
     ).fetchall()
-
-
-def to_summary(row: tuple[Any, ...]) -> SessionSummary:
-    """Return the summary of one row; if it is damaged, log that and return the parts that can be read.
-
-    Args:
-        row: What `list_sessions` selects: id, topic, mode, agent ids, status, current and planned rounds, responses,
-            microseconds of its creation and last change, number of the last event, metadata.
-    """
-    try:
-        return SessionSummary(
-            id=row[0],
-            topic=row[1],
-            mode=row[2],
-            agent_ids=tuple(json.loads(row[3])),
-            status=row[4],
-            current_round=row[5],
-            total_rounds=row[6],
-            response_count=row[7],
-            created_at=from_micros(row[8]),
-            updated_at=from_micros(row[9]),
-            last_seq=row[10],
-            metadata=json.loads(row[11]),
-            exit_reason=row[12],
-        )
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        _log.warning("session %r cannot be read whole in a list: %s", row[0], type(error).__name__)
-        return _damaged_summary(row)
-
-
-def _damaged_summary(row: tuple[Any, ...]) -> SessionSummary:
-    status: Any = row[4] if row[4] in get_args(SessionStatus) else "error"
-    rounds, planned, responses, last = (
-        value if isinstance(value, int) and value >= 0 else 0 for value in (row[5], row[6], row[7], row[10])
-    )
-    return SessionSummary(
-        id=_shown_text(row[0]),
-        topic=_shown_text(row[1]),
-        mode=_shown_text(row[2]),
-        agent_ids=(),
-        status=status,
-        current_round=rounds,
-        total_rounds=planned,
-        response_count=responses,
-        created_at=_shown_time(row[8]),
-        updated_at=_shown_time(row[9]),
-        last_seq=last,
-        error="its entry in the storage is damaged",
-    )
-
-
-def _shown_text(value: object) -> str:
-    """Return a text that can be shown, whatever type the damaged column holds."""
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return well_formed(value) if isinstance(value, str) else ""
-
-
-def _shown_time(value: object) -> datetime:
-    """Return a time; for an invalid one the earliest or latest, so that the row keeps its place in the order."""
-    try:
-        return from_micros(value)  # type: ignore[arg-type]  # a damaged row holds anything
-    except (TypeError, OverflowError, ValueError):
-        return _EARLIEST if isinstance(value, int) and value < 0 else _LATEST
 
 
 def lease(connection: sqlite3.Connection, key: Key, owner: Owner, ttl_s: float, now: Callable[[], datetime]) -> Lease:

@@ -15,9 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roundtable._core.network import without_network
-    from roundtable.testing.doubles import Delay, FaultyModel, RecordingObserver, ScriptedModel, scripted_agents
+    from roundtable.testing.doubles import (
+        Delay,
+        FaultyModel,
+        ManualClock,
+        RecordingObserver,
+        ScriptedModel,
+        scripted_agents,
+    )
     from roundtable.testing.servers import serving
-    from roundtable.testing.storage_samples import ManualClock
     from roundtable.testing.vendor_server import VendorAnswer, VendorRefusal, VendorServer
 
 SUITES = (
@@ -59,7 +65,7 @@ __all__ = [
 _HOME = {
     "Delay": "doubles",
     "FaultyModel": "doubles",
-    "ManualClock": "storage_samples",
+    "ManualClock": "doubles",
     "RecordingObserver": "doubles",
     "ScriptedModel": "doubles",
     "VendorAnswer": "vendor_server",

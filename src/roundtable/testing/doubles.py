@@ -1,16 +1,19 @@
-"""Test doubles: scripted agents, a model that fails on purpose, and a recording observer."""
+"""Test doubles: scripted agents, a model that fails on purpose, a recording observer, and a clock that stands still."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.lowlevel
 
 from roundtable.agents import BaseAgent
 from roundtable.gateway.streams import ChatStream
 from roundtable.gateway.wrapping import close_stream
 from roundtable.providers.scripted import Delay, ScriptedModel
+from roundtable.testing.storage_samples import NOON
 from roundtable.types import AgentConfig
 
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from roundtable.providers.scripted import Reply
     from roundtable.types import ChatDelta, ChatRequest, ChatResponse, Event, ModelProfile
 
-__all__ = ["Delay", "FaultyModel", "RecordingObserver", "ScriptedModel", "scripted_agents"]
+__all__ = ["Delay", "FaultyModel", "ManualClock", "RecordingObserver", "ScriptedModel", "scripted_agents"]
 
 
 def scripted_agents(
@@ -178,3 +181,36 @@ class RecordingObserver:
     def notify(self, event: Event) -> None:
         """Record an event."""
         self.events.append(event)
+
+
+class ManualClock:
+    """A clock that stands still until it is moved.
+
+    Example:
+        >>> clock = ManualClock()
+        >>> before = clock.monotonic()
+        >>> clock.move(2.5)
+        >>> clock.monotonic() - before
+        2.5
+    """
+
+    def __init__(self, start: datetime = NOON) -> None:
+        self._start = start
+        self._passed_s = 0.0
+
+    def now(self) -> datetime:
+        """Return the current time of the clock."""
+        return self._start + timedelta(seconds=self._passed_s)
+
+    def monotonic(self) -> float:
+        """Return the seconds that the clock was moved by."""
+        return self._passed_s
+
+    def move(self, seconds: float) -> None:
+        """Move the clock forward."""
+        self._passed_s += seconds
+
+    async def sleep(self, seconds: float) -> None:
+        """Move the clock forward instead of waiting, and let other tasks run."""
+        self.move(seconds)
+        await anyio.lowlevel.checkpoint()

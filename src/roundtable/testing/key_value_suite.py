@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from roundtable.protocols import KeyValue
-from roundtable.testing.storage_samples import ManualClock
+from roundtable.testing.doubles import ManualClock
 from roundtable.testing.storage_suite import ODD_TEXTS
 from roundtable.testing.suite import Suite
 from roundtable.types import JsonValue

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
     from roundtable import Roundtable
     from roundtable.providers.scripted import Reply
-    from roundtable.testing.doubles import ScriptedModel
-    from roundtable.testing.storage_samples import ManualClock
+    from roundtable.testing.doubles import ManualClock, ScriptedModel
 
 __all__ = ["roundtable_clock", "roundtable_model", "roundtable_table"]
 
@@ -54,6 +53,6 @@ def roundtable_model() -> Iterator[Callable[..., ScriptedModel]]:
 @pytest.fixture
 def roundtable_clock() -> ManualClock:
     """Return a clock that stands still until it is moved."""
-    from roundtable.testing.storage_samples import ManualClock
+    from roundtable.testing.doubles import ManualClock
 
     return ManualClock()

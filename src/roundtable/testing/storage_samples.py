@@ -1,13 +1,10 @@
-"""A manual clock, and sample sessions and events to store."""
+"""Sample sessions and events to store."""
 
 from __future__ import annotations
 
 import uuid
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-
-import anyio
-import anyio.lowlevel
 
 from roundtable.types import (
     AgentComplete,
@@ -34,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NOON",
-    "ManualClock",
     "answered",
     "broken",
     "control",
@@ -48,39 +44,6 @@ __all__ = [
 
 NOON = datetime(2031, 5, 17, 12, tzinfo=UTC)
 """Creation time of sample sessions."""
-
-
-class ManualClock:
-    """A clock that stands still until it is moved.
-
-    Example:
-        >>> clock = ManualClock()
-        >>> before = clock.monotonic()
-        >>> clock.move(2.5)
-        >>> clock.monotonic() - before
-        2.5
-    """
-
-    def __init__(self, start: datetime = NOON) -> None:
-        self._start = start
-        self._passed_s = 0.0
-
-    def now(self) -> datetime:
-        """Return the current time of the clock."""
-        return self._start + timedelta(seconds=self._passed_s)
-
-    def monotonic(self) -> float:
-        """Return the seconds that the clock was moved by."""
-        return self._passed_s
-
-    def move(self, seconds: float) -> None:
-        """Move the clock forward."""
-        self._passed_s += seconds
-
-    async def sleep(self, seconds: float) -> None:
-        """Move the clock forward instead of waiting, and let other tasks run."""
-        self.move(seconds)
-        await anyio.lowlevel.checkpoint()
 
 
 def session_id() -> str:

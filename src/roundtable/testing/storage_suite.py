@@ -11,17 +11,10 @@ import pytest
 from roundtable._core.owner import current_owner
 from roundtable.errors import LeaseLost, SessionBusy, SessionError, SessionNotFound, StaleSequence, StorageError
 from roundtable.protocols import FullText, Leases, Storage
+from roundtable.testing.doubles import ManualClock
 from roundtable.testing.storage_log_laws import LogLaws, numbers, started
 from roundtable.testing.storage_notice_laws import NoticeLaws
-from roundtable.testing.storage_samples import (
-    NOON,
-    ManualClock,
-    answered,
-    control,
-    owner_elsewhere,
-    record,
-    round_start,
-)
+from roundtable.testing.storage_samples import NOON, answered, control, owner_elsewhere, record, round_start
 from roundtable.testing.suite import Suite
 from roundtable.types import (
     AgentToolResult,

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from roundtable._core.words import amount, percent
 from roundtable.scoring.ballot_forms import FirstPlaces, first_places
 from roundtable.scoring.electorate import Electorate, Profile, Roll, Weight
 from roundtable.scoring.outcome import Outcome, Parameters, Rule
-from roundtable.scoring.words import amount, percent
 
 if TYPE_CHECKING:
     from _typeshed import SupportsRichComparisonT

@@ -8,13 +8,13 @@ from fractions import Fraction
 from itertools import accumulate, combinations, pairwise
 from typing import TypeAlias
 
+from roundtable._core.words import amount, listing
 from roundtable.errors import ConfigurationError
 from roundtable.scoring.ballot_forms import Grades, approvals, grades, points
 from roundtable.scoring.ballots import Ballot
 from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Profile, Reading, Weight
 from roundtable.scoring.outcome import Outcome, Parameters, Rule
 from roundtable.scoring.rules.choice import HALF, highest, leading, standing
-from roundtable.scoring.words import amount, listing
 
 __all__ = ["GRADE_RULES"]
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
+from roundtable._core.words import amount
 from roundtable.scoring.ballot_forms import FirstPlaces, Grades, is_abstention, shares
 from roundtable.scoring.ballots import Ballot, Choice, Prediction, Trajectory, Verdict
 from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Profile, Reading, Weight
 from roundtable.scoring.outcome import Outcome, Parameters, Rule
 from roundtable.scoring.rules.choice import HALF, share_of, tally_first_places, threshold_outcome
-from roundtable.scoring.words import amount
 
 __all__ = ["OTHER_RULES"]
 

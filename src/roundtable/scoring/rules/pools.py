@@ -7,12 +7,12 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import TypeAlias
 
+from roundtable._core.words import amount
 from roundtable.scoring.ballot_forms import Grades, distribution, first_places, number_of
 from roundtable.scoring.ballots import Ballot, Choice
 from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Profile, Roll, Weight
 from roundtable.scoring.outcome import Outcome, Parameters, Rule
 from roundtable.scoring.rules.choice import leading, standing
-from roundtable.scoring.words import amount
 
 __all__ = ["DIGITS", "POOL_RULES", "WEIGHTED_RULES", "highest", "reconcile_weight", "weighed_logarithms"]
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import groupby, pairwise
 from typing import TypeAlias
 
+from roundtable._core.words import amount, listing
 from roundtable.scoring.ballot_forms import Order, order
 from roundtable.scoring.electorate import Electorate, Profile, Roll, Weight
 from roundtable.scoring.outcome import Outcome, Parameters, Rule
@@ -21,7 +22,6 @@ from roundtable.scoring.pairwise import (
     table,
 )
 from roundtable.scoring.rules.choice import highest
-from roundtable.scoring.words import amount, listing
 
 __all__ = [
     "CONDORCET_RULES",

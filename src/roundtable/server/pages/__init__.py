@@ -12,14 +12,15 @@ __all__ = ["routers"]
 
 def routers() -> tuple[APIRouter, ...]:
     """Return the routers of all pages."""
-    from roundtable.server.pages import actions, admin, fleets, lists, session, sharing, start, static_files
+    from roundtable.server.pages import actions, admin, fleets, lists, login, session, shared, start, static_files
 
     return (
-        sharing.router,
+        shared.router,
         actions.router,  # after those whose paths its pattern would match
         admin.router,
         fleets.router,
         lists.router,
+        login.router,
         session.router,
         start.router,
         static_files.router,

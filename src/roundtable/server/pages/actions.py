@@ -1,26 +1,20 @@
-"""Actions of the pages' buttons: log in, log out, and what a session can do."""
+"""Actions of the buttons on a session's page: pause, resume, step, stop, extend, fork, answer, approve tool calls."""
 
 from __future__ import annotations
 
-import math
-import re
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 from fastapi import APIRouter, Request, Response
-from starlette.responses import RedirectResponse
 
-from roundtable.api.offered import seated_again
-from roundtable.auth import Unauthorized
+from roundtable.api.offered import agents_of_table
 from roundtable.errors import RoundtableError
-from roundtable.scoring.words import counted
-from roundtable.server.addresses import client_of
 from roundtable.server.approvals import approvals_of
 from roundtable.server.pages.csrf import form_of
-from roundtable.server.rendering import page, see
+from roundtable.server.rendering import see
 from roundtable.server.request_limits import check_affordable, check_further, check_most_rounds, seconds_of
 from roundtable.server.runs import begun, further_rounds, resume_counted, until_begun
-from roundtable.server.state import Writer, state_of
+from roundtable.server.state import Writer
 from roundtable.types import ContextResult
 
 if TYPE_CHECKING:
@@ -78,7 +72,7 @@ async def fork(session_id: str, request: Request, caller: Writer) -> Response:
     changes: DebateOptions = {"mode": form["mode"]} if form.get("mode") else {}
     check_most_rounds(caller, rounds)
     if config.team is None:
-        agents = seated_again(table, fold.record.agents)
+        agents = agents_of_table(table, fold.record.agents)
         await check_affordable(
             caller, config.topic, {"mode": config.mode, "rounds": rounds, "agents": agents, **changes}
         )
@@ -143,76 +137,3 @@ async def _resume(
         deadline_s=seconds_of(caller, None, team=fold.record.config.team is not None),
     )
     await resume_counted(caller, until_begun(begin), further)
-
-
-_LOCAL_PATH: Final = re.compile(r"/(?![/\\])[^\x00-\x20\x7f\\]*")
-_REFUSAL: Final = "That token was not accepted."
-
-
-@router.get("/login")
-async def login_form(request: Request, next: str = "") -> Response:
-    """Show the login form; a server for one user needs none and redirects."""
-    try:
-        await state_of(request).browser_login.people.authenticate(None)
-    except Unauthorized:
-        return page("login", next=_local_path(next), refused="")
-    return see(_local_path(next))
-
-
-@router.post("/login")
-async def login(request: Request) -> Response:
-    """Log in with a token; the page does not say why a token is refused."""
-    state = state_of(request)
-    form = await form_of(request)
-    client = client_of(request, proxied=state.options.get("https", False))
-    target = form.get("next", "")
-    wait_s = math.ceil(await state.browser_login.tries.take(client))
-    if wait_s:
-        # This also refuses valid tokens: tokens accepted during the wait could be guessed.
-        refused = f"Too many attempts from your address. Try again in {counted(wait_s, 'second')}."
-        response = page("login", status=429, next=_local_path(target), refused=refused)
-        response.headers["retry-after"] = str(wait_s)
-        return response
-    redirect = await _log_in(request, form.get("token", "").strip(), target)
-    if redirect is None:
-        return page("login", status=401, next=_local_path(target), refused=_REFUSAL)
-    await state.browser_login.tries.forget(client)
-    return redirect
-
-
-async def _log_in(request: Request, token: str, target: str) -> RedirectResponse | None:
-    """Start a login and return the redirect with its cookie; `None` if the token is refused."""
-    browser_login = state_of(request).browser_login
-    try:
-        number = await browser_login.logins.begin(token)
-    except Unauthorized:
-        return None
-    previous = browser_login.cookie.read(request.headers, request.url.scheme)
-    if previous is not None:
-        await browser_login.logins.end(previous)
-    redirect = see(_local_path(target))
-    browser_login.cookie.put(redirect, number, request.url.scheme)
-    return redirect
-
-
-@router.post("/logout")
-async def logout(request: Request) -> Response:
-    """Log this browser out."""
-    browser_login = state_of(request).browser_login
-    number = browser_login.cookie.read(request.headers, request.url.scheme)
-    if number is not None:
-        await browser_login.logins.end(number)
-    redirect = see("/login")
-    browser_login.cookie.drop(redirect, request.url.scheme)
-    return redirect
-
-
-@router.get("/favicon.ico")
-async def favicon() -> Response:
-    """Answer without an icon, so that browsers do not ask again."""
-    return Response(None, 204, {"cache-control": "max-age=86400"})
-
-
-def _local_path(path: str) -> str:
-    """Return a path of this server; `/` for anything else, such as another host."""
-    return path if _LOCAL_PATH.fullmatch(path) else "/"

@@ -13,7 +13,7 @@ from roundtable.server.state import Admin
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.server.reports import MetricsReport, Step
+    from roundtable.server.metrics_report import MetricsReport, Step
 
 __all__ = ["router"]
 

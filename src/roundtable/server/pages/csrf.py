@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse
 from roundtable.auth import Forbidden
 from roundtable.auth.guard import IDENTITY
 from roundtable.errors import RoundtableError
-from roundtable.server.pages.login import PageUser
+from roundtable.server.pages.logins import PageUser
 from roundtable.server.rendering import refusal
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from roundtable.errors import ConfigurationError
 from roundtable.server.approvals import approvals_of
 from roundtable.server.rendering import page
-from roundtable.server.requests import from_root
+from roundtable.server.request_context import from_root
 from roundtable.server.state import Reader
 from roundtable.types import SearchHit, SessionFilter, SessionStatus
 

@@ -9,13 +9,13 @@ from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 from pydantic_core import to_json
 
+from roundtable._core.words import counted
 from roundtable.report import Html, cost_in_words, section_parts
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.findings import is_stopped
 from roundtable.results.view import view_of
-from roundtable.scoring.words import counted
 from roundtable.server.approvals import approvals_of
-from roundtable.server.pages.shares import shares_of
+from roundtable.server.pages.share_store import shares_of
 from roundtable.server.rendering import page
 from roundtable.server.state import Reader
 from roundtable.server.streams import event_stream, resume_point

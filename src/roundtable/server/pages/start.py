@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from fastapi import APIRouter, Request, Response
 from pydantic import ValidationError
 
+from roundtable._core.words import counted
 from roundtable.api.offered import offered_agents, offered_modes
 from roundtable.errors import ConfigurationError, RoundtableError, SessionNotFound
 from roundtable.scoring import casefold
-from roundtable.scoring.words import counted
 from roundtable.server.errors import status_of
 from roundtable.server.pages.csrf import fields_of
 from roundtable.server.rendering import page, see

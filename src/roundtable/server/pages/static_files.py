@@ -55,3 +55,9 @@ async def static_file(name: str, request: Request) -> Response:
     if file.etag in {part.strip() for part in request.headers.get("if-none-match", "").split(",")}:
         return Response(None, 304, headers)
     return Response(file.content, 200, headers, media_type=file.kind)
+
+
+@router.get("/favicon.ico")
+async def favicon() -> Response:
+    """Answer without an icon, so that browsers do not ask again."""
+    return Response(None, 204, {"cache-control": "max-age=86400"})

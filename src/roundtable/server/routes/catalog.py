@@ -8,8 +8,16 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from roundtable.api.offered import offered_agents, offered_modes
-from roundtable.server.answers import AgentList, LimitLeft, Me, ModeList, OfferedAgent, OfferedProfile, ProfileList
 from roundtable.server.openapi_parts import gives
+from roundtable.server.response_bodies import (
+    AgentList,
+    LimitLeft,
+    Me,
+    ModeList,
+    OfferedAgent,
+    OfferedProfile,
+    ProfileList,
+)
 from roundtable.server.runs import json_answer
 from roundtable.server.state import Reader
 

@@ -9,10 +9,9 @@ import anyio
 from fastapi import APIRouter, Depends, Path
 from fastapi.responses import Response
 
-from roundtable.api.offered import seated_again
+from roundtable.api.offered import agents_of_table
 from roundtable.engine.synthesis import stored_synthesis
 from roundtable.errors import ConfigurationError, SessionError
-from roundtable.server.answers import ApprovalList, Started, links_of
 from roundtable.server.approvals import approvals_of
 from roundtable.server.openapi_parts import gives, takes
 from roundtable.server.request_bodies import (
@@ -26,6 +25,7 @@ from roundtable.server.request_bodies import (
     SynthesisBody,
 )
 from roundtable.server.request_limits import check_affordable, check_further, check_most_rounds, seconds_of
+from roundtable.server.response_bodies import ApprovalList, Started, links_of
 from roundtable.server.routes.debates import options_of
 from roundtable.server.routes.sessions import SessionId
 from roundtable.server.runs import (
@@ -175,7 +175,7 @@ async def fork_session(
     rounds = changes.get("rounds", fold.progress.total_rounds)
     check_most_rounds(caller, rounds)
     if config.team is None:
-        agents = seated_again(caller.tenant_session.table, fold.record.agents)
+        agents = agents_of_table(caller.tenant_session.table, fold.record.agents)
         await check_affordable(
             caller, config.topic, {"mode": config.mode, "rounds": rounds, "agents": agents, **changes}
         )

@@ -19,9 +19,9 @@ from roundtable.api.files import exported_parts, find_exporter
 from roundtable.errors import RoundtableError, SessionConflict
 from roundtable.results.audit import DecisionAudit
 from roundtable.results.debate_result import DebateResult
-from roundtable.server.answers import ConsensusAnswer, SessionEntry, SessionPage
 from roundtable.server.errors import invalid_field
 from roundtable.server.openapi_parts import gives, streams
+from roundtable.server.response_bodies import ConsensusAnswer, SessionEntry, SessionPage
 from roundtable.server.runs import json_answer
 from roundtable.server.state import Caller, Reader, Writer
 from roundtable.server.streams import event_stream, resume_point

@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 
 from roundtable._version import __version__
 from roundtable.errors import RoundtableError
-from roundtable.server.requests import logger
+from roundtable.server.request_context import logger
 from roundtable.server.state import state_of
 
 if TYPE_CHECKING:

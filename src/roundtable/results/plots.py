@@ -1,10 +1,10 @@
-"""Data frames and figures of results; the only module that imports pandas and matplotlib."""
+"""Parts of pictures that several modules draw; the only module that imports matplotlib."""
 
 from __future__ import annotations
 
 import math
 import textwrap
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import ConfigurationError, StorageError
 
@@ -13,21 +13,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
-    from pandas import DataFrame
 
-    from roundtable.types import AgentConfig, JsonObject, RoundRecord
+    from roundtable.types import AgentConfig, RoundRecord
 
 __all__ = [
     "COLOURS",
     "MARKERS",
     "check_plots",
     "draw_rounds",
-    "frame_of",
     "legend_below",
     "new_axes",
     "plain_label",
     "save_picture",
-    "typed_frame_of",
     "write_caption",
 ]
 
@@ -35,42 +32,6 @@ COLOURS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E0
 """Colours that remain different for colour-blind readers (Okabe and Ito, 2008); shapes and positions say the same."""
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 """Shapes that tell lines apart without colour."""
-
-
-def frame_of(rows: Sequence[JsonObject], columns: Sequence[str]) -> DataFrame:
-    """Return rows as a data frame with these columns, in this order.
-
-    Raises:
-        ConfigurationError: pandas is not installed.
-    """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise _missing("to_frame() needs pandas", "frames", error) from error
-    return pd.DataFrame(rows, columns=[*columns])
-
-
-_DTYPES: Final = {"text": "string", "whole": "Int64", "number": "float64", "flag": "boolean"}
-
-
-def typed_frame_of(columns: Mapping[str, Sequence[Any]], types: Mapping[str, str]) -> DataFrame:
-    """Return columns as a data frame with these types: text, whole, number, flag or time.
-
-    Raises:
-        ConfigurationError: pandas is not installed.
-    """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise _missing("a pandas frame needs pandas", "frames", error) from error
-    return pd.DataFrame(
-        {
-            name: pd.to_datetime(pd.Series(cells, dtype="string"), utc=True, format="ISO8601")
-            if types[name] == "time"
-            else pd.Series(cells, dtype=_DTYPES[types[name]])
-            for name, cells in columns.items()
-        }
-    )
 
 
 def new_axes(height: float, width: float = 6.4) -> Axes:

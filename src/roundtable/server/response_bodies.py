@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue
 
 from roundtable.api.offered import ModeOffer
 from roundtable.auth import Scope
-from roundtable.server.requests import from_root
+from roundtable.server.request_context import from_root
 from roundtable.types import (
     AnyConsensus,
     DebateMode,

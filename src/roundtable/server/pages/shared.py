@@ -9,17 +9,17 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Request, Response
 from starlette.responses import HTMLResponse
 
+from roundtable._core.words import counted
 from roundtable.errors import RoundtableError, SessionNotFound
 from roundtable.report import to_page
 from roundtable.report.style import POLICY
 from roundtable.results.findings import missing_agents
 from roundtable.results.view import view_of
-from roundtable.scoring.words import counted
 from roundtable.server.addresses import client_of
 from roundtable.server.pages.session import session_page
-from roundtable.server.pages.shares import shares_of
+from roundtable.server.pages.share_store import shares_of
 from roundtable.server.rendering import SECURITY_HEADERS, see
-from roundtable.server.requests import from_root
+from roundtable.server.request_context import from_root
 from roundtable.server.state import Writer, state_of
 
 if TYPE_CHECKING:

@@ -1,15 +1,16 @@
-"""Format numbers, lists and values for sentences; `scoring.decision` writes the sentence of a decision."""
+"""Format numbers, lists and values for sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-
-from roundtable.scoring.numbers import LARGEST, Figure
+from typing import Final
 
 __all__ = ["amount", "counted", "duration", "is_list", "listing", "percent", "quoted", "share_text"]
 
 _LONGEST = 80
+_LARGEST: Final = 10**100
+"""The largest number that is quoted."""
 _MINUTE_S = 60
 _HOUR_S = 3600
 
@@ -17,7 +18,7 @@ _HOUR_S = 3600
 def quoted(text: object) -> str:
     """Quote a value, cut to a readable length."""
     # Python writes no integer of more than 4,300 digits.
-    shown = "a number of many digits" if isinstance(text, int) and abs(text) > LARGEST else repr(text)
+    shown = "a number of many digits" if isinstance(text, int) and abs(text) > _LARGEST else repr(text)
     return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
 
 
@@ -43,7 +44,7 @@ def listing(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def amount(value: Figure) -> str:
+def amount(value: Fraction | float) -> str:
     """Write a number: whole ones as they are, others with up to six significant digits.
 
     Example:

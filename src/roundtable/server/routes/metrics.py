@@ -11,8 +11,8 @@ from roundtable.auth.guard import IDENTITY
 from roundtable.auth.listening import is_local_request
 from roundtable.server.metrics import CONTENT_TYPE
 from roundtable.server.metrics_observer import Period
-from roundtable.server.reports import MetricsReport
-from roundtable.server.requests import logger
+from roundtable.server.metrics_report import MetricsReport
+from roundtable.server.request_context import logger
 from roundtable.server.state import Admin, state_of
 
 if TYPE_CHECKING:

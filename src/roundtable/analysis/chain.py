@@ -1,0 +1,165 @@
+"""The chain of analyzers that measures a round: the first that works, with the cause of each fallback."""
+
+from __future__ import annotations
+
+import logging
+from inspect import isawaitable
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeGuard
+
+from roundtable._core.text import error_text
+from roundtable.analysis.declared import DeclaredAnalyzer, RoundCamps, measured_camps
+from roundtable.errors import PluginError
+from roundtable.logs import ROOT
+from roundtable.stages import is_fault
+from roundtable.types import Measured, Usage
+from roundtable.types.chat import NO_USAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from roundtable.protocols import ComparingMeter, ConsensusMeter
+    from roundtable.types import AgentResponse, TurnKey
+
+__all__ = ["AnalyzerChain", "NamedMeter"]
+
+logger: logging.Logger = logging.getLogger(f"{ROOT}.analysis")
+
+_CAUSE_CHARS: Final = 300
+
+
+class NamedMeter(NamedTuple):
+    """A meter and its name in recorded causes."""
+
+    name: str
+    """Method, such as `"ai"`."""
+    meter: ConsensusMeter
+    """The meter."""
+    plugin: str | None = None
+    """Plugin that it comes from, for the error if it returns a wrong type."""
+
+
+class AnalyzerChain:
+    """Meter that uses the first of several meters that works; a meter without a model is last, so no round is lost.
+
+    Args:
+        meters: Meters in order.
+        fallback: Used where all fail: the answers' own evidence, unless another one is given.
+        asks_if_settled: Whether the meters are used even where equal texts, options, stances and numbers settle every
+            pair. What the agents declare does not count here: a reader may contradict it.
+
+    Example:
+        >>> import anyio
+        >>> from roundtable.analysis import AIConsensusAnalyzer
+        >>> from roundtable.types import AgentResponse
+        >>> said = [AgentResponse(agent_id=name, agent_name=name, position=name) for name in ("ada", "bo")]
+        >>> chain = AnalyzerChain([NamedMeter("ai", AIConsensusAnalyzer())])
+        >>> found = anyio.run(chain.measure, said, "Tea?").consensus
+        >>> found.method, found.level_in_words, found.causes
+        ('declared', 'not measured', ('ai: no model can read the answers: no model was given',))
+    """
+
+    compares_earlier: ClassVar[bool] = True
+    """`measure` takes the earlier answers."""
+
+    def __init__(
+        self,
+        meters: Sequence[NamedMeter],
+        *,
+        fallback: ConsensusMeter | None = None,
+        asks_if_settled: bool = True,
+    ) -> None:
+        self.meters: tuple[NamedMeter, ...] = tuple(meters)
+        self.fallback: ConsensusMeter = fallback or DeclaredAnalyzer()
+        self.asks_if_settled = asks_if_settled
+
+    async def measure(
+        self,
+        responses: Sequence[AgentResponse],
+        topic: str,
+        *,
+        session_id: str | None = None,
+        groupthink: bool = True,
+        earlier: Mapping[TurnKey, AgentResponse] | None = None,
+    ) -> Measured:
+        """Measure; see `roundtable.protocols.ConsensusMeter`. Only a cancellation raises."""
+
+        async def measured_by(meter: ConsensusMeter) -> Measured:
+            measuring: object
+            if _compares_earlier(meter):
+                measuring = meter.measure(
+                    responses, topic, session_id=session_id, groupthink=groupthink, earlier=earlier
+                )
+            else:
+                measuring = meter.measure(responses, topic, session_id=session_id, groupthink=groupthink)
+            if not isawaitable(measuring):
+                raise _WrongTypeError(measuring, is_async=False)
+            measured: object = await measuring
+            if not isinstance(measured, Measured):
+                raise _WrongTypeError(measured)
+            _check_measured(measured, responses)
+            return measured
+
+        causes: list[str] = []
+        usage_of_failures = NO_USAGE
+        camps = RoundCamps(responses, earlier) if self.meters and not self.asks_if_settled else None
+        for name, meter, plugin in () if camps is not None and camps.is_marked else self.meters:
+            try:
+                return _with_causes(await measured_by(meter), causes, usage_of_failures)
+            except BaseException as error:  # a meter may be foreign code; its fault must not lose a paid round
+                if not is_fault(error):
+                    raise
+                if isinstance(error, _WrongTypeError) and plugin is not None:
+                    error = error.to_plugin_error(name, plugin)
+                    logger.warning("%s %s", error.message, error.hint)
+                message = error_text(error).split("\n", 1)[0][:_CAUSE_CHARS] or type(error).__name__
+                causes.append(f"{name}: {message}")
+                usage = getattr(error, "usage", None)
+                usage_of_failures += usage if isinstance(usage, Usage) else NO_USAGE
+                logger.debug("the analyzer %s did not measure: %s", name, message)
+        if camps is not None and type(self.fallback) is DeclaredAnalyzer:
+            measured = measured_camps(camps.to_consensus(), responses, groupthink=groupthink)
+        else:
+            measured = await measured_by(self.fallback)
+        return _with_causes(measured, causes, usage_of_failures)
+
+
+def _compares_earlier(meter: ConsensusMeter) -> TypeGuard[ComparingMeter]:
+    # For each measurement; an isinstance check of a protocol takes 20 times as long.
+    return bool(getattr(meter, "compares_earlier", False))
+
+
+def _check_measured(measured: Measured, responses: Sequence[AgentResponse]) -> None:
+    """Check what a meter returned, which may be foreign code.
+
+    Raises:
+        ValueError: It contradicts itself, or names agents that gave no answer.
+    """
+    consensus = measured.consensus
+    if consensus.agreement_at_most < consensus.agreement_level:
+        bounds = f"{consensus.agreement_at_most:g}, below agreement_level, {consensus.agreement_level:g}"
+        raise ValueError(f"agreement_at_most is {bounds}")
+    named = {agent for cluster in consensus.clusters for agent in cluster.agent_ids}
+    if unknown := sorted(named - {response.agent_id for response in responses}):
+        raise ValueError(f"a group has {unknown[0]!r}, who gave no answer")
+
+
+class _WrongTypeError(TypeError):
+    """A meter returned another type than `Measured`, or returned it without `async`."""
+
+    def __init__(self, returned: object, *, is_async: bool = True) -> None:
+        self.returned = type(returned).__name__ if is_async else f"{type(returned).__name__} without `await`"
+        super().__init__(f"the meter gave {self.returned}, not Measured")
+
+    def to_plugin_error(self, name: str, plugin: str) -> PluginError:
+        """Return the error that names the plugin, and what was expected."""
+        msg = f"the analyzer {name!r} of {plugin} returned {self.returned}"
+        hint = "Its `async def measure` must return a Measured(consensus=ConsensusResult(...))."
+        return PluginError(msg, plugin=plugin, stage="use", cause=self, hint=hint)
+
+
+def _with_causes(measured: Measured, causes: Sequence[str], usage_of_failures: Usage) -> Measured:
+    if not causes:
+        return measured
+    total = usage_of_failures + (measured.usage or NO_USAGE)
+    consensus = measured.consensus.model_copy(update={"causes": (*causes, *measured.consensus.causes)})
+    return Measured(consensus=consensus, usage=total if total.calls else None)
