@@ -22,14 +22,14 @@ def quoted(text: object) -> str:
     return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
 
 
-def is_list(given: object) -> bool:
+def is_list(value: object) -> bool:
     """Check whether a value can be read as a list; text and mappings cannot.
 
     Example:
         >>> is_list(["a"]), is_list("a"), is_list(None)
         (True, False, False)
     """
-    return isinstance(given, Iterable) and not isinstance(given, str | Mapping)
+    return isinstance(value, Iterable) and not isinstance(value, str | Mapping)
 
 
 def listing(names: Sequence[str]) -> str:
@@ -88,14 +88,14 @@ def share_text(value: Fraction) -> str:
     return text.ljust(len("0.00"), "0")
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
+def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Write a count with its noun.
 
     Example:
         >>> counted(1, "ballot"), counted(2, "ballot")
         ('1 ballot', '2 ballots')
     """
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def duration(seconds: float) -> str:

@@ -114,14 +114,14 @@ def number_of(value: object, what: str) -> Fraction:
     return number
 
 
-def numbers(given: Mapping[str, object], key_of: KeyOf) -> dict[str, Fraction]:
+def numbers(values: Mapping[str, object], key_of: KeyOf) -> dict[str, Fraction]:
     """Read a number for each option named.
 
     Raises:
         InvalidBallot: An option is named twice, or something is not a number.
     """
     by_option: dict[str, Fraction] = {}
-    for option, value in given.items():
+    for option, value in values.items():
         key = key_of(option)
         if key in by_option:
             raise InvalidBallot(f"it names {quoted(option)} twice")
@@ -255,13 +255,13 @@ def points(ballot: Ballot, key_of: KeyOf) -> Grades | None:
     return by_option
 
 
-def shares(given: Mapping[str, object], key_of: KeyOf) -> Grades:
+def shares(values: Mapping[str, object], key_of: KeyOf) -> Grades:
     """Read shares of one whole, up to rounding; they are divided by their sum.
 
     Raises:
         InvalidBallot: One is below 0, or the sum is further from 1 than rounding explains.
     """
-    parts = numbers(given, key_of)
+    parts = numbers(values, key_of)
     total = sum(parts.values(), Fraction(0))
     if any(part < 0 for part in parts.values()) or abs(total - 1) > _ROUNDING:
         raise InvalidBallot(f"its shares must be at least 0 and sum to 1, not to {float(total):.6g}")

@@ -153,10 +153,10 @@ def find_camps(answers: Iterable[OpenAnswer], read: Mapping[tuple[str, str], Sam
 
 
 def _law_of(answers: Iterable[OpenAnswer], read: Mapping[tuple[str, str], SameOrDifferent]) -> _Law:
-    given = tuple(answers)
-    if len({answer.agent for answer in given}) < len(given):
+    all_answers = tuple(answers)
+    if len({answer.agent for answer in all_answers}) < len(all_answers):
         raise ValueError("an agent has two answers in one round")
-    return _Law(given, read)
+    return _Law(all_answers, read)
 
 
 def compare_answers(
@@ -179,10 +179,12 @@ def compare_answers(
     """
     law = _law_of(answers, read or {})
     return {
-        one: {
-            other: verdict for other, its in law.node_of.items() if (verdict := law.verdicts[node].get(its)) is not None
+        name: {
+            other: verdict
+            for other, other_node in law.node_of.items()
+            if (verdict := law.verdicts[node].get(other_node)) is not None
         }
-        for one, node in law.node_of.items()
+        for name, node in law.node_of.items()
     }
 
 
@@ -194,7 +196,9 @@ def answers_by_turn(turns: Iterable[AnyTurn]) -> dict[TurnKey, AgentResponse]:
 def to_open_answer(name: str, response: AgentResponse, known: Mapping[TurnKey, AgentResponse]) -> OpenAnswer:
     """Convert an answer of a debate, with what it declares about those of `known`."""
     declared: tuple[tuple[Said, SameOrDifferent], ...] = tuple(
-        (said_by(known[seen.turn]), seen.verdict) for seen in response.compared if seen.turn in known
+        (said_by(known[comparison.turn]), comparison.verdict)
+        for comparison in response.compared
+        if comparison.turn in known
     )
     return OpenAnswer(name, said_by(response), declared)
 
@@ -231,7 +235,7 @@ def find_round_camps(
     known, names = earlier or {}, answer_names(responses)
     answers = [to_open_answer(name, response, known) for name, response in zip(names, responses, strict=True)]
     pairs: dict[tuple[str, str], SameOrDifferent] = {
-        (names[one], names[other]): verdict for (one, other), verdict in (read or {}).items()
+        (names[index], names[other_index]): verdict for (index, other_index), verdict in (read or {}).items()
     }
     return find_camps(answers, pairs)
 
@@ -243,11 +247,11 @@ def _stance(said: Said) -> str | None:
 class _Law:
     """The evidence of one round, and what follows from it."""
 
-    def __init__(self, given: Sequence[OpenAnswer], read: Mapping[tuple[str, str], SameOrDifferent]) -> None:
-        self.given = given
+    def __init__(self, answers: Sequence[OpenAnswer], read: Mapping[tuple[str, str], SameOrDifferent]) -> None:
+        self.given = answers
         self.parsed: dict[str, OpenText] = {}
         self.nodes: dict[Said, _Node] = {}
-        self.current = current = [answer for answer in given if not self._abstains(answer)]
+        self.current = current = [answer for answer in answers if not self._abstains(answer)]
         self.warnings: list[str] = []
         self.stances = {answer.agent: self._stance_of(answer) for answer in current}
         self.split = self._split_keys()
@@ -268,8 +272,8 @@ class _Law:
         self.names = {node: self._name([node]) for node in self.sayers}
         self.evidence = {pair: self._judge(*pair) for pair in combinations(self.sayers, 2)}
         self.verdicts: dict[_Node, dict[_Node, SameOrDifferent | None]] = {node: {node: "same"} for node in self.sayers}
-        for (one, other), (verdict, _) in self.evidence.items():
-            self.verdicts[one][other] = self.verdicts[other][one] = verdict
+        for (left, right), (verdict, _) in self.evidence.items():
+            self.verdicts[left][right] = self.verdicts[right][left] = verdict
 
     def _parse(self, said: Said) -> OpenText:
         parsed = self.parsed.get(said.text)
@@ -299,7 +303,7 @@ class _Law:
         for answer in self.current:
             if answer.said.choice is None:
                 sides[self._parse(answer.said).key].add(self.stances[answer.agent])
-        return {key for key, held in sides.items() if {"YES", "NO"} <= held}
+        return {key for key, stances in sides.items() if {"YES", "NO"} <= stances}
 
     def _node(self, said: Said, stance: str | None) -> _Node:
         if said.choice is not None:
@@ -312,14 +316,14 @@ class _Law:
         if stance is not None:
             self.sides[node].add(stance)
 
-    def _told_apart(self, one: _Node, other: _Node) -> bool:
+    def _told_apart(self, left: _Node, right: _Node) -> bool:
         """Check whether options, stances or numbers tell two different answers apart."""
-        if one[0] == other[0] == "choice":
+        if left[0] == right[0] == "choice":
             return True
-        sides = self.sides.get(one, set()), self.sides.get(other, set())
+        sides = self.sides.get(left, set()), self.sides.get(right, set())
         if sides in (({"YES"}, {"NO"}), ({"NO"}, {"YES"})):
             return True
-        return one[0] == other[0] and self.texts[one].contradicts(self.texts[other])
+        return left[0] == right[0] and self.texts[left].contradicts(self.texts[right])
 
     def _declarations(self, answer: OpenAnswer) -> dict[_Node, SameOrDifferent]:
         """Return what an agent declared, by answer; nothing if it contradicts what the texts say."""
@@ -349,19 +353,23 @@ class _Law:
     ) -> dict[frozenset[_Node], SameOrDifferent | None]:
         """Return what the reader found by pair of answers; `None` where it contradicts itself."""
         readings: dict[frozenset[_Node], SameOrDifferent | None] = {}
-        for (one, other), verdict in read.items():
-            if one not in self.node_of or other not in self.node_of or self.node_of[one] == self.node_of[other]:
+        for (name, other_name), verdict in read.items():
+            if (
+                name not in self.node_of
+                or other_name not in self.node_of
+                or self.node_of[name] == self.node_of[other_name]
+            ):
                 continue
-            pair = frozenset((self.node_of[one], self.node_of[other]))
+            pair = frozenset((self.node_of[name], self.node_of[other_name]))
             readings[pair] = verdict if readings.get(pair, verdict) == verdict else None
         return readings
 
-    def _judge(self, one: _Node, other: _Node) -> tuple[SameOrDifferent | None, Evidence]:
+    def _judge(self, left: _Node, right: _Node) -> tuple[SameOrDifferent | None, Evidence]:
         """Return how two different answers relate, and by which evidence."""
-        if self._told_apart(one, other):
+        if self._told_apart(left, right):
             return "different", "marked"
-        verdicts = set(self._declared_verdicts(one, other))
-        pair = frozenset((one, other))
+        verdicts = set(self._declared_verdicts(left, right))
+        pair = frozenset((left, right))
         reading = self.read.get(pair)
         if pair in self.read and reading is None:
             return None, "contested"
@@ -373,15 +381,15 @@ class _Law:
             return None, "contested"
         return reading, "read"
 
-    def _declared_verdicts(self, one: _Node, other: _Node) -> Iterable[SameOrDifferent]:
+    def _declared_verdicts(self, left: _Node, right: _Node) -> Iterable[SameOrDifferent]:
         """Yield what each pair of authors declared, by way of every answer that both compared with their own.
 
         If both call it the same, their answers are the same; if only one does, they differ; if none does, nothing
         follows. An agent also compared its own answer, which it calls the same.
         """
-        for first in self.sayers[one]:
+        for first in self.sayers[left]:
             mine = self.declared[first.agent]
-            for second in self.sayers[other]:
+            for second in self.sayers[right]:
                 yours = self.declared[second.agent]
                 for node, verdict in mine.items():
                     if node in yours and "same" in {verdict, yours[node]}:
@@ -421,17 +429,17 @@ class _Law:
             warnings=tuple(sorted(self.warnings)),
         )
 
-    def _contradiction(self, one: _Node, other: _Node) -> str:
+    def _contradiction(self, left: _Node, right: _Node) -> str:
         """Return in words who contradicts whom on a pair."""
-        first, second = sorted((self.names[one], self.names[other]))
-        pair = frozenset((one, other))
+        first, second = sorted((self.names[left], self.names[right]))
+        pair = frozenset((left, right))
         question = f"on whether {first!r} and {second!r} are the same"
         if pair in self.read:
             who = "the reader contradicts itself" if self.read[pair] is None else "the agents contradict the reader"
             return f"{who} {question}"
         direct = {
             verdict
-            for mine, yours in ((one, other), (other, one))
+            for mine, yours in ((left, right), (right, left))
             for author in self.sayers[mine]
             if (verdict := self.declared[author.agent].get(yours)) is not None
         }
@@ -446,8 +454,8 @@ class _Law:
     def _camps_told_apart(self, members: Sequence[Sequence[_Node]]) -> frozenset[tuple[int, int]]:
         camp_of = {node: index for index, camp in enumerate(members) for node in camp}
         marked = [pair for pair, (_, evidence) in self.evidence.items() if evidence == "marked"]
-        pairs = (sorted((camp_of[one], camp_of[other])) for one, other in marked)
-        return frozenset((one, other) for one, other in pairs)
+        pairs = (sorted((camp_of[left], camp_of[right])) for left, right in marked)
+        return frozenset((first, second) for first, second in pairs)
 
     def _not_compared(self, camp: Sequence[_Node]) -> tuple[str, ...]:
         inside = set(camp)
@@ -480,14 +488,14 @@ class _Law:
         first = set(members[0])
         rivals = {node: weight[node] for node in self.sayers if node not in first}
         size = len(camps[0].agents)
-        is_beaten = _has_set_of(size, rivals, lambda one, other: self.verdicts[one][other] != "different")
+        is_beaten = _has_set_of(size, rivals, lambda left, right: self.verdicts[left][right] != "different")
         return None if is_beaten else camps[0]
 
     def _pairs(self) -> tuple[PairVerdict, ...]:
         pairs: dict[tuple[str, str, _Node, _Node], PairVerdict] = {}
         for pair, (verdict, evidence) in self.evidence.items():
-            (first, one), (second, two) = sorted((self.names[node], node) for node in pair)
-            pairs[first, second, one, two] = PairVerdict(first, second, verdict, evidence)
+            (first, first_node), (second, second_node) = sorted((self.names[node], node) for node in pair)
+            pairs[first, second, first_node, second_node] = PairVerdict(first, second, verdict, evidence)
         return tuple(pairs[key] for key in sorted(pairs))
 
 
@@ -506,8 +514,8 @@ def _has_set_of(size: int, weight: Mapping[_Node, int], fits: Callable[[_Node, _
     nodes = sorted(weight, key=lambda node: (-conflicts[node], node))
     weights = [weight[node] for node in nodes]
     fitting = [
-        sum(1 << other for other, node in enumerate(nodes) if other != place and fits(nodes[place], node))
-        for place in range(len(nodes))
+        sum(1 << bit for bit, node in enumerate(nodes) if bit != index and fits(nodes[index], node))
+        for index in range(len(nodes))
     ]
     steps = 0
 
@@ -516,15 +524,15 @@ def _has_set_of(size: int, weight: Mapping[_Node, int], fits: Callable[[_Node, _
         steps += 1
         if chosen >= size or steps > _MOST_STEPS:
             return True
-        places = [place for place in range(len(nodes)) if left >> place & 1]
-        reachable = chosen + sum(weights[place] for place in places)
-        for place in places:
+        indices = [index for index in range(len(nodes)) if left >> index & 1]
+        reachable = chosen + sum(weights[index] for index in indices)
+        for index in indices:
             if reachable < size:
                 return False
-            left &= ~(1 << place)
-            if search(chosen + weights[place], left & fitting[place]):
+            left &= ~(1 << index)
+            if search(chosen + weights[index], left & fitting[index]):
                 return True
-            reachable -= weights[place]
+            reachable -= weights[index]
         return False
 
     return search(0, (1 << len(nodes)) - 1)

@@ -88,18 +88,18 @@ def find_motions(responses: Sequence[AgentResponse], earlier: Mapping[TurnKey, A
     camps = find_round_camps(responses, earlier)
     by_name = dict(zip(answer_names(responses), responses, strict=True))
     members = [[by_name[name] for name in camp.agents] for camp in camps.camps]
-    positions = [min((said.position for said in camp), key=lambda text: (len(text), text)) for camp in members]
-    stances = [min(said.stance or "" for said in camp) for camp in members]
+    positions = [min((response.position for response in camp), key=lambda text: (len(text), text)) for camp in members]
+    stances = [min(response.stance or "" for response in camp) for camp in members]
     names = _unique_names([camp.name for camp in camps.camps], list(zip(stances, positions, strict=True)))
     motions = tuple(
-        Motion(name=name, agents=tuple(dict.fromkeys(said.agent_id for said in camp)))
+        Motion(name=name, agents=tuple(dict.fromkeys(response.agent_id for response in camp)))
         for name, camp in zip(names, members, strict=True)
     )
     return Motions(
         motions[:MOST_MOTIONS],
         tuple(positions[:MOST_MOTIONS]),
         tuple(names[MOST_MOTIONS:]),
-        frozenset(frozenset((names[one], names[other])) for one, other in camps.told_apart),
+        frozenset(frozenset((names[first], names[second])) for first, second in camps.told_apart),
     )
 
 
@@ -126,7 +126,7 @@ def _unique_names(texts: Sequence[str], marks: Sequence[tuple[str, str]]) -> lis
     used = set(short)
     for name in sorted(name for name, times in Counter(short).items() if times > 1):
         alike = sorted(
-            (index for index, other in enumerate(short) if other == name), key=lambda i: (texts[i], marks[i])
+            (index for index, label in enumerate(short) if label == name), key=lambda i: (texts[i], marks[i])
         )
         number = 1
         for index in alike[1:]:
@@ -263,18 +263,18 @@ def _groups(
     """Return the groups of a ballot that count: their members stand together on it."""
     levels = _levels(ballot, known)
     seen: set[str] = set()
-    kept: list[tuple[str, ...]] = []
+    groups: list[tuple[str, ...]] = []
     for group in vote.same:
         members = tuple(name for name in dict.fromkeys(group) if name in known and name not in seen)
         seen.update(members)
         if len(members) < 2:
             continue
         if _stand_together(levels, set(members)):
-            kept.append(members)
+            groups.append(members)
         else:
             named = listing([repr(_short(name, _WORDS_CHARS)) for name in sorted(members)])
             warnings.append(f"{vote.voter} says that {named} are the same, but places others between them")
-    return tuple(kept)
+    return tuple(groups)
 
 
 def _levels(
@@ -288,7 +288,7 @@ def _levels(
 
 def _stand_together(levels: Sequence[AbstractSet[str]], members: AbstractSet[str]) -> bool:
     """Check whether no other motion stands between some; motions of one place may stand in any order."""
-    places = [place for place, level in enumerate(levels) if level & members]
+    places = [index for index, level in enumerate(levels) if level & members]
     return all(level <= members for level in levels[places[0] + 1 : places[-1]])
 
 
@@ -300,12 +300,12 @@ def _classes(motions: Motions, votes: Sequence[MotionVote], warnings: list[str])
     names = motions.names
     groups = {vote.voter: [frozenset(group) for group in vote.same] for vote in votes}
     joined = {name: {name} for name in names}
-    for one, other in combinations(motions.motions, 2):
-        pair = frozenset((one.name, other.name))
+    for first, second in combinations(motions.motions, 2):
+        pair = frozenset((first.name, second.name))
         agreeing = sum(any(pair <= group for group in named) for named in groups.values())
         is_vetoed = any(
             named and not any(pair <= group for group in named)
-            for agent in {*one.agents, *other.agents}
+            for agent in {*first.agents, *second.agents}
             for named in [groups.get(agent, [])]
         )
         if 2 * agreeing > len(votes) and pair in motions.told_apart:
@@ -315,8 +315,8 @@ def _classes(motions: Motions, votes: Sequence[MotionVote], warnings: list[str])
                 "stances or numbers differ"
             )
         elif 2 * agreeing > len(votes) and not is_vetoed:
-            joined[one.name].add(other.name)
-            joined[other.name].add(one.name)
+            joined[first.name].add(second.name)
+            joined[second.name].add(first.name)
     classes: dict[frozenset[str], list[Motion]] = {}
     for motion in motions.motions:
         classes.setdefault(frozenset(joined[motion.name]), []).append(motion)
@@ -413,7 +413,7 @@ def _cycle_in(pairs: Mapping[str, Mapping[str, float]]) -> list[str]:
     """Return a shortest cycle of motions that beat each other, closed by its first; empty if there is none."""
     names = list(pairs)
     margins = [
-        [0 if one == other else _sign(pairs[one][other] - pairs[other][one]) for other in names] for one in names
+        [0 if name == other else _sign(pairs[name][other] - pairs[other][name]) for other in names] for name in names
     ]
     path = cycle(margins)
     return [names[index] for index in [*path, path[0]]] if path else []

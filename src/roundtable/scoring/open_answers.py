@@ -201,12 +201,17 @@ class OpenText(NamedTuple):
         """Check whether two answers contradict each other for certain."""
         if self.side is not None and other.side is not None:
             return self.side != other.side
-        one, two = self.amount, other.amount
-        if one is None or two is None or one.unit != two.unit or one.value == two.value:
+        amount, other_amount = self.amount, other.amount
+        if (
+            amount is None
+            or other_amount is None
+            or amount.unit != other_amount.unit
+            or amount.value == other_amount.value
+        ):
             return False
-        if one.unit[:1] in _HYPHENS:  # a name, such as 5-HT
+        if amount.unit[:1] in _HYPHENS:  # a name, such as 5-HT
             return False
-        return len(one.unit.split()) <= 1 and not any(letter.isdigit() for letter in one.unit)
+        return len(amount.unit.split()) <= 1 and not any(letter.isdigit() for letter in amount.unit)
 
 
 def parse_open(text: str) -> OpenText:
@@ -264,7 +269,7 @@ def yes_or_no(text: str) -> Literal["YES", "NO"] | None:
     return parse_open(text).side
 
 
-def contradict(one: str, other: str) -> bool:
+def contradict(text: str, other_text: str) -> bool:
     """Check whether two open answers contradict each other for certain.
 
     Example:
@@ -276,7 +281,7 @@ def contradict(one: str, other: str) -> bool:
         ... )
         (True, False, True, False)
     """
-    return parse_open(one).contradicts(parse_open(other))
+    return parse_open(text).contradicts(parse_open(other_text))
 
 
 def is_abstention(text: str) -> bool:
@@ -291,17 +296,17 @@ def is_abstention(text: str) -> bool:
 
 def _amount(bare: str) -> Amount | None:
     before = bare[0] if bare and unicodedata.category(bare[0]) == "Sc" else ""
-    found = _NUMBER.match(bare, len(before))
-    if found is None or not (found["whole"] or found["rest"]):
+    match = _NUMBER.match(bare, len(before))
+    if match is None or not (match["whole"] or match["rest"]):
         return None
-    written = f"{found['whole'] or ''}{found['rest'] or ''}"
-    after = bare[found.end() :]
-    if found["whole"] and after[:1] == "," and after[1:2].isdigit():
+    written = f"{match['whole'] or ''}{match['rest'] or ''}"
+    after = bare[match.end() :]
+    if match["whole"] and after[:1] == "," and after[1:2].isdigit():
         return None
     value = Fraction(written.replace(",", "") if written[0] != "." else f"0{written}")
     if _AMBIGUOUS.fullmatch(written) or _AMBIGUOUS.fullmatch(_decimal(value)):
         return None
-    return Amount(-value if found["sign"] in {"-", "\N{MINUS SIGN}"} else value, f"{before}{after}".strip())
+    return Amount(-value if match["sign"] in {"-", "\N{MINUS SIGN}"} else value, f"{before}{after}".strip())
 
 
 def _folded_widths(text: str) -> str:
@@ -318,7 +323,7 @@ def _folded_widths(text: str) -> str:
 def _folded_case(text: str) -> str:
     """Fold letter case, except that of a short unit after a number: `5 mW` is not `5 MW`."""
     parts = _UNIT.split(text)
-    return "".join(part if place % 2 else _fold(part) for place, part in enumerate(parts))
+    return "".join(part if index % 2 else _fold(part) for index, part in enumerate(parts))
 
 
 def _fold(text: str) -> str:
@@ -364,19 +369,19 @@ def _closes_at_the_end(text: str) -> bool:
     """Check whether the bracket that opens a text is closed by its last letter."""
     opening, closing = text[0], _PAIRS[text[0]]
     depth = 0
-    for place, letter in enumerate(text):
+    for index, letter in enumerate(text):
         depth += (letter == opening) - (letter == closing)
         if depth == 0:
-            return place == len(text) - 1
+            return index == len(text) - 1
     return False
 
 
 def _decimal(value: Fraction) -> str:
     """Write a plain decimal without an exponent."""
-    whole, rest = divmod(abs(value.numerator), value.denominator)
+    whole, remainder = divmod(abs(value.numerator), value.denominator)
     places = ""
-    while rest:
-        digit, rest = divmod(rest * 10, value.denominator)
+    while remainder:
+        digit, remainder = divmod(remainder * 10, value.denominator)
         places += str(digit)
     sign = "-" if value < 0 else ""
     return f"{sign}{whole}.{places}" if places else f"{sign}{whole}"

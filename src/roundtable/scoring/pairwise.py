@@ -90,9 +90,9 @@ def condorcet_winner(margins: Sequence[Sequence[int]]) -> int | None:
     return None
 
 
-def beaten(margins: Sequence[Sequence[int]], one: int) -> list[int]:
+def beaten(margins: Sequence[Sequence[int]], option: int) -> list[int]:
     """Return the options that one option beats head to head."""
-    return [other for other, margin in enumerate(margins[one]) if margin > 0]
+    return [other for other, margin in enumerate(margins[option]) if margin > 0]
 
 
 def cycle(margins: Sequence[Sequence[int]]) -> list[int] | None:
