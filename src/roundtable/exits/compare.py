@@ -82,17 +82,17 @@ def _answer(response: AgentResponse, basis: Basis) -> str:
     return casefold((response.choice if basis == "choice" else response.stance) or "")
 
 
-def turns_of(one: ExitRound) -> tuple[AnyTurn, ...]:
+def turns_of(exit_round: ExitRound) -> tuple[AnyTurn, ...]:
     """Return the turns of a round that stores them, as `RoundRecord` does; else none."""
-    turns: object = getattr(one, "turns", ())
+    turns: object = getattr(exit_round, "turns", ())
     return tuple(turn for turn in turns if isinstance(turn, Turn | FailedTurn)) if isinstance(turns, tuple) else ()
 
 
-def answered_of(one: ExitRound) -> tuple[int, int]:
+def answered_of(exit_round: ExitRound) -> tuple[int, int]:
     """Return how many agents gave an answer, abstentions excluded, and how many were asked."""
-    missing: object = getattr(one, "missing", ())
-    spoke = {response.agent_id for response in one.responses}
-    abstained = spoke & set(one.consensus.abstained if one.consensus else ())
+    missing: object = getattr(exit_round, "missing", ())
+    spoke = {response.agent_id for response in exit_round.responses}
+    abstained = spoke & set(exit_round.consensus.abstained if exit_round.consensus else ())
     return len(spoke) - len(abstained), len(spoke) + (len(missing) if isinstance(missing, tuple) else 0)
 
 
@@ -114,10 +114,10 @@ def held(before: AgentResponse, after: AgentResponse, key: TurnKey | None = None
         (True, False)
     """
     earlier = {} if key is None else {key: before}
-    found = compare_answers([to_open_answer("before", before, {}), to_open_answer("after", after, earlier)])
-    if not found:
+    verdicts = compare_answers([to_open_answer("before", before, {}), to_open_answer("after", after, earlier)])
+    if not verdicts:
         return True
-    return found.get("before", {}).get("after") == "same"
+    return verdicts.get("before", {}).get("after") == "same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +187,8 @@ class Converged(Exit):
         )
 
 
-def _position_turns(one: ExitRound) -> Iterator[AnyTurn]:
-    return (turn for turn in turns_of(one) if turn.outcome == "answered" and turn.answer.kind == "position")
+def _position_turns(exit_round: ExitRound) -> Iterator[AnyTurn]:
+    return (turn for turn in turns_of(exit_round) if turn.outcome == "answered" and turn.answer.kind == "position")
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,26 +184,28 @@ def _told_apart(
     agents: tuple[str, ...], rounds: tuple[tuple[Utterance, ...], ...], where: str
 ) -> tuple[tuple[str, ...], tuple[tuple[Utterance, ...], ...]]:
     """Number agents that share a name: `qwen`, `qwen (2)`; in each round, they speak in this order."""
-    if unknown := next((said.agent for spoken in rounds for said in spoken if said.agent not in agents), None):
+    if unknown := next(
+        (utterance.agent for spoken in rounds for utterance in spoken if utterance.agent not in agents), None
+    ):
         raise ConfigurationError(f"{where}: {unknown!r} speaks, but is not among the agents")
     shared = {name for name, count in Counter(agents).items() if count > 1}
     if not shared:
         return agents, rounds
 
     def numbered(names: Sequence[str]) -> list[str]:
-        seen: Counter[str] = Counter()
+        times: Counter[str] = Counter()
         unique = []
         for name in names:
-            seen[name] += 1
-            unique.append(f"{name} ({seen[name]})" if name in shared and seen[name] > 1 else name)
+            times[name] += 1
+            unique.append(f"{name} ({times[name]})" if name in shared and times[name] > 1 else name)
         return unique
 
     renamed = tuple(numbered(agents))
-    spoken_by = [numbered([said.agent for said in spoken]) for spoken in rounds]
+    spoken_by = [numbered([utterance.agent for utterance in spoken]) for spoken in rounds]
     if unknown := next((name for names in spoken_by for name in names if name not in renamed), None):
         raise ConfigurationError(f"{where}: more utterances than agents of the name in one round: {unknown!r}")
     return renamed, tuple(
-        tuple(Utterance(name, said.text, said.answer) for name, said in zip(names, spoken, strict=True))
+        tuple(Utterance(name, utterance.text, utterance.answer) for name, utterance in zip(names, spoken, strict=True))
         for names, spoken in zip(spoken_by, rounds, strict=True)
     )
 

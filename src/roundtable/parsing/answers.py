@@ -228,10 +228,10 @@ def _with_claims(parsed: Parsed, document: Document) -> Parsed:
     if "claims" in document.partial:
         fault = "are cut off" if document.truncated else "cannot be read"
         return replace(parsed, warnings=(*parsed.warnings, f"the claims {fault}; they do not count"))
-    found, warnings = parse_claims(document.fields.get("claims"))
-    if not found and not warnings:
+    claims, warnings = parse_claims(document.fields.get("claims"))
+    if not claims and not warnings:
         warnings = ("no claims were given",)
-    return replace(parsed, claims=found, warnings=parsed.warnings + warnings)
+    return replace(parsed, claims=claims, warnings=parsed.warnings + warnings)
 
 
 def _parse_option_alone(
@@ -497,7 +497,7 @@ def _once(
     names: Sequence[JsonValue], options: _SpellingTables | None, seen: set[str], repeated: str
 ) -> tuple[tuple[str, ...], list[str]]:
     """Return the options that a list names and that were not seen before, and a warning for each other name."""
-    found: list[str] = []
+    chosen: list[str] = []
     warnings: list[str] = []
     for name in names:
         option, unknown = _choice(name, options)
@@ -506,8 +506,8 @@ def _once(
             warnings.append(f"{option[:80]!r} {repeated}")
         elif option is not None:
             seen.add(option)
-            found.append(option)
-    return tuple(found), warnings
+            chosen.append(option)
+    return tuple(chosen), warnings
 
 
 def _approval(fields: JsonObject, options: _SpellingTables | None) -> Parsed | str:

@@ -119,30 +119,30 @@ def _cut_quote(text: str, number: int, warnings: list[str]) -> str:
     return f"{text[: end if end > 0 else _MOST_QUOTE_CHARS - 1]}\u2026"
 
 
-def _labels(value: JsonValue, what: str, warnings: list[str]) -> tuple[str, ...]:
+def _labels(value: JsonValue, relation: str, warnings: list[str]) -> tuple[str, ...]:
     if value is None or value == "":
         return ()
-    given = [value] if isinstance(value, str) else value
-    if not isinstance(given, list):
-        warnings.append(f"the labels {what} are not a list; they do not count")
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list):
+        warnings.append(f"the labels {relation} are not a list; they do not count")
         return ()
-    if len(given) > _MOST_LABELS:
-        warnings.append(f"only the first {_MOST_LABELS} of {len(given)} labels {what} count")
-    labels = [label for item in given[:_MOST_LABELS] if (label := _one_line(item)[:_SHOWN_CHARS])]
+    if len(items) > _MOST_LABELS:
+        warnings.append(f"only the first {_MOST_LABELS} of {len(items)} labels {relation} count")
+    labels = [label for item in items[:_MOST_LABELS] if (label := _one_line(item)[:_SHOWN_CHARS])]
     return tuple(dict.fromkeys(labels))
 
 
 def _evidence(value: JsonValue, number: int, warnings: list[str]) -> tuple[tuple[str, str | None], ...]:
     if value is None or value == "":
         return ()
-    given = [value] if isinstance(value, str | dict) else value
-    if not isinstance(given, list):
+    items = [value] if isinstance(value, str | dict) else value
+    if not isinstance(items, list):
         warnings.append(f"the evidence of claim {number} is not a list; it does not count")
         return ()
-    if len(given) > _MOST_SOURCES:
-        warnings.append(f"only the first {_MOST_SOURCES} of {len(given)} sources of claim {number} count")
+    if len(items) > _MOST_SOURCES:
+        warnings.append(f"only the first {_MOST_SOURCES} of {len(items)} sources of claim {number} count")
     sources: dict[tuple[str, str | None], None] = {}
-    for item in given[:_MOST_SOURCES]:
+    for item in items[:_MOST_SOURCES]:
         url = item.get("url") if isinstance(item, dict) else item
         if not isinstance(url, str) or not _is_web_address(url.strip()):
             warnings.append(f"a source of claim {number} has no web address and does not count")
