@@ -103,8 +103,15 @@ def reading_order(responses: Sequence[AgentResponse], reading: int = 0) -> list[
     """
 
     def text_of(index: int) -> str:
-        said = responses[index]
-        facts = (said.position, said.bottom_line, said.choice, said.stance, said.reasoning, str(said.confidence))
+        response = responses[index]
+        facts = (
+            response.position,
+            response.bottom_line,
+            response.choice,
+            response.stance,
+            response.reasoning,
+            str(response.confidence),
+        )
         return "\0".join(fact or "" for fact in facts)
 
     ordered = sorted(range(len(responses)), key=text_of)
@@ -263,8 +270,8 @@ def _clusters(value: JsonValue, names: Mapping[str, int], responses: Sequence[Ag
 
 
 def _members(item: Mapping[str, JsonValue], names: Mapping[str, int]) -> tuple[int, ...]:
-    found = [_answer_named(name, names) for name in list_of_texts(item.get("agentIds"), 1000)]
-    return tuple(dict.fromkeys(index for index in found if index is not None))
+    indices = [_answer_named(name, names) for name in list_of_texts(item.get("agentIds"), 1000)]
+    return tuple(dict.fromkeys(index for index in indices if index is not None))
 
 
 def _unknown_answers(value: JsonValue, names: Mapping[str, int]) -> int:
@@ -633,7 +640,7 @@ def _named_by_model(
 ) -> Cluster:
     """Name a group as the model does, unless its answers have short names of their own."""
     same = [
-        found for found in reading.clusters if {positions[index] for index in found.answers} == set(cluster.answers)
+        group for group in reading.clusters if {positions[index] for index in group.answers} == set(cluster.answers)
     ]
     if not same or any(responses[index].choice or responses[index].bottom_line for index in cluster.answers):
         return cluster
@@ -643,12 +650,12 @@ def _named_by_model(
 def _read_pairs(groups: Sequence[Mapping[int, int]], count: int) -> dict[tuple[int, int], SameOrDifferent]:
     """Return what more than half of the readings with groups say about pairs of answers, by their indices."""
     verdicts: dict[tuple[int, int], SameOrDifferent] = {}
-    for one, other in combinations(range(count), 2):
-        together = [placed[one] == placed[other] for placed in groups if one in placed and other in placed]
+    for first, second in combinations(range(count), 2):
+        together = [placed[first] == placed[second] for placed in groups if first in placed and second in placed]
         if 2 * sum(together) > len(groups):
-            verdicts[one, other] = "same"
+            verdicts[first, second] = "same"
         elif 2 * together.count(False) > len(groups):
-            verdicts[one, other] = "different"
+            verdicts[first, second] = "different"
     return verdicts
 
 

@@ -233,12 +233,12 @@ def argument_graph(rounds: Sequence[RoundRecord]) -> ArgumentGraph:
     Args:
         rounds: The rounds, in order.
     """
-    said = list(_answers_with_claims(rounds))
-    if not said:
+    answers = list(_answers_with_claims(rounds))
+    if not answers:
         return ArgumentGraph()
-    edges, ignored = _references(said)
-    owners = {label: answer.agent_id for answer in said for label, _ in answer.claims}
-    kept = _Fates(said, edges, owners)
+    edges, ignored = _references(answers)
+    owners = {label: answer.agent_id for answer in answers for label, _ in answer.claims}
+    fates = _Fates(answers, edges, owners)
     claims = tuple(
         ArgumentClaim(
             id=label,
@@ -246,10 +246,10 @@ def argument_graph(rounds: Sequence[RoundRecord]) -> ArgumentGraph:
             round=answer.number,
             text=claim.text,
             evidence=claim.evidence,
-            state=kept.state(label, answer),
-            dropped_in=kept.dropped_in(label, claim, answer),
+            state=fates.state(label, answer),
+            dropped_in=fates.dropped_in(label, claim, answer),
         )
-        for answer in said
+        for answer in answers
         for label, claim in answer.claims
     )
     flow = opinion_flow([record for record in rounds if record.complete])
@@ -299,12 +299,12 @@ def _free_label(label: str, taken: dict[str, int]) -> str:
     return free
 
 
-def _references(said: Sequence[_Said]) -> tuple[tuple[ArgumentEdge, ...], tuple[IgnoredReference, ...]]:
+def _references(answers: Sequence[_Said]) -> tuple[tuple[ArgumentEdge, ...], tuple[IgnoredReference, ...]]:
     """Return the references to earlier claims, and those that do not count."""
-    places = {label: answer.place for answer in said for label, _ in answer.claims}
+    places = {label: answer.place for answer in answers for label, _ in answer.claims}
     edges: dict[ArgumentEdge, None] = {}
     ignored: dict[IgnoredReference, None] = {}
-    for answer in said:
+    for answer in answers:
         for label, claim in answer.claims:
             both = {*map(_clean, claim.supports)} & {*map(_clean, claim.attacks)}
             for kind, targets in (("supports", claim.supports), ("attacks", claim.attacks)):
@@ -332,10 +332,10 @@ class _Fates:
         owners: Agent of each claim.
     """
 
-    def __init__(self, said: Sequence[_Said], edges: Sequence[ArgumentEdge], owners: Mapping[str, str]) -> None:
+    def __init__(self, answers: Sequence[_Said], edges: Sequence[ArgumentEdge], owners: Mapping[str, str]) -> None:
         self._answered = {edge.target for edge in edges if owners[edge.source] != owners[edge.target]}
-        self._last_place: dict[str, _Place] = {answer.agent_id: answer.place for answer in said}
-        places = {label: answer.place for answer in said for label, _ in answer.claims}
+        self._last_place: dict[str, _Place] = {answer.agent_id: answer.place for answer in answers}
+        places = {label: answer.place for answer in answers for label, _ in answer.claims}
         self._attacked_at: dict[str, _Place] = {}
         for edge in edges:
             if edge.kind == "attacks":
@@ -345,14 +345,14 @@ class _Fates:
         self._texts: dict[str, frozenset[str]] = {}
         self._targets: dict[str, set[str]] = {}
         latest: dict[str, _Said] = {}
-        for answer in said:
+        for answer in answers:
             if not answer.is_chair:
                 before = latest.get(answer.agent_id)
                 if before is not None:
                     self._next[before.claims[0][0]] = answer
                 latest[answer.agent_id] = answer
             self._texts[answer.claims[0][0]] = frozenset(open_key(claim.text) for _, claim in answer.claims)
-        first_of = {label: answer.claims[0][0] for answer in said for label, _ in answer.claims}
+        first_of = {label: answer.claims[0][0] for answer in answers for label, _ in answer.claims}
         for edge in edges:
             self._targets.setdefault(first_of[edge.source], set()).add(edge.target)
 

@@ -100,10 +100,10 @@ def check_rule(rule: str | Rule, rules: Registry[Rule] | None = None, *, vote: b
         ConfigurationError: The rule or a parameter is unknown or out of range, or the rule does not accept such a
             ballot.
     """
-    found, parameters = (rule, {}) if isinstance(rule, Rule) else find_rule(rule, rules)
-    examples = _VOTE_EXAMPLES[found.form] if vote else _EXAMPLES
-    tried = found.name, repr({**found.parameters, **parameters}), vote
-    if _TRIED.get(tried) is found.count:
+    resolved_rule, parameters = (rule, {}) if isinstance(rule, Rule) else find_rule(rule, rules)
+    examples = _VOTE_EXAMPLES[resolved_rule.form] if vote else _EXAMPLES
+    tried = resolved_rule.name, repr({**resolved_rule.parameters, **parameters}), vote
+    if _TRIED.get(tried) is resolved_rule.count:
         return
     try:
         trial = decide(examples, rule=rule, rules=rules)
@@ -112,18 +112,20 @@ def check_rule(rule: str | Rule, rules: Registry[Rule] | None = None, *, vote: b
     except (Exception, SystemExit) as error:  # noqa: BLE001  (foreign code; it may still work on a real round)
         logger.info("the rule %r fails on two example positions: %s", _rule_name(rule), error_text(error))
         return
-    out_of_scale = found.form == "scores" and vote  # the examples are not, so the scale of the rule says nothing
+    out_of_scale = (
+        resolved_rule.form == "scores" and vote
+    )  # the examples are not, so the scale of the rule says nothing
     if len(trial.invalid) == len(examples) and not out_of_scale:
         reason = next(iter(trial.invalid.values()))
-        what, voted = ("a vote", "a vote on motions") if vote else ("a position", "a debate")
-        msg = f"the rule {_rule_name(rule)!r} cannot decide {voted}: it rejects {what} with {reason!r}"
+        ballot_noun, voted = ("a vote", "a vote on motions") if vote else ("a position", "a debate")
+        msg = f"the rule {_rule_name(rule)!r} cannot decide {voted}: it rejects {ballot_noun} with {reason!r}"
         hint = f"Choose one of {', '.join(_usable_rules(vote=vote))}."
-        if found.form != "choice" and not vote:
+        if resolved_rule.form != "choice" and not vote:
             hint = f"Ask for a vote with vote=True, in which agents give such ballots. {hint}"
         raise ConfigurationError(msg, hint=hint)
     if len(_TRIED) >= _MOST_TRIED:
         _TRIED.clear()
-    _TRIED[tried] = found.count
+    _TRIED[tried] = resolved_rule.count
 
 
 def check_stored_vote(rule: str | Rule, kinds: Iterable[str], rules: Registry[Rule] | None = None) -> None:
@@ -137,10 +139,10 @@ def check_stored_vote(rule: str | Rule, kinds: Iterable[str], rules: Registry[Ru
     Raises:
         ConfigurationError: It reads none of these ballots.
     """
-    found = rule if isinstance(rule, Rule) else find_rule(rule, rules)[0]
+    resolved_rule = rule if isinstance(rule, Rule) else find_rule(rule, rules)[0]
     for kind in kinds:
         form = _FORM_BY_KIND.get(kind)
-        if form is None or form == found.form:
+        if form is None or form == resolved_rule.form:
             continue
         try:
             trial = decide(_VOTE_EXAMPLES[form], rule=rule, rules=rules)
@@ -149,7 +151,7 @@ def check_stored_vote(rule: str | Rule, kinds: Iterable[str], rules: Registry[Ru
             continue
         if len(trial.invalid) == len(_VOTE_EXAMPLES[form]):
             words = f"the stored vote holds {_WORD_BY_FORM[form]}"
-            msg = f"{words}, and the rule {_rule_name(rule)!r} needs {_WORD_BY_FORM[found.form]}"
+            msg = f"{words}, and the rule {_rule_name(rule)!r} needs {_WORD_BY_FORM[resolved_rule.form]}"
             raise ConfigurationError(msg, hint=f"Hold the vote again with decide={_rule_name(rule)!r}.")
 
 
@@ -410,7 +412,7 @@ def _decide_unopposed(motions: Motions, record: RoundRecord, config: DebateConfi
     """Return the decision for the only motion of a round: no vote can change it."""
     motion = motions.motions[0]
     voters = tuple(
-        dict.fromkeys([*(said.agent_id for said in record.responses), *(t.agent_id for t in record.missing)])
+        dict.fromkeys([*(response.agent_id for response in record.responses), *(t.agent_id for t in record.missing)])
     )
     abstained = tuple(voter for voter in voters if voter not in motion.agents)
     silent = f"; {listing(abstained)} gave no answer" if abstained else ""

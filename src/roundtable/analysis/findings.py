@@ -211,15 +211,15 @@ class _Sides(NamedTuple):
     not_compared: tuple[str, ...] = ()
 
 
-def _sides(held: RoundRecord, *, by_choice: bool) -> _Sides:
-    votes = [vote for vote in cast_votes(held, held.consensus, options=by_choice) if vote.said or vote.vote]
-    own = own_vote_stage(held)
-    stages = {turn.stage for turn in held.turns} & {VOTE_STAGE, own}
+def _sides(record: RoundRecord, *, by_choice: bool) -> _Sides:
+    votes = [vote for vote in cast_votes(record, record.consensus, options=by_choice) if vote.said or vote.vote]
+    own = own_vote_stage(record)
+    stages = {turn.stage for turn in record.turns} & {VOTE_STAGE, own}
     # Names of motions and camps are keys: `5 mW` and `5 MW` are two. Options and sides are spelt by models.
     is_exact = not by_choice and own is None
     keys = [vote.vote if vote.vote is None or is_exact else casefold(vote.vote) for vote in votes]
-    if stages and not (held.decision is not None and held.decision.rule in JUDGED):
-        winner = held.decision.winner if held.decision is not None else None
+    if stages and not (record.decision is not None and record.decision.rule in JUDGED):
+        winner = record.decision.winner if record.decision is not None else None
         if winner is None:
             return _Sides(None)
         key_of_winner = winner if is_exact else casefold(winner)
@@ -230,10 +230,10 @@ def _sides(held: RoundRecord, *, by_choice: bool) -> _Sides:
         )
     sizes = {key: keys.count(key) for key in keys if key is not None}
     top = [key for key, size in sizes.items() if size == max(sizes.values())]
-    consensus = None if by_choice or stages else held.consensus
+    consensus = None if by_choice or stages else record.consensus
     unknown = consensus.not_compared if consensus else ()
     is_open = consensus is not None and consensus.is_lead_open
-    is_tied = len(top) != 1 or (held.decision is not None and held.decision.is_tie)
+    is_tied = len(top) != 1 or (record.decision is not None and record.decision.is_tie)
     not_compared = tuple(vote.agent_id for vote in votes) if is_open else unknown
     if is_tied or is_open:
         return _Sides(None, not_compared=not_compared)

@@ -90,7 +90,7 @@ def _one_side(responses: Sequence[AgentResponse]) -> str | None:
     return f"every stance given is {stances[0]}"
 
 
-_Place: TypeAlias = tuple[int, str]
+_AnswerKey: TypeAlias = tuple[int, str]
 """Index of the round and id of the agent."""
 _Seen: TypeAlias = dict[str, tuple[SameOrDifferent | None, SameOrDifferent | None]]
 """For each peer, how two answers of an agent relate to the peer's first."""
@@ -233,20 +233,24 @@ def answer_moves(
     """
     known = answers_by_turn(turn for record in rounds for turn in record.turns)
     for number, (before, after) in enumerate(pairwise(answers), 1):
-        placed = {(index, agent): said for index, held in enumerate((before, after)) for agent, said in held.items()}
+        placed = {
+            (index, agent): response
+            for index, by_agent in enumerate((before, after))
+            for agent, response in by_agent.items()
+        }
         if by == "position":
             verdicts = compare_known(placed, known, rounds[number - 1 : number + 1])
         else:
-            verdicts = _verdicts_of_marks({place: _mark(said, by) for place, said in placed.items()})
+            verdicts = _verdicts_of_marks({answer_key: _mark(response, by) for answer_key, response in placed.items()})
         for agent in before.keys() & after.keys():
             if (0, agent) not in verdicts or (1, agent) not in verdicts:
                 continue
             peers = [peer for peer in before if peer != agent and (0, peer) in verdicts]
-            changed, seen = _deduced(
+            changed, by_peer = _deduced(
                 verdicts[0, agent].get((1, agent)),
                 {peer: (verdicts[0, peer].get((0, agent)), verdicts[0, peer].get((1, agent))) for peer in peers},
             )
-            yield AnswerMove(agent, number, changed, seen, _majority(verdicts, peers))
+            yield AnswerMove(agent, number, changed, by_peer, _majority(verdicts, peers))
 
 
 def _vote_moves(rounds: Sequence[RoundRecord]) -> Iterator[AnswerMove]:
@@ -265,23 +269,23 @@ def _vote_moves(rounds: Sequence[RoundRecord]) -> Iterator[AnswerMove]:
         yield AnswerMove(agent, len(rounds) - 1, _relation(first, last), peers, frozenset())
 
 
-def _relation(one: str, other: str) -> SameOrDifferent:
-    return "same" if one == other else "different"
+def _relation(mark: str, other_mark: str) -> SameOrDifferent:
+    return "same" if mark == other_mark else "different"
 
 
-def _deduced(changed: SameOrDifferent | None, seen: _Seen) -> tuple[SameOrDifferent | None, _Seen]:
+def _deduced(changed: SameOrDifferent | None, by_peer: _Seen) -> tuple[SameOrDifferent | None, _Seen]:
     """Return what follows for two answers of an agent and an answer of each peer: of three, two that are known decide.
 
     Two answers that are the same relate alike to a third.
     """
-    if changed is None and any({"same", "different"} == set(pair) for pair in seen.values()):
+    if changed is None and any({"same", "different"} == set(pair) for pair in by_peer.values()):
         changed = "different"
-    if changed is None and ("same", "same") in seen.values():
+    if changed is None and ("same", "same") in by_peer.values():
         changed = "same"
     if changed is None:
-        return changed, seen
+        return changed, by_peer
     deduced: _Seen = {}
-    for peer, (before, after) in seen.items():
+    for peer, (before, after) in by_peer.items():
         if changed == "same":
             deduced[peer] = (before or after, after or before)
         elif before == "same":
@@ -293,7 +297,9 @@ def _deduced(changed: SameOrDifferent | None, seen: _Seen) -> tuple[SameOrDiffer
     return changed, deduced
 
 
-def _majority(verdicts: Mapping[_Place, Mapping[_Place, SameOrDifferent]], peers: Sequence[str]) -> frozenset[str]:
+def _majority(
+    verdicts: Mapping[_AnswerKey, Mapping[_AnswerKey, SameOrDifferent]], peers: Sequence[str]
+) -> frozenset[str]:
     """Return the camp of more than half of the peers, and at least two, in the round before."""
     sames = {peer: frozenset(other for other in peers if verdicts[0, peer].get((0, other)) == "same") for peer in peers}
     camps = [frozenset(peer for peer in peers if sames[peer] == camp) for camp in set(sames.values())]
@@ -301,17 +307,20 @@ def _majority(verdicts: Mapping[_Place, Mapping[_Place, SameOrDifferent]], peers
     return next((camp for camp in camps if len(camp) >= least), frozenset())
 
 
-def _mark(said: AgentResponse, by: ComparedBy) -> str:
-    return casefold((said.choice if by == "choice" else said.stance) or "")
+def _mark(response: AgentResponse, by: ComparedBy) -> str:
+    return casefold((response.choice if by == "choice" else response.stance) or "")
 
 
-def _verdicts_of_marks(marks: Mapping[_Place, str]) -> dict[_Place, dict[_Place, SameOrDifferent]]:
-    return {one: {other: _relation(mark, its) for other, its in marks.items()} for one, mark in marks.items()}
+def _verdicts_of_marks(marks: Mapping[_AnswerKey, str]) -> dict[_AnswerKey, dict[_AnswerKey, SameOrDifferent]]:
+    return {
+        answer_key: {other_key: _relation(mark, other_mark) for other_key, other_mark in marks.items()}
+        for answer_key, mark in marks.items()
+    }
 
 
 def compare_known(
-    placed: Mapping[_Place, AgentResponse], known: Mapping[TurnKey, AgentResponse], rounds: Sequence[RoundRecord]
-) -> dict[_Place, dict[_Place, SameOrDifferent]]:
+    placed: Mapping[_AnswerKey, AgentResponse], known: Mapping[TurnKey, AgentResponse], rounds: Sequence[RoundRecord]
+) -> dict[_AnswerKey, dict[_AnswerKey, SameOrDifferent]]:
     """Return how answers of one or several rounds relate: by themselves, and by how each round was measured.
 
     Args:
@@ -322,20 +331,21 @@ def compare_known(
     Returns:
         For each answer how others relate to it; pairs of which this is not known, and abstentions, are missing.
     """
-    names = {str(place): place for place in placed}
-    answers = (to_open_answer(name, placed[place], known) for name, place in names.items())
-    found = compare_answers(answers, read_pairs(rounds))
+    names = {str(answer_key): answer_key for answer_key in placed}
+    answers = (to_open_answer(name, placed[answer_key], known) for name, answer_key in names.items())
+    relations = compare_answers(answers, read_pairs(rounds))
     return {
-        names[one]: {names[other]: verdict for other, verdict in verdicts.items()} for one, verdicts in found.items()
+        names[name]: {names[other_name]: verdict for other_name, verdict in verdicts.items()}
+        for name, verdicts in relations.items()
     }
 
 
 def read_pairs(rounds: Sequence[RoundRecord]) -> dict[tuple[str, str], SameOrDifferent]:
     """Return what the measurements of rounds say about pairs of answers, each named by `str((index, agent))`."""
     return {
-        (str((index, one)), str((index, other))): verdict
+        (str((index, agent)), str((index, other_agent))): verdict
         for index, record in enumerate(rounds)
-        for (one, other), verdict in _measured_pairs(record)
+        for (agent, other_agent), verdict in _measured_pairs(record)
     }
 
 
@@ -350,8 +360,8 @@ def _measured_pairs(record: RoundRecord) -> Iterator[tuple[tuple[str, str], Same
             yield pair, "same"
     if consensus.is_lead_open:
         return
-    for other in camps[1:]:
-        for pair in product(camps[0], other):
+    for other_camp in camps[1:]:
+        for pair in product(camps[0], other_camp):
             if pair[1] not in consensus.not_compared:
                 yield pair, "different"
 
@@ -378,7 +388,7 @@ def _flags(
     several = len(rounds) > 1
     if has_collapsed(rounds):
         initial = _sources(first.values())
-        later = {source for held in answers[1:] for source in _sources(held.values())}
+        later = {source for by_agent in answers[1:] for source in _sources(by_agent.values())}
         detail = f"disagreement in round 1 ended in unanimity in round {rounds[-1].number}"
         flags.append(HealthFlag(name="collapse", detail=detail))
         if not later - initial:
@@ -433,7 +443,7 @@ def _sycophancy(moves: Iterable[AnswerMove], answers: Sequence[Mapping[str, Agen
         if move.agent != agent or not move.majority or not move.majority <= set(move.differing):
             continue
         outvoted += 1
-        earlier = [held[agent] for held in answers[: move.number] if agent in held]
+        earlier = [by_agent[agent] for by_agent in answers[: move.number] if agent in by_agent]
         new_sources = _sources([answers[move.number][agent]]) - _sources(earlier)
         gave_way += any(move.peers[peer][1] == "same" for peer in move.majority) and not new_sources
     score = gave_way / outvoted if outvoted else None

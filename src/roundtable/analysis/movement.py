@@ -22,7 +22,7 @@ __all__ = ["Followed", "Opinion", "OpinionCamp", "OpinionFlow", "have_all_change
 _MOST_ANSWERS: Final = 300
 """Answers of a debate that are compared with each other; the work grows with their square."""
 
-_Place: TypeAlias = tuple[int, str]
+_AnswerKey: TypeAlias = tuple[int, str]
 """Index of the round and id of the agent."""
 
 
@@ -81,37 +81,37 @@ class OpinionFlow(Value):
 
     def followed(self) -> tuple[Followed, ...]:
         """Return for each move to an answer that others held in the round before who they were."""
-        held = {(one.agent_id, one.round): one.camp for one in self.opinions}
+        camp_of = {(opinion.agent_id, opinion.round): opinion.camp for opinion in self.opinions}
         before = dict(zip(self.rounds[1:], self.rounds, strict=False))
-        moves = (one for one in self.opinions if one.moved == "moved" and one.round in before)
-        found = (
+        moves = (opinion for opinion in self.opinions if opinion.moved == "moved" and opinion.round in before)
+        candidates = (
             Followed(
                 agent_id=move.agent_id,
                 round=move.round,
                 camp=move.camp or "",
                 held_by=tuple(
                     agent
-                    for (agent, number), camp in held.items()
+                    for (agent, number), camp in camp_of.items()
                     if number == before[move.round] and camp == move.camp and agent != move.agent_id
                 ),
             )
             for move in moves
         )
-        return tuple(one for one in found if one.held_by)
+        return tuple(followed for followed in candidates if followed.held_by)
 
     def to_records(self) -> list[JsonObject]:
         """Return one flat row for each opinion, with the name of its camp."""
         names = {camp.label: camp.name for camp in self.camps}
         return [
             {
-                "round": one.round,
-                "agentId": one.agent_id,
-                "camp": one.camp,
-                "answer": None if one.camp is None else names[one.camp],
-                "confidence": one.confidence,
-                "moved": one.moved,
+                "round": opinion.round,
+                "agentId": opinion.agent_id,
+                "camp": opinion.camp,
+                "answer": None if opinion.camp is None else names[opinion.camp],
+                "confidence": opinion.confidence,
+                "moved": opinion.moved,
             }
-            for one in self.opinions
+            for opinion in self.opinions
         ]
 
 
@@ -125,7 +125,9 @@ def opinion_flow(rounds: Sequence[RoundRecord]) -> OpinionFlow | None:
         The flow, or `None` if the sides were assigned or put to a vote, there is no answer, or there are more than 300.
     """
     answers = [{response.agent_id: response for response in record.responses} for record in rounds]
-    placed = {(index, agent): said for index, held in enumerate(answers) for agent, said in held.items()}
+    placed = {
+        (index, agent): response for index, by_agent in enumerate(answers) for agent, response in by_agent.items()
+    }
     by = basis_of(rounds, list(placed.values()))
     if not 0 < len(placed) <= _MOST_ANSWERS or by == "vote" or are_sides_assigned(rounds):
         return None
@@ -134,7 +136,7 @@ def opinion_flow(rounds: Sequence[RoundRecord]) -> OpinionFlow | None:
     labelled = _labelled(camp_of, placed, len(rounds))
     labels = {key: camp.label for key, camp in labelled.items()}
     opinions: list[Opinion] = []
-    for (index, agent), said in placed.items():
+    for (index, agent), response in placed.items():
         key = camp_of.get((index, agent))
         before = camp_of.get((index - 1, agent)) if (index - 1, agent) in placed else None
         moved: Literal["moved", "kept", "unknown"] | None = None
@@ -146,7 +148,7 @@ def opinion_flow(rounds: Sequence[RoundRecord]) -> OpinionFlow | None:
                 agent_id=agent,
                 round=rounds[index].number,
                 camp=None if key is None else labels[key],
-                confidence=said.confidence,
+                confidence=response.confidence,
                 moved=moved,
             )
         )
@@ -167,12 +169,16 @@ def have_all_changed(rounds: Sequence[RoundRecord]) -> bool:
     by_agent: dict[str, list[Opinion]] = {}
     for opinion in flow.opinions:
         by_agent.setdefault(opinion.agent_id, []).append(opinion)
-    histories = [held for held in by_agent.values() if held[-1].round == flow.rounds[-1] and held[-1].camp is not None]
+    histories = [
+        history
+        for history in by_agent.values()
+        if history[-1].round == flow.rounds[-1] and history[-1].camp is not None
+    ]
     return len(histories) > 1 and all(
-        held[0].round == flow.rounds[0]
-        and held[0].camp != held[-1].camp
-        and all(opinion.moved in {"moved", "kept"} for opinion in held[1:])
-        for held in histories
+        history[0].round == flow.rounds[0]
+        and history[0].camp != history[-1].camp
+        and all(opinion.moved in {"moved", "kept"} for opinion in history[1:])
+        for history in histories
     )
 
 
@@ -183,47 +189,49 @@ def pair_verdicts(rounds: Sequence[RoundRecord]) -> dict[tuple[int, frozenset[st
         rounds: The complete rounds, in order.
     """
     known = answers_by_turn(turn for record in rounds for turn in record.turns)
-    found: dict[tuple[int, frozenset[str]], SameOrDifferent] = {}
+    verdicts: dict[tuple[int, frozenset[str]], SameOrDifferent] = {}
     for record in rounds:
         placed = {(0, response.agent_id): response for response in record.responses}
-        if all(said.choice is not None for said in placed.values()):
+        if all(response.choice is not None for response in placed.values()):
             camps = _by_choice(placed)
-            for one, other in combinations(camps, 2):
-                found[record.number, frozenset((one[1], other[1]))] = (
-                    "same" if camps[one] == camps[other] else "different"
+            for answer_key, other_key in combinations(camps, 2):
+                verdicts[record.number, frozenset((answer_key[1], other_key[1]))] = (
+                    "same" if camps[answer_key] == camps[other_key] else "different"
                 )
             continue
-        for one, others in compare_known(placed, known, [record]).items():
-            for other, verdict in others.items():
-                if one != other:
-                    found[record.number, frozenset((one[1], other[1]))] = verdict
-    return found
+        for answer_key, others in compare_known(placed, known, [record]).items():
+            for other_key, verdict in others.items():
+                if answer_key != other_key:
+                    verdicts[record.number, frozenset((answer_key[1], other_key[1]))] = verdict
+    return verdicts
 
 
-def _by_choice(placed: Mapping[_Place, AgentResponse]) -> dict[_Place, str]:
-    return {place: casefold(said.choice) for place, said in placed.items() if said.choice is not None}
+def _by_choice(placed: Mapping[_AnswerKey, AgentResponse]) -> dict[_AnswerKey, str]:
+    return {
+        answer_key: casefold(response.choice) for answer_key, response in placed.items() if response.choice is not None
+    }
 
 
-def _by_meaning(placed: Mapping[_Place, AgentResponse], rounds: Sequence[RoundRecord]) -> dict[_Place, str]:
+def _by_meaning(placed: Mapping[_AnswerKey, AgentResponse], rounds: Sequence[RoundRecord]) -> dict[_AnswerKey, str]:
     """Return a key for the camp of each answer; abstentions have none."""
     known = answers_by_turn(turn for record in rounds for turn in record.turns)
-    names = {str(place): place for place in placed}
-    answers = [to_open_answer(name, placed[place], known) for name, place in names.items()]
+    names = {str(answer_key): answer_key for answer_key in placed}
+    answers = [to_open_answer(name, placed[answer_key], known) for name, answer_key in names.items()]
     camps = find_camps(answers, read_pairs(rounds)).camps
     return {names[name]: f"{number}" for number, camp in enumerate(camps) for name in camp.agents}
 
 
 def _labelled(
-    camp_of: Mapping[_Place, str], placed: Mapping[_Place, AgentResponse], rounds: int
+    camp_of: Mapping[_AnswerKey, str], placed: Mapping[_AnswerKey, AgentResponse], rounds: int
 ) -> dict[str, OpinionCamp]:
     """Return the camps by their keys, those with most agents in the last round first."""
     holders = {key: [0] * rounds for key in camp_of.values()}
     wordings: dict[str, Counter[str]] = {key: Counter() for key in holders}
-    for place, key in camp_of.items():
-        said = placed[place]
-        holders[key][place[0]] += 1
-        wordings[key][said.choice or said.bottom_line or said.position] += 1
-    names = {key: min(found, key=lambda text: (-found[text], len(text), text)) for key, found in wordings.items()}
+    for answer_key, key in camp_of.items():
+        response = placed[answer_key]
+        holders[key][answer_key[0]] += 1
+        wordings[key][response.choice or response.bottom_line or response.position] += 1
+    names = {key: min(counts, key=lambda text: (-counts[text], len(text), text)) for key, counts in wordings.items()}
     ordered = sorted(holders, key=lambda key: (-holders[key][-1], -sum(holders[key]), names[key], key))
     return {
         key: OpinionCamp(label=_label(number), name=names[key], holders=tuple(holders[key]))

@@ -213,7 +213,7 @@ def _advice(
     answering = _answering(last.responses, consensus)
     mean = _mean(answering)
     agreement = _agreement_in_words(last, consensus, settings)
-    found = f"{agreement}, with a mean confidence of {float(mean):.0%}" if answering else agreement
+    finding = f"{agreement}, with a mean confidence of {float(mean):.0%}" if answering else agreement
     conflict_count = f"there {_are(conflicts)} {counted(len(conflicts), 'conflict')}"
     is_sure = level == "high" and mean >= exact(settings.high_confidence_action)
     is_low = level_of(consensus.agreement_at_most, settings) == "low"
@@ -222,12 +222,12 @@ def _advice(
     conflict_note = f", and {conflict_count}" if conflicts else ""
     doubts = list(_doubts(result, last, consensus))
     if is_unclear and not is_sure:
-        return ActionRecommendation(type="query_detail", reason=f"{'; '.join([f'{found}{conflict_note}', *doubts])}.")
+        return ActionRecommendation(type="query_detail", reason=f"{'; '.join([f'{finding}{conflict_note}', *doubts])}.")
     if conflicts and (level == "medium" or mean < exact(settings.low_confidence_action)):
         doubts.append(conflict_count)
     if _is_single(last, consensus) or doubts or level != "high":
-        return ActionRecommendation(type="verify", reason=f"{'; '.join([found, *doubts])}.")
-    return ActionRecommendation(type="proceed", reason=f"{found}{conflict_note}.")
+        return ActionRecommendation(type="verify", reason=f"{'; '.join([finding, *doubts])}.")
+    return ActionRecommendation(type="proceed", reason=f"{finding}{conflict_note}.")
 
 
 def _is_single(last: RoundRecord, consensus: AnyConsensus) -> bool:
@@ -266,9 +266,9 @@ def _doubts(result: DebateFacts, last: RoundRecord, consensus: AnyConsensus) -> 
         (consensus.abstained, "abstained"),
         (not_voting, "did not vote"),
     )
-    for agents, what in silences:
+    for agents, verb in silences:
         if agents:
-            yield f"{listing([names.get(agent, agent) for agent in agents])} {what}"
+            yield f"{listing([names.get(agent, agent) for agent in agents])} {verb}"
     if last.decision is not None and last.decision.winner is None and not _is_single(last, consensus):
         yield "no answer was decided on"
     complete = [entry for entry in result.rounds if entry.complete]
@@ -312,7 +312,7 @@ def _summary(response: AgentResponse, consensus: AnyConsensus, previous: RoundRe
 
 
 def _change(response: AgentResponse, previous: RoundRecord | None) -> ConfidenceChange | None:
-    earlier = [other for other in previous.responses if other.agent_id == response.agent_id] if previous else []
+    earlier = [answer for answer in previous.responses if answer.agent_id == response.agent_id] if previous else []
     if previous is None or not earlier:
         return None
     delta = exact(response.confidence) - exact(earlier[-1].confidence)

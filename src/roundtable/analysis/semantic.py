@@ -199,12 +199,12 @@ class _Positions:
     def verdicts(self, scores: Mapping[tuple[_Key, _Key], PairScore]) -> dict[tuple[int, int], SameOrDifferent]:
         """Return what the scores say about pairs of answers, by their indices."""
         verdicts: dict[tuple[int, int], SameOrDifferent] = {}
-        for one, other in combinations(range(len(self.keys)), 2):
-            score = scores[self.keys[one], self.keys[other]].score
+        for first, second in combinations(range(len(self.keys)), 2):
+            score = scores[self.keys[first], self.keys[second]].score
             if score >= _SAME:
-                verdicts[one, other] = "same"
+                verdicts[first, second] = "same"
             elif score <= _DIFFERENT:
-                verdicts[one, other] = "different"
+                verdicts[first, second] = "different"
         return verdicts
 
     def readings(self, scores: Mapping[tuple[_Key, _Key], PairScore]) -> tuple[PairReading, ...]:
