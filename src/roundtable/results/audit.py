@@ -389,12 +389,12 @@ class _Audit:
     def _left_out(self, agent: str) -> _Ballots:
         """Return the ballots without those of an agent; the answers that a separate vote is about stay."""
         ballots, stage = self.ballots, self.stage
-        kept = tuple(
+        turns = tuple(
             turn
             for turn in ballots.record.turns
             if turn.agent_id != agent or (turn.stage == CHAIR_STAGE if stage is None else turn.stage != stage)
         )
-        record = ballots.record.model_copy(update={"turns": kept})
+        record = ballots.record.model_copy(update={"turns": turns})
         if stage is not None or not ballots.is_open:
             return replace(ballots, record=record)
         speakers = [response.agent_id for response in ballots.record.responses]
@@ -451,7 +451,7 @@ class _Audit:
             if turn.stage == self.stage and turn.outcome == "answered"
         }
         if self.stage == JUDGE_STAGE:
-            return {judge: said.choice for judge, said in answers.items() if isinstance(said, BallotAnswer)}
+            return {judge: ballot.choice for judge, ballot in answers.items() if isinstance(ballot, BallotAnswer)}
         votes = cast_votes(self.last, self.last.consensus, options=self.config.options is not None)
         return {vote.agent_id: vote.vote for vote in votes if vote.agent_id in answers}
 
@@ -481,15 +481,15 @@ class _Audit:
 
     def _rules(self) -> Iterator[Counterfactual]:
         ballots = self._ballots_of_rules()
-        held = [turn for turn in ballots.record.turns if turn.stage == VOTE_STAGE]
-        kinds = sorted({turn.answer.kind for turn in held if turn.outcome == "answered"})
+        vote_turns = [turn for turn in ballots.record.turns if turn.stage == VOTE_STAGE]
+        kinds = sorted({turn.answer.kind for turn in vote_turns if turn.outcome == "answered"})
         own = None if self.config.decide in JUDGED else find_rule(self.config.decide, self.rules)[0].name
         for entry in rule_registry() if self.rules is None else self.rules:
             if entry.name in JUDGED:
                 continue
             name = self.config.decide if entry.thing.name == own else entry.name
             try:
-                check_rule(name, self.rules, vote=bool(held))
+                check_rule(name, self.rules, vote=bool(vote_turns))
                 check_stored_vote(name, kinds, self.rules)
             except ConfigurationError as error:
                 self._skip(name, error.message)
@@ -609,8 +609,8 @@ class _Relation:
         if self.by_choice:
             return False
         earlier, later = self._backers(decision, 0), self._backers(self.decision, 1)
-        found = {self.verdicts.get((0, one), {}).get((1, other)) for one, other in product(earlier, later)} - {None}
-        return found.pop() == "same" if len(found) == 1 else None
+        verdicts = {self.verdicts.get((0, old), {}).get((1, new)) for old, new in product(earlier, later)} - {None}
+        return verdicts.pop() == "same" if len(verdicts) == 1 else None
 
     def _backers(self, decision: Decision, index: int) -> set[str]:
         names = _names_of_winner(decision)
@@ -666,8 +666,8 @@ def _revoted(turn: Turn, option: str) -> Turn:
     """Return a turn whose ballot or position is for another option."""
     answer = turn.answer
     if isinstance(answer, RankingAnswer):
-        rest = (tuple(name for name in group if name != option) for group in answer.ranking)
-        changes: dict[str, object] = {"ranking": ((option,), *filter(None, rest))}
+        groups = (tuple(name for name in group if name != option) for group in answer.ranking)
+        changes: dict[str, object] = {"ranking": ((option,), *filter(None, groups))}
     else:
         changes = {"choice": option}
     changed = answer.model_copy(update=changes)
@@ -698,9 +698,9 @@ def _told_apart(
     placed = {(0, response.agent_id): response for response in record.responses}
     camp_of = {response.agent_id: camp for response, camp in zip(record.responses, camps, strict=True)}
     apart: set[frozenset[str]] = set()
-    for (_, one), verdicts in compare_known(placed, known, (record,)).items():
-        for (_, other), verdict in verdicts.items():
-            first, second = camp_of[one], camp_of[other]
+    for (_, agent), verdicts in compare_known(placed, known, (record,)).items():
+        for (_, other_agent), verdict in verdicts.items():
+            first, second = camp_of[agent], camp_of[other_agent]
             if verdict == "different" and first is not None and second is not None and first != second:
                 apart.add(frozenset((first, second)))
     return apart
@@ -723,12 +723,12 @@ def _partitions(
         if not has_leader:
             return (separate,)
         most = sizes[names[0]]
-    found: list[_Partition] = []
+    partitions: list[_Partition] = []
     for partition in _joined(names, apart, lambda block: block[0] == names[0] or _size(block, sizes) < most):
-        found.append(partition)
-        if len(found) > _MOST_READINGS:
+        partitions.append(partition)
+        if len(partitions) > _MOST_READINGS:
             return None
-    return tuple(found)
+    return tuple(partitions)
 
 
 def _size(block: Iterable[str], sizes: Mapping[str, int]) -> int:
@@ -740,15 +740,15 @@ def _joined(
 ) -> Iterator[_Partition]:
     """Yield the ways to divide names into blocks without two that somebody told apart, single ones first."""
 
-    def extend(blocks: tuple[tuple[str, ...], ...], rest: Sequence[str]) -> Iterator[_Partition]:
-        if not rest:
+    def extend(blocks: tuple[tuple[str, ...], ...], remaining: Sequence[str]) -> Iterator[_Partition]:
+        if not remaining:
             yield blocks
             return
-        name, left = rest[0], rest[1:]
+        name, left = remaining[0], remaining[1:]
         yield from extend((*blocks, (name,)), left)
         for index, block in enumerate(blocks):
             joined = (*block, name)
-            if all(frozenset((name, other)) not in apart for other in block) and may_be(joined):
+            if all(frozenset((name, member)) not in apart for member in block) and may_be(joined):
                 yield from extend((*blocks[:index], joined, *blocks[index + 1 :]), left)
 
     return extend((), names)

@@ -45,9 +45,9 @@ def _facts(audit: DecisionAudit) -> Iterator[tuple[str, str]]:
     yield from _by_outcome(audit.rules)
     for tie in audit.ties:
         yield f"If {tie.change}", _outcome(tie)
-    for other in (audit.weighted, audit.first_round, audit.independent):
-        if other is not None:
-            yield f"With {other.change}", _outcome(other)
+    for counterfactual in (audit.weighted, audit.first_round, audit.independent):
+        if counterfactual is not None:
+            yield f"With {counterfactual.change}", _outcome(counterfactual)
     yield from _untried(audit)
     yield "Session", audit.session_id
 

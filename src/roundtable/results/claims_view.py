@@ -118,7 +118,7 @@ def _claims(graph: ArgumentGraph, names: Mapping[str, str], checked: EvidenceRep
         outgoing.setdefault((edge.source, edge.kind), []).append(edge.target)
         incoming.setdefault((edge.target, edge.kind), []).append(edge.source)
     titles = {(agent, use.url): use.title or "" for use in graph.evidence for agent in use.agents}
-    checks = {(one.claim, one.url, one.quote): one for one in ([] if checked is None else checked.checks)}
+    checks = {(check.claim, check.url, check.quote): check for check in ([] if checked is None else checked.checks)}
     for claim in graph.claims[:_MOST_CLAIMS]:
         yield ClaimView(
             label=claim.id,
@@ -171,16 +171,16 @@ def _lines(graph: ArgumentGraph, names: Mapping[str, str], checked: EvidenceRepo
         held_by = listing([names.get(agent, agent) for agent in move.held_by])
         cited = f", and supports {', '.join(move.claims)}" if move.claims else ", without support for a claim of theirs"
         yield "Moved", f"{who} to an answer of {held_by}{cited}"
-    for one in graph.influence:
+    for influence in graph.influence:
         counts = (
-            (one.supported, "supported"),
-            (one.attacked, "attacked"),
-            (one.unanswered, "unanswered"),
-            (one.followed or 0, "followed"),
+            (influence.supported, "supported"),
+            (influence.attacked, "attacked"),
+            (influence.unanswered, "unanswered"),
+            (influence.followed or 0, "followed"),
         )
         words = ", ".join(f"{number} {word}" for number, word in counts if number)
         if words:
-            yield names.get(one.agent_id, one.agent_id), f"{counted(one.claims, 'claim')}: {words}"
+            yield names.get(influence.agent_id, influence.agent_id), f"{counted(influence.claims, 'claim')}: {words}"
     if graph.ignored:
         yield "Not counted", f"{counted(len(graph.ignored), 'reference')} to claims that do not exist or came later"
     if checked is not None:

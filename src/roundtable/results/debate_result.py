@@ -164,13 +164,13 @@ class DebateResult(Value):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _keep_views(cls, given: Any, build: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401  (pydantic's signature)
+    def _keep_views(cls, data: Any, build: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401  (pydantic's signature)
         """Keep the computed fields of a JSON text as they were written."""
-        if not isinstance(given, dict):
-            return build(given)
-        result = build({name: value for name, value in given.items() if name not in _VIEWS})
-        for name in _VIEWS & given.keys():
-            vars(result)[name] = _view_reader(cls, name).validate_python(given[name])
+        if not isinstance(data, dict):
+            return build(data)
+        result = build({name: value for name, value in data.items() if name not in _VIEWS})
+        for name in _VIEWS & data.keys():
+            vars(result)[name] = _view_reader(cls, name).validate_python(data[name])
         return result
 
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
@@ -659,9 +659,9 @@ def _cut_off_vote(record: DebateRecord) -> str:
     if not record.session.config.vote or last is None or not last.responses:
         return ""
     votes = sum(turn.stage == VOTE_STAGE and turn.outcome == "answered" for turn in last.turns)
-    given = f"{counted(len(last.responses), 'answer')} and {votes} of {counted(len(record.session.agents), 'vote')}"
+    counts = f"{counted(len(last.responses), 'answer')} and {votes} of {counted(len(record.session.agents), 'vote')}"
     advice = "; resume the session to go on" if record.status == "paused" else ""
-    return f": round {last.number} has {given}{advice}"
+    return f": round {last.number} has {counts}{advice}"
 
 
 def _roster(record: DebateRecord) -> Roster:
@@ -709,10 +709,10 @@ def shared_value(
         votes: Votes of that round.
     """
     winner = None if decision is None else decision.winner
-    held = [values.get(vote.agent_id) for vote in votes if winner is not None and vote.choice == winner]
-    told_apart = [_told_apart(value) for value in held]
-    for value, its in zip(held, told_apart, strict=True):
-        if value is not None and 2 * told_apart.count(its) > len(held):
+    winning_values = [values.get(vote.agent_id) for vote in votes if winner is not None and vote.choice == winner]
+    told_apart = [_told_apart(value) for value in winning_values]
+    for value, its in zip(winning_values, told_apart, strict=True):
+        if value is not None and 2 * told_apart.count(its) > len(winning_values):
             return value
     return None
 

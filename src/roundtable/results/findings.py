@@ -87,7 +87,7 @@ def is_stopped(result: DebateResult) -> bool:
 
 def interim_mark(result: DebateResult) -> str:
     """Return what to write before a decision while rounds are to come that may change it; empty after the last one."""
-    complete = sum(held.complete for held in result.rounds)
+    complete = sum(record.complete for record in result.rounds)
     has_ended = result.session_status == "completed" or (result.session_status == "active" and result.exit is not None)
     if has_ended or not 0 < complete < result.total_rounds:
         return ""
@@ -206,9 +206,9 @@ def _story(result: DebateResult, flow: OpinionFlow | None) -> Iterator[str]:
 
 
 def _moves(result: DebateResult, flow: OpinionFlow) -> Iterator[str]:
-    agents = {one.agent_id for one in flow.opinions}
-    moved = {one.agent_id for one in flow.opinions if one.moved == "moved"}
-    unknown = {one.agent_id for one in flow.opinions if one.moved == "unknown"} - moved
+    agents = {opinion.agent_id for opinion in flow.opinions}
+    moved = {opinion.agent_id for opinion in flow.opinions if opinion.moved == "moved"}
+    unknown = {opinion.agent_id for opinion in flow.opinions if opinion.moved == "unknown"} - moved
     if moved or not unknown:
         yield f"{len(moved)} of {counted(len(agents), 'agent')} moved" if moved else "nobody moved"
     if unknown:
@@ -217,10 +217,10 @@ def _moves(result: DebateResult, flow: OpinionFlow) -> Iterator[str]:
         yield f"it isn't known whether {who} moved"
 
 
-def _sides(held: RoundRecord) -> str:
+def _sides(record: RoundRecord) -> str:
     """Return who argued which assigned side in a round; empty if the round has no positions."""
     sides: dict[str, dict[str, None]] = {}
-    for turn in held.turns:
+    for turn in record.turns:
         if turn.outcome == "answered" and turn.answer.kind == "position" and turn.stage != JUDGE_STAGE:
             sides.setdefault(turn.role, {})[turn.agent_name or turn.agent_id] = None
     argued = (f"{listing(tuple(names))} argued as {side}" for side, names in sides.items())
@@ -228,7 +228,7 @@ def _sides(held: RoundRecord) -> str:
 
 
 def _changed_votes(result: DebateResult) -> str:
-    turns = [turn for held in result.rounds for turn in held.turns]
+    turns = [turn for record in result.rounds for turn in record.turns]
     before, after = votes_by_agent(turns, FIRST_VOTE), votes_by_agent(turns, LAST_VOTE)
     changed = (
         f"{name} changed from {before[agent] or 'an abstention'} to {after[agent] or 'an abstention'}"
@@ -273,9 +273,9 @@ def _votes(result: DebateResult) -> str:
         else:
             silent.setdefault(reasons.get(vote.agent_id, "failed"), []).append(vote.agent_name)
     parts = [f"{', '.join(names)} for {choice}" for choice, names in voters.items()]
-    for reason, (one, many) in _NO_VOTE.items():
+    for reason, (singular, plural) in _NO_VOTE.items():
         if names := silent.get(reason):
-            parts.append(f"{', '.join(names)} {one if len(names) == 1 else many}")
+            parts.append(f"{', '.join(names)} {singular if len(names) == 1 else plural}")
     return "; ".join(parts)
 
 

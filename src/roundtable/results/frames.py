@@ -163,14 +163,14 @@ def event_rows(events: Iterable[DurableEvent]) -> Iterator[JsonObject]:
         data = wire["data"]
         fields: JsonObject = data if isinstance(data, dict) else {}
         turn = fields.get("turn")
-        place: JsonObject = turn if isinstance(turn, dict) else fields
+        turn_fields: JsonObject = turn if isinstance(turn, dict) else fields
         yield {
             "sessionId": event.session_id,
             "seq": event.seq,
             "timestamp": event.timestamp.isoformat(),
             "type": event.type,
-            "round": place.get("round"),
-            "agentId": place.get("agentId"),
+            "round": turn_fields.get("round"),
+            "agentId": turn_fields.get("agentId"),
             "data": compact_json(fields),
         }
 
@@ -393,13 +393,13 @@ def _pairs(result: DebateFields) -> Iterator[JsonObject]:
     complete = [record for record in result.rounds if record.complete]
     known, models = pair_verdicts(complete), _models(result)
     for record in complete:
-        for one, other in combinations([response.agent_id for response in record.responses], 2):
+        for agent, other_agent in combinations([response.agent_id for response in record.responses], 2):
             yield {
                 **_head(result),
                 "round": record.number,
-                "agentId": one,
-                "otherId": other,
-                "relation": known.get((record.number, frozenset((one, other))), "unknown"),
-                "agentModel": models.get(one),
-                "otherModel": models.get(other),
+                "agentId": agent,
+                "otherId": other_agent,
+                "relation": known.get((record.number, frozenset((agent, other_agent))), "unknown"),
+                "agentModel": models.get(agent),
+                "otherModel": models.get(other_agent),
             }

@@ -164,8 +164,8 @@ class LiveView:
             for cluster in consensus.clusters
         )
         self._camps[number] = consensus.level_in_words, camps
-        held = "; ".join(f"{short_name(plain(theme), _CAMP_CHARS)}: {plain(names)}" for theme, names in camps)
-        return f"  agreement: {consensus.level_in_words}{f' ({held})' if held else ''}"
+        camp_list = "; ".join(f"{short_name(plain(theme), _CAMP_CHARS)}: {plain(names)}" for theme, names in camps)
+        return f"  agreement: {consensus.level_in_words}{f' ({camp_list})' if camp_list else ''}"
 
     def to_html(self) -> str:
         """Render as an HTML fragment of at most 20 kB, without scripts; text of agents is escaped."""

@@ -122,7 +122,7 @@ class ResultPictures:
         flow = self._flow()
         bands, heights = _bands(flow)
         ax = ax or new_axes(1.6 + 0.32 * sum(heights.values()))
-        held = {(one.agent_id, one.round): one.camp for one in flow.opinions}
+        camp_of = {(opinion.agent_id, opinion.round): opinion.camp for opinion in flow.opinions}
         lanes = _lanes(flow, bands)
         for number, camp in enumerate(flow.camps):
             low, colour = bands[camp.label], _colour(number)
@@ -140,7 +140,7 @@ class ResultPictures:
             ys = [lanes.get((agent, number), math.nan) for number in flow.rounds]
             ax.plot(flow.rounds, ys, color="#555555", linewidth=1.2, zorder=2)
             known = [(x, y) for x, y in zip(flow.rounds, ys, strict=True) if not math.isnan(y)]
-            dots = [colours[held[agent, x] or ""] for x, _ in known]
+            dots = [colours[camp_of[agent, x] or ""] for x, _ in known]
             ax.scatter([x for x, _ in known], [y for _, y in known], c=dots, s=36, zorder=3, edgecolors="#333333")
             if known:
                 x, y = known[-1]
@@ -177,9 +177,9 @@ class ResultPictures:
         ax = ax or new_axes(1.2 + 0.3 * len(pairs))
         kinds = {_SAME: COLOURS[0], _DIFFERENT: COLOURS[1], _UNKNOWN: "#dddddd"}
         verdicts = self._verdicts(flow)
-        for row, (one, other) in enumerate(pairs):
+        for row, (first, second) in enumerate(pairs):
             for column, number in enumerate(flow.rounds):
-                verdict = verdicts.get((number, frozenset((one, other))))
+                verdict = verdicts.get((number, frozenset((first, second))))
                 if verdict is not None:
                     ax.add_patch(_cell(column, row, kinds[verdict]))
                     mark = {_SAME: "=", _DIFFERENT: "\u2260", _UNKNOWN: "?"}[verdict]
@@ -191,7 +191,7 @@ class ResultPictures:
             xticks=[column + 0.5 for column in range(len(flow.rounds))],
             xticklabels=[f"{number}" for number in flow.rounds],
             yticks=[row + 0.5 for row in range(len(pairs))],
-            yticklabels=[f"{self._names[one]}, {self._names[other]}" for one, other in pairs],
+            yticklabels=[f"{self._names[first]}, {self._names[second]}" for first, second in pairs],
             xlabel="round",
         )
         return write_caption(
@@ -234,7 +234,7 @@ class ResultPictures:
                 ha="center",
                 bbox={"boxstyle": "round,pad=0.1", "color": "white", "alpha": 0.7},
             )
-        last = {one.agent_id: one.camp for one in flow.opinions}
+        last = {opinion.agent_id: opinion.camp for opinion in flow.opinions}
         colours = {camp.label: _colour(number) for number, camp in enumerate(flow.camps)}
         for agent, (x, y) in places.items():
             camp = last[agent]
@@ -379,11 +379,14 @@ class ResultPictures:
         agents = self._speakers(flow)
         width = 0.5 / max(1, len(agents) - 1)
         for number, camp in enumerate(flow.camps):
-            members = [one for one in flow.opinions if one.camp == camp.label]
+            members = [opinion for opinion in flow.opinions if opinion.camp == camp.label]
             if members:
                 ax.scatter(
-                    [one.round + width * (agents.index(one.agent_id) - (len(agents) - 1) / 2) for one in members],
-                    [one.confidence for one in members],
+                    [
+                        opinion.round + width * (agents.index(opinion.agent_id) - (len(agents) - 1) / 2)
+                        for opinion in members
+                    ],
+                    [opinion.confidence for opinion in members],
                     color=_colour(number),
                     marker=f"${camp.label}$",
                     s=70,
@@ -477,13 +480,13 @@ class ResultPictures:
         return flow
 
     def _speakers(self, flow: OpinionFlow) -> list[str]:
-        spoke = {one.agent_id for one in flow.opinions}
+        spoke = {opinion.agent_id for opinion in flow.opinions}
         return [agent for agent in self._names if agent in spoke]
 
     def _verdicts(self, flow: OpinionFlow) -> dict[tuple[int, frozenset[str]], str]:
         """Return how each two answers of a round relate."""
         known = pair_verdicts(self._complete)
-        answered = {(one.round, one.agent_id) for one in flow.opinions if one.camp is not None}
+        answered = {(opinion.round, opinion.agent_id) for opinion in flow.opinions if opinion.camp is not None}
         return {
             (number, frozenset(pair)): known.get((number, frozenset(pair)), _UNKNOWN)
             for number in flow.rounds
@@ -526,12 +529,12 @@ def _bands(flow: OpinionFlow) -> tuple[dict[str, float], dict[str, float]]:
 def _lanes(flow: OpinionFlow, bands: Mapping[str, float]) -> dict[tuple[str, int], float]:
     """Return the height of each agent in each round, within the band of its camp."""
     lanes: dict[tuple[str, int], float] = {}
-    taken: dict[tuple[str, int], int] = {}
-    for one in flow.opinions:
-        if one.camp is not None:
-            place = taken.get((one.camp, one.round), 0)
-            taken[one.camp, one.round] = place + 1
-            lanes[one.agent_id, one.round] = bands[one.camp] + place + 0.5
+    lane_counts: dict[tuple[str, int], int] = {}
+    for opinion in flow.opinions:
+        if opinion.camp is not None:
+            lane = lane_counts.get((opinion.camp, opinion.round), 0)
+            lane_counts[opinion.camp, opinion.round] = lane + 1
+            lanes[opinion.agent_id, opinion.round] = bands[opinion.camp] + lane + 0.5
     return lanes
 
 

@@ -85,14 +85,14 @@ class RerunAudit(Value):
         low, high = self.interval
         shuffled = "agents in another order" if self.change == "seats" else "the same order of agents"
         others = "" if self.without is None else f", without {self.without}"
-        held = f"{self.held}" if self.held == self.held_at_most else f"{self.held} to {self.held_at_most}"
+        held_count = f"{self.held}" if self.held == self.held_at_most else f"{self.held} to {self.held_at_most}"
         times = counted(len(self.outcomes), "time")
         lines = [
             f"Rerun: {self.topic}",
             "",
             f"Answer: {'none' if self.answer is None else self.answer}",
             f"Repeated: round {self.round}, {times}, with {shuffled} and another seed{others}",
-            f"Held: {held} of {len(self.outcomes)}; 95 % interval {low:.0%} to {high:.0%}",
+            f"Held: {held_count} of {len(self.outcomes)}; 95 % interval {low:.0%} to {high:.0%}",
         ]
         lines += [f"{_HOLDS[outcome.holds]}: {_answer(outcome)}" for outcome in self.outcomes]
         return "\n".join(lines)

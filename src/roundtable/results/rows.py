@@ -126,7 +126,8 @@ def turn_row(session_id: str, turn: AnyTurn) -> JsonObject:
         row |= {"position": response.position, "confidence": response.confidence, "stance": response.stance}
         row |= {"choice": response.choice, "reasoning": response.reasoning, "bottomLine": response.bottom_line}
         row["compared"] = "; ".join(
-            f"{seen.turn.round}/{seen.turn.stage}/{seen.turn.slot}: {seen.verdict}" for seen in response.compared
+            f"{comparison.turn.round}/{comparison.turn.stage}/{comparison.turn.slot}: {comparison.verdict}"
+            for comparison in response.compared
         )
         row["value"] = None if response.value is None else compact_json(response.value)
         claims: list[JsonValue] = [claim.model_dump(mode="json", exclude_defaults=True) for claim in response.claims]

@@ -59,7 +59,7 @@ def result_of_transcript(
         ('4', True, 1)
     """
     answers = [
-        [extract(said.text) if extract is not None else said.answer for said in utterances]
+        [extract(utterance.text) if extract is not None else utterance.answer for utterance in utterances]
         for utterances in transcript.rounds
     ]
     known = extract is not None or any(answer is not None for row in answers for answer in row)
@@ -79,8 +79,8 @@ def result_of_transcript(
     earlier: dict[TurnKey, AgentResponse] = {}
     for number, (utterances, row) in enumerate(zip(transcript.rounds, answers, strict=True), 1):
         turns = tuple(
-            _turn(ids[said.agent], said, answer or (_ABSTAINS if known else None), (number, slot))
-            for slot, (said, answer) in enumerate(zip(utterances, row, strict=True))
+            _turn(ids[utterance.agent], utterance, answer or (_ABSTAINS if known else None), (number, slot))
+            for slot, (utterance, answer) in enumerate(zip(utterances, row, strict=True))
         )
         record = RoundRecord(number=number, turns=turns, complete=bool(turns))
         consensus = DeclaredAnalyzer().analyze(record.responses, earlier) if turns else None
@@ -110,10 +110,10 @@ def result_of_transcript(
     )
 
 
-def _turn(agent: AgentConfig, said: Utterance, line: str | None, place: tuple[int, int]) -> Turn:
-    number, slot = place
+def _turn(agent: AgentConfig, utterance: Utterance, line: str | None, key: tuple[int, int]) -> Turn:
+    number, slot = key
     answer = AgentResponse(
-        agent_id=agent.id, agent_name=agent.name, position=said.text, bottom_line=line, timestamp=_EPOCH
+        agent_id=agent.id, agent_name=agent.name, position=utterance.text, bottom_line=line, timestamp=_EPOCH
     )
     return Turn(
         round=number,

@@ -89,13 +89,13 @@ class Movement:
         self._rounds = rounds
         self._names = names
         self._held: dict[tuple[str, int], Opinion] = (
-            {} if flow is None else {(one.agent_id, one.round): one for one in flow.opinions}
+            {} if flow is None else {(opinion.agent_id, opinion.round): opinion for opinion in flow.opinions}
         )
         self._answers = {} if flow is None else {camp.label: camp.name for camp in flow.camps}
         self._said: dict[tuple[str, int], AgentResponse] = {
-            (response.agent_id, held.number): response
-            for held in (rounds if flow is not None else ())
-            for response in held.responses
+            (response.agent_id, record.number): response
+            for record in (rounds if flow is not None else ())
+            for response in record.responses
         }
 
     def flow_view(self) -> FlowView | None:
@@ -104,7 +104,7 @@ class Movement:
         if flow is None or len(flow.rounds) < 2:
             return None
         seats = {agent: seat for seat, agent in enumerate(self._names)}
-        agents = [agent for agent in self._names if any(one.agent_id == agent for one in flow.opinions)]
+        agents = [agent for agent in self._names if any(opinion.agent_id == agent for opinion in flow.opinions)]
         return FlowView(
             rounds=flow.rounds,
             camps=tuple((camp.label, unmarked(camp.name)) for camp in flow.camps),
@@ -125,23 +125,23 @@ class Movement:
         )
 
     def _note(self, flow: OpinionFlow) -> str:
-        moves = [words for one in flow.opinions if (words := self._move(one))]
-        unknown = sum(one.moved == "unknown" for one in flow.opinions)
+        moves = [words for opinion in flow.opinions if (words := self._move(opinion))]
+        unknown = sum(opinion.moved == "unknown" for opinion in flow.opinions)
         more = f"; and {len(moves) - _MOST_MOVES} more" if len(moves) > _MOST_MOVES else ""
         note = f"{'; '.join(moves[:_MOST_MOVES])}{more}" if moves else "not known" if unknown else "nobody"
         if unknown:
             note += f"; {counted(unknown, 'answer was', 'answers were')} not compared with the one before"
         return note
 
-    def _move(self, one: Opinion) -> str:
-        steps = self._from_to(one)
-        return f"{self._names[one.agent_id]} {steps} in round {one.round}" if steps else ""
+    def _move(self, opinion: Opinion) -> str:
+        steps = self._from_to(opinion)
+        return f"{self._names[opinion.agent_id]} {steps} in round {opinion.round}" if steps else ""
 
-    def _from_to(self, one: Opinion) -> str:
-        before = self._held.get((one.agent_id, one.round - 1))
-        if one.moved != "moved" or before is None:
+    def _from_to(self, opinion: Opinion) -> str:
+        before = self._held.get((opinion.agent_id, opinion.round - 1))
+        if opinion.moved != "moved" or before is None:
             return ""
-        return f"from {self._answer(before.camp)} to {self._answer(one.camp)}"
+        return f"from {self._answer(before.camp)} to {self._answer(opinion.camp)}"
 
     def _answer(self, camp: str | None) -> str:
         return short_name(unmarked(self._answers.get(camp or "", "no answer")), _FLOW_CHARS)
@@ -161,7 +161,7 @@ class Movement:
             holders = [
                 agent
                 for agent in self._names
-                if (one := self._held.get((agent, last.number))) is not None and one.camp == camp.label
+                if (opinion := self._held.get((agent, last.number))) is not None and opinion.camp == camp.label
             ]
             theirs = dict.fromkeys(point for agent in holders for point in points.get(agent, ()))
             views.append(
@@ -177,33 +177,33 @@ class Movement:
 
     def camp_of(self, answer: AgentResponse, number: int) -> str:
         """Return the label of the camp of an answer; empty unless it is the agent's last one in the round."""
-        one = self._held.get((answer.agent_id, number))
+        opinion = self._held.get((answer.agent_id, number))
         is_last = self._said.get((answer.agent_id, number)) is answer
-        return one.camp or "" if one is not None and is_last else ""
+        return opinion.camp or "" if opinion is not None and is_last else ""
 
     def change_of(self, answer: AgentResponse, number: int) -> ChangeView | None:
         """Return what an answer changed against the same agent's answer in the round before; `None` without one."""
         before = self._said.get((answer.agent_id, number - 1))
-        one = self._held.get((answer.agent_id, number))
-        if before is None or one is None or self._said.get((answer.agent_id, number)) is not answer:
+        opinion = self._held.get((answer.agent_id, number))
+        if before is None or opinion is None or self._said.get((answer.agent_id, number)) is not answer:
             return None
         position = compare_words(before.position, answer.position)
         sentences = new_sentences(before.reasoning, answer.reasoning)
         return ChangeView(
-            summary=self._summary(one, same=not position and not sentences),
+            summary=self._summary(opinion, same=not position and not sentences),
             position=position,
             sentences=sentences,
         )
 
-    def _summary(self, one: Opinion, *, same: bool) -> str:
-        steps = self._from_to(one)
+    def _summary(self, opinion: Opinion, *, same: bool) -> str:
+        steps = self._from_to(opinion)
         if steps:
             return f"Moved {steps}"
         if same:
-            return f"The same words as in round {one.round - 1}"
-        if one.moved == "unknown":
-            return f"Not known whether it is the answer of round {one.round - 1}"
-        return f"Keeps its answer of round {one.round - 1}, in other words"
+            return f"The same words as in round {opinion.round - 1}"
+        if opinion.moved == "unknown":
+            return f"Not known whether it is the answer of round {opinion.round - 1}"
+        return f"Keeps its answer of round {opinion.round - 1}, in other words"
 
 
 def _flow_cell(opinion: Opinion | None) -> FlowCell:
@@ -267,7 +267,7 @@ def view_of(result: DebateResult, checked: EvidenceReport | None = None) -> Repo
     movement, story = movement_of(result, opinions), how_it_came_about(result, opinions)
     flow = movement.flow_view()
     numbered = numbered_answers(result.config, _agents(result))
-    rounds = tuple(_RoundReader(result, held, seats, movement, numbered).view() for held in result.rounds)
+    rounds = tuple(_RoundReader(result, record, seats, movement, numbered).view() for record in result.rounds)
     return ReportView(
         title=result.topic,
         facts=tuple(_facts_of(result, flow, claims_in_words(graph) if graph.claims else "")),
@@ -545,7 +545,7 @@ class _RoundReader:
 
     Args:
         result: The result that the round is part of.
-        held: The round.
+        record: The round.
         seats: Seat of each agent.
         movement: The camps and moves of the debate.
         numbered: For each number under which members of a council see an answer who gave it.
@@ -554,29 +554,29 @@ class _RoundReader:
     def __init__(
         self,
         result: DebateResult,
-        held: RoundRecord,
+        record: RoundRecord,
         seats: Mapping[str, int],
         movement: Movement,
         numbered: Mapping[str, str],
     ) -> None:
-        self._held = held
+        self._held = record
         self._seats = seats
         self._movement = movement
         self._numbered = numbered
-        self._judged = answers_by_name(held.turns, result.config.seed)
+        self._judged = answers_by_name(record.turns, result.config.seed)
 
     def view(self) -> RoundView:
         """Return the view of the round."""
-        held, consensus = self._held, self._held.consensus
+        record, consensus = self._held, self._held.consensus
         return RoundView(
-            number=held.number,
-            complete=held.complete,
+            number=record.number,
+            complete=record.complete,
             agreement=consensus.agreement_level if consensus and consensus.is_measured else None,
             bounds=_bounds(consensus),
             level=consensus.level_in_words if consensus else "",
             summary=consensus.summary if consensus else "",
-            focus=held.focus_question or "",
-            speakers=tuple(map(self._speaker, held.turns)),
+            focus=record.focus_question or "",
+            speakers=tuple(map(self._speaker, record.turns)),
         )
 
     def _speaker(self, turn: AnyTurn) -> SpeakerView:
