@@ -380,14 +380,14 @@ class TableParts:
 
     def seats(
         self,
-        given: Sequence[AgentLike] | None,
+        agents: Sequence[AgentLike] | None,
         mode: DebateModeStrategy | None = None,
         search: SearchLike | None = None,
     ) -> tuple[Seated, ...]:
         """Return the agents of one debate: the given ones, else the table's, else those that the environment offers.
 
         Args:
-            given: The agents, as the caller gave them.
+            agents: The agents, as the caller gave them.
             mode: The mode of the debate.
             search: How they search the web; the table's setting when left out.
 
@@ -395,7 +395,7 @@ class TableParts:
             ConfigurationError: No model is available, or an agent cannot be made.
         """
         wish = self.search if search is None else self._read_debate_search(search)
-        chosen = given if given is not None else self.options.agents
+        chosen = agents if agents is not None else self.options.agents
         if chosen is None:
             seated = default_seats(self.settings, self.offers(), mode)
         else:

@@ -159,12 +159,12 @@ class ResolvedSeats(NamedTuple):
     """The change that has to be stored first, if there is one."""
 
 
-def check_on_change(given: OnChange) -> OnChange:
+def check_on_change(on_change: OnChange) -> OnChange:
     """Check that a value is a valid `on_change`."""
-    if given not in ("error", "adopt"):
-        msg = f"on_change must be 'error' or 'adopt', not {given!r}"
+    if on_change not in ("error", "adopt"):
+        msg = f"on_change must be 'error' or 'adopt', not {on_change!r}"
         raise ConfigurationError(msg)
-    return given
+    return on_change
 
 
 def effective(seat: Seated) -> AgentConfig:
@@ -179,12 +179,12 @@ def effective(seat: Seated) -> AgentConfig:
     return seat.config.model_copy(update=actual) if actual else seat.config
 
 
-def seated_again(record: SessionRecord, given: Mapping[str, AgentConfig], on_change: OnChange) -> ResolvedSeats:
+def seated_again(record: SessionRecord, table_agents: Mapping[str, AgentConfig], on_change: OnChange) -> ResolvedSeats:
     """Compare the agents and prompts that a session began with to those of the table.
 
     Args:
         record: The session as it is stored.
-        given: Configurations of the table for agents of the session, by id; other agents are unchanged.
+        table_agents: Configurations of the table for agents of the session, by id; other agents are unchanged.
         on_change: What to do if they differ.
 
     Raises:
@@ -193,7 +193,7 @@ def seated_again(record: SessionRecord, given: Mapping[str, AgentConfig], on_cha
     agents: list[AgentConfig] = []
     changes: list[str] = []
     for stored in record.agents:
-        current = given.get(stored.id, stored)
+        current = table_agents.get(stored.id, stored)
         if current.model is None:
             current = current.model_copy(update={"model": stored.model})
         differing = _differing_fields(stored, current)

@@ -43,40 +43,44 @@ _MOST_BATCH_CALLS: Final = 50_000
 """Calls that the batch API of every vendor takes at once."""
 
 
-def check_text(what: str, given: object) -> None:
+def check_text(label: str, value: object) -> None:
     """Check that a value is a text."""
-    if not isinstance(given, str):
-        raise _wrong_type(what, "a text", given)
+    if not isinstance(value, str):
+        raise _wrong_type(label, "a text", value)
 
 
-def check_name(what: str, given: object) -> None:
+def check_name(label: str, value: object) -> None:
     """Check that a value is a text that is not empty."""
-    check_text(what, given)
-    if not given:
-        raise _wrong_type(what, "a text that is not empty", given)
+    check_text(label, value)
+    if not value:
+        raise _wrong_type(label, "a text that is not empty", value)
 
 
 _LONGEST_JOB_NAME: Final = 80
 _JOB_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def check_job_name(given: object) -> None:
+def check_job_name(name: object) -> None:
     """Check that a value can name many debates."""
-    if not isinstance(given, str) or len(given) > _LONGEST_JOB_NAME or not _JOB_NAME.fullmatch(given):
+    if not isinstance(name, str) or len(name) > _LONGEST_JOB_NAME or not _JOB_NAME.fullmatch(name):
         hint = f"Use 1 to {_LONGEST_JOB_NAME} letters (a-z), digits, hyphens and underscores, such as 'night-7'."
-        raise ConfigurationError(f"{given!r} cannot be a name for many debates", hint=hint)
+        raise ConfigurationError(f"{name!r} cannot be a name for many debates", hint=hint)
 
 
-def check_storage(given: object) -> None:
+def check_storage(storage: object) -> None:
     """Check that a value is a storage address, or looks like a storage."""
-    if given is not None and not isinstance(given, str) and not (hasattr(given, "append") and hasattr(given, "lease")):
-        raise _wrong_type("storage", "an address such as 'memory://', or a storage", given)
+    if (
+        storage is not None
+        and not isinstance(storage, str)
+        and not (hasattr(storage, "append") and hasattr(storage, "lease"))
+    ):
+        raise _wrong_type("storage", "an address such as 'memory://', or a storage", storage)
 
 
-def check_providers(given: object) -> None:
+def check_providers(providers: object) -> None:
     """Check that a value maps names of providers to configurations."""
-    check_mapping("providers", given)
-    for name, config in (given or {}).items() if isinstance(given, Mapping) else ():
+    check_mapping("providers", providers)
+    for name, config in (providers or {}).items() if isinstance(providers, Mapping) else ():
         if not isinstance(config, ProviderConfig):
             raise _wrong_type(f"providers[{name!r}]", "a ProviderConfig", config)
         check_mapping(f"extra_body of providers[{name!r}]", config.extra_body)
@@ -87,63 +91,63 @@ def check_providers(given: object) -> None:
 
 def _check_batch(name: str, batch: object) -> None:
     """Check that a value says whether, and how, calls are made in batches."""
-    what = f"batch of providers[{name!r}]"
+    label = f"batch of providers[{name!r}]"
     if isinstance(batch, bool):
         return
     if not isinstance(batch, BatchOptions):
-        raise _wrong_type(what, "True, False or BatchOptions", batch)
+        raise _wrong_type(label, "True, False or BatchOptions", batch)
     for field in ("wait_s", "collect_s", "poll_s"):
-        check_seconds(f"{field} of {what}", getattr(batch, field))
+        check_seconds(f"{field} of {label}", getattr(batch, field))
         if not 0 < getattr(batch, field) < inf:
-            raise ConfigurationError(f"{field} of {what} must be above 0, not {getattr(batch, field)!r}")
-    check_whole(f"most_calls of {what}", batch.most_calls)
+            raise ConfigurationError(f"{field} of {label} must be above 0, not {getattr(batch, field)!r}")
+    check_whole(f"most_calls of {label}", batch.most_calls)
     if not 1 <= batch.most_calls <= _MOST_BATCH_CALLS:
-        msg = f"most_calls of {what} must be from 1 to {_MOST_BATCH_CALLS}, not {batch.most_calls!r}"
+        msg = f"most_calls of {label} must be from 1 to {_MOST_BATCH_CALLS}, not {batch.most_calls!r}"
         raise ConfigurationError(msg)
     if batch.journal is not None and not (isinstance(batch.journal, str) and batch.journal.strip()):
-        raise _wrong_type(f"journal of {what}", "the name of a file, or None", batch.journal)
+        raise _wrong_type(f"journal of {label}", "the name of a file, or None", batch.journal)
 
 
-def check_mode_given(given: object) -> None:
+def check_mode_given(mode: object) -> None:
     """Check that a value is the name of a mode, or looks like a mode."""
-    if not isinstance(given, str) and not hasattr(given, "next_stage"):
-        raise _wrong_type("mode", "the name of a mode, or a mode", given)
+    if not isinstance(mode, str) and not hasattr(mode, "next_stage"):
+        raise _wrong_type("mode", "the name of a mode, or a mode", mode)
 
 
-def check_mapping(what: str, given: object) -> None:
+def check_mapping(label: str, value: object) -> None:
     """Check that a value maps names to values, or is `None`."""
-    if given is not None and not isinstance(given, Mapping):
-        raise _wrong_type(what, "a mapping of names to values", given)
+    if value is not None and not isinstance(value, Mapping):
+        raise _wrong_type(label, "a mapping of names to values", value)
 
 
-def check_list(what: str, given: object, wanted: str = "a list") -> None:
+def check_list(label: str, value: object, wanted: str = "a list") -> None:
     """Check that a value is a list; a text does not count as one."""
-    if isinstance(given, str | bytes) or not isinstance(given, Sequence):
-        raise _wrong_type(what, wanted, given)
+    if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+        raise _wrong_type(label, wanted, value)
 
 
-def check_flag(what: str, given: object) -> None:
+def check_flag(label: str, value: object) -> None:
     """Check that a value is true, false, or `None` for the default."""
-    if given is not None and not isinstance(given, bool):
-        raise _wrong_type(what, "True, False or None", given)
+    if value is not None and not isinstance(value, bool):
+        raise _wrong_type(label, "True, False or None", value)
 
 
-def check_vote(given: object) -> None:
+def check_vote(vote: object) -> None:
     """Check that a value says whether, and how often, debaters vote."""
-    if not isinstance(given, bool) and given != "every":
-        raise _wrong_type("vote", "True, False or 'every'", given)
+    if not isinstance(vote, bool) and vote != "every":
+        raise _wrong_type("vote", "True, False or 'every'", vote)
 
 
-def check_whole(what: str, given: object) -> None:
+def check_whole(label: str, value: object) -> None:
     """Check that a value is a whole number; `True` does not count as one."""
-    if isinstance(given, bool) or not isinstance(given, int):
-        raise _wrong_type(what, "a whole number", given)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _wrong_type(label, "a whole number", value)
 
 
-def check_seconds(what: str, given: object) -> None:
+def check_seconds(label: str, value: object) -> None:
     """Check that a value is a number of seconds, or `None` for no limit."""
-    if given is not None and (isinstance(given, bool) or not isinstance(given, int | float)):
-        raise _wrong_type(what, "a number of seconds", given)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise _wrong_type(label, "a number of seconds", value)
 
 
 def check_rounds(rounds: int, most: int) -> None:
@@ -154,11 +158,11 @@ def check_rounds(rounds: int, most: int) -> None:
         raise ConfigurationError(msg, hint="Set ROUNDTABLE_MAX_ROUNDS to change the upper limit.")
 
 
-def check_deadline(deadline_s: float | None, what: str = "deadline_s") -> None:
+def check_deadline(deadline_s: float | None, label: str = "deadline_s") -> None:
     """Check that a deadline is more than 0 seconds, or `None`."""
-    check_seconds(what, deadline_s)
+    check_seconds(label, deadline_s)
     if deadline_s is not None and not deadline_s > 0:
-        msg = f"{what} must be above 0, not {deadline_s}"
+        msg = f"{label} must be above 0, not {deadline_s}"
         raise ConfigurationError(msg)
 
 
@@ -212,33 +216,35 @@ def _inputs_of(agent: object) -> Collection[str]:
     return () if profile.prompt_style == "compact" else (*profile.inputs, "text")
 
 
-def observer_function(given: Observer | Callable[[Event], None]) -> Callable[[Event], None]:
+def observer_function(observer: Observer | Callable[[Event], None]) -> Callable[[Event], None]:
     """Return the function of an observer.
 
     Raises:
         ConfigurationError: The observer is neither a function nor has `notify`, or is asynchronous.
     """
-    notify = getattr(given, "notify", given)
-    if isinstance(given, type) or not callable(notify) or inspect.iscoroutinefunction(notify):
-        raise _wrong_type("every one of observers", "a plain function of one event, or an object with `notify`", given)
+    notify = getattr(observer, "notify", observer)
+    if isinstance(observer, type) or not callable(notify) or inspect.iscoroutinefunction(notify):
+        raise _wrong_type(
+            "every one of observers", "a plain function of one event, or an object with `notify`", observer
+        )
     return notify
 
 
-def call_function(given: object) -> Callable[[ModelCall], None] | None:
+def call_function(observer: object) -> Callable[[ModelCall], None] | None:
     """Return the function of an observer that receives calls of models; `None` if it has none.
 
     Raises:
         ConfigurationError: `notify_call` is asynchronous.
     """
-    notify = getattr(given, "notify_call", None)
+    notify = getattr(observer, "notify_call", None)
     if notify is not None and (not callable(notify) or inspect.iscoroutinefunction(notify)):
         raise _wrong_type("`notify_call` of an observer", "a plain function of one call", notify)
     return notify
 
 
-def _wrong_type(what: str, wanted: str, given: object) -> ConfigurationError:
-    shown = repr(given)[:80]
-    msg = f"{what} must be {wanted}, not {shown} ({type(given).__name__})"
+def _wrong_type(label: str, wanted: str, value: object) -> ConfigurationError:
+    shown = repr(value)[:80]
+    msg = f"{label} must be {wanted}, not {shown} ({type(value).__name__})"
     # A field of a provider's configuration goes by its own name.
-    place = what.partition(" of ")[0] if " of providers[" in what else what.rsplit(" ", 1)[-1]
-    return ConfigurationError(msg, hint=f"Give {wanted} as {place}.")
+    argument = label.partition(" of ")[0] if " of providers[" in label else label.rsplit(" ", 1)[-1]
+    return ConfigurationError(msg, hint=f"Give {wanted} as {argument}.")

@@ -202,7 +202,7 @@ class Debates:
         forked_from: ForkOrigin | None = None,
         *,
         step: bool = False,
-        given: CallerObjects | None = None,
+        fork_objects: CallerObjects | None = None,
         own: frozenset[str] | None = None,
         session_id: str | None = None,
     ) -> Prepared:
@@ -212,7 +212,7 @@ class Debates:
             asked: The debate.
             forked_from: The session it is a fork of.
             step: Whether to run one round only.
-            given: Caller objects of the forked session; those of `asked` when left out.
+            fork_objects: Caller objects of the forked session; those of `asked` when left out.
             own: Ids of the agents that callers made; those of `asked` when left out.
             session_id: Id of the session; a random one when left out.
         """
@@ -223,11 +223,13 @@ class Debates:
         meter = wiring.meter(configs, ask.budget, config.options)
         writer = wiring.writer(configs, agents, ask.budget) if ask.synthesize else None
         objects = caller_objects(seats, config, own_mode, wiring)
-        if given is not None:
-            agent_ids = tuple(agent_id for agent_id in objects.agents if agent_id in given.agents)
-            tools = wiring.tools.completed(given.tools).names
+        if fork_objects is not None:
+            agent_ids = tuple(agent_id for agent_id in objects.agents if agent_id in fork_objects.agents)
+            tools = wiring.tools.completed(fork_objects.tools).names
             objects = objects.model_copy(update={"agents": agent_ids, "tools": tools})
-        made_here = [seat for seat in seats if not seat.is_object or (given and seat.config.id not in given.agents)]
+        made_here = [
+            seat for seat in seats if not seat.is_object or (fork_objects and seat.config.id not in fork_objects.agents)
+        ]
         providers = [seat.config.provider for seat in made_here]
         providers += [agent.get_info().provider for agent in auxiliary.values()]
         session = await wiring.engine.start_debate(
@@ -454,7 +456,7 @@ class Debates:
 
     async def _begin_fork(self, fork: _Fork, *, step: bool = False) -> Prepared:
         prepared = await self.begun(
-            fork.asked, fork.origin, step=step, given=fork.given, own=fork.own, session_id=fork.session_id
+            fork.asked, fork.origin, step=step, fork_objects=fork.given, own=fork.own, session_id=fork.session_id
         )
         if fork.first:
             await self._wiring.sessions.store_past(prepared.session_id, fork.first)

@@ -383,8 +383,8 @@ def _simulate(
     mode = whole_mode(mode, config, rules)
     votes = bool(config.vote)
     totals_by_agent = {
-        seat.config.id: _AgentTotals(seat.agent, leaves_side=leaves_side, votes=votes, place=place)
-        for place, seat in enumerate(seats)
+        seat.config.id: _AgentTotals(seat.agent, leaves_side=leaves_side, votes=votes, place=index)
+        for index, seat in enumerate(seats)
         if seat.agent is not None
     }
     totals_by_agent |= {agent_id: _AgentTotals(agent) for agent_id, agent in auxiliary_agents.items()}
@@ -418,8 +418,8 @@ def _simulate_round(
     while isinstance(plan := planner.next_plan(view := fold.view()), Stage):
         missing = sorted({spec.agent for spec in plan.turns} - totals_by_agent.keys())
         if missing:
-            place = f"mode {mode.name!r}: stage {plan.name!r}"
-            raise ConfigurationError(f"{place} asks for agents that are not at the table: {', '.join(missing)}")
+            stage_label = f"mode {mode.name!r}: stage {plan.name!r}"
+            raise ConfigurationError(f"{stage_label} asks for agents that are not at the table: {', '.join(missing)}")
         _check_calls(totals_by_agent, len(plan.turns), most_calls)
         for spec in plan.turns:
             totals = totals_by_agent[spec.agent]

@@ -135,7 +135,8 @@ class ManyDebates:
             return await self._queued(self.on, asked, ids)
         count = _Count(len(asked), self.on_progress)
         jobs = [
-            partial(self._debate, debates, one, session_id, count) for one, session_id in zip(asked, ids, strict=True)
+            partial(self._debate, debates, debate, session_id, count)
+            for debate, session_id in zip(asked, ids, strict=True)
         ]
         return await run_jobs(jobs, at_once=self.concurrency)
 
@@ -158,15 +159,15 @@ class ManyDebates:
     async def _queued(
         self, queue: DebateQueue, asked: Sequence[_Asked], ids: Sequence[str | None]
     ) -> list[DebateResult | FailedDebate]:
-        named = [NamedDebate(session_id or "", _request(one)) for one, session_id in zip(asked, ids, strict=True)]
+        named = [NamedDebate(session_id or "", _request(debate)) for debate, session_id in zip(asked, ids, strict=True)]
         # A larger budget, say, is another job that continues the same sessions.
         asked_for = [[debate.session_id, debate.request.model_dump_json(exclude_unset=True)] for debate in named]
         job = f"{self.name}-{hashlib.sha256(to_json(asked_for)).hexdigest()[:8]}"
-        held = await queue.hold(job, named, concurrency=self.concurrency, on_progress=self.on_progress)
-        failure = next((outcome for outcome in held if isinstance(outcome, FailedDebate)), None)
+        outcomes = await queue.hold(job, named, concurrency=self.concurrency, on_progress=self.on_progress)
+        failure = next((outcome for outcome in outcomes if isinstance(outcome, FailedDebate)), None)
         if failure is not None and self.on_error == "raise":
             raise error_from_info(failure.error)
-        return held
+        return outcomes
 
     def _checked(self, debates: Debates) -> list[_Asked]:
         check_list("topics", self.questions, "a list of questions")
@@ -180,32 +181,32 @@ class ManyDebates:
             raise ConfigurationError("debate_many takes modes, not mode", hint="Write modes=['delphi', 'adversarial'].")
         if not self.modes:
             raise ConfigurationError("modes is empty", hint="Leave it out for collaborative debates.")
-        asked = [one for question in self.questions for one in self._asked(question)]
-        for one in asked:
-            debates.check(one.topic, **one.options)
+        asked = [debate for question in self.questions for debate in self._asked(question)]
+        for debate in asked:
+            debates.check(debate.topic, **debate.options)
         return asked
 
     def _asked(self, question: str | DebateRequest | Mapping[str, JsonValue]) -> list[_Asked]:
         """Return a question in every mode, or in its own."""
-        given: dict[str, Any]
+        fields: dict[str, Any]
         if isinstance(question, DebateRequest):
-            given = {"topic": question.topic, **question.given_options()}
+            fields = {"topic": question.topic, **question.given_options()}
         elif isinstance(question, Mapping):
-            given = dict(question)
-            if unknown := [name for name in given if name not in DebateRequest.model_fields]:
+            fields = dict(question)
+            if unknown := [name for name in fields if name not in DebateRequest.model_fields]:
                 hint = (
                     f"A question is a text, or has `topic` and these options: {', '.join(DebateRequest.model_fields)}."
                 )
                 raise ConfigurationError(f"a question cannot have {unknown[0]!r}", hint=hint)
         else:
-            given = {"topic": question}
-        topic = given.pop("topic", None)
-        modes = [given.pop("mode")] if "mode" in given else self.modes
+            fields = {"topic": question}
+        topic = fields.pop("topic", None)
+        modes = [fields.pop("mode")] if "mode" in fields else self.modes
         return [
             _Asked(
                 topic,
                 mode if isinstance(mode, str) else getattr(mode, "name", ""),  # no mode at all is refused by the check
-                cast("DebateOptions", {**self.options, **given, "mode": mode}),  # checked with the debate
+                cast("DebateOptions", {**self.options, **fields, "mode": mode}),  # checked with the debate
             )
             for mode in modes
         ]
@@ -342,8 +343,8 @@ def _session_ids(name: str, asked: Sequence[_Asked], debates: Debates) -> list[s
     """
     digests: list[str] = []
     times: Counter[str] = Counter()
-    for one in asked:
-        plan = debates.describe(one.topic, **one.options)
+    for debate in asked:
+        plan = debates.describe(debate.topic, **debate.options)
         text = to_json([name, debates.tenant, plan], serialize_unknown=True)
         digest = hashlib.sha256(text).hexdigest()[:32]
         times[digest] += 1

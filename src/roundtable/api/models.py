@@ -179,7 +179,7 @@ class Models:
         """
         from roundtable.providers.batches.journal import BatchJournal, default_journal
 
-        session_id, complete = fold.record.id, sum(held.complete for held in fold.rounds)
+        session_id, complete = fold.record.id, sum(record.complete for record in fold.rounds)
         journal = BatchJournal(default_journal(self._settings.data_home))
         waiting = await journal.waiting(session_id, complete)
         if not waiting:
@@ -271,7 +271,7 @@ def agents_of(seat: str, models: Sequence[ChatModel]) -> tuple[BaseAgent, ...]:
 def analysis_extras(meter: ConsensusMeter, config: DebateConfig) -> list[Extra]:
     """Return the calls that measure each round, if a model does that."""
     meters = [named.meter for named in meter.meters] if isinstance(meter, AnalyzerChain) else [meter]
-    reader = next((found for found in meters if isinstance(found, AIConsensusAnalyzer)), None)
+    reader = next((candidate for candidate in meters if isinstance(candidate, AIConsensusAnalyzer)), None)
     if reader is None:
         return []
 

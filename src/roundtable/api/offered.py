@@ -184,7 +184,7 @@ def chosen_agents(
     return [shared[index % len(shared)] for index in range(wanted)]
 
 
-def offered_search(table: Roundtable, given: SearchRequest | None) -> SearchLike | None:
+def offered_search(table: Roundtable, search: SearchRequest | None) -> SearchLike | None:
     """Return the search setting for a caller's debate; `None` means the table's setting.
 
     A caller cannot get more than the server's owner allows: options of the table win over the caller's.
@@ -193,12 +193,12 @@ def offered_search(table: Roundtable, given: SearchRequest | None) -> SearchLike
         ConfigurationError: The server's agents do not use their providers' own search.
     """
     table_search = table.wiring.search.native
-    if given is None or given is False:
-        return given
+    if search is None or search is False:
+        return search
     if table_search is False:
-        msg = f"search={given!r:.80}: this server does not let agents search the web with their providers' own search"
+        msg = f"search={search!r:.80}: this server does not let agents search the web with their providers' own search"
         raise ConfigurationError(msg, hint="Leave `search` out, or set it to false.")
-    wanted = given if isinstance(given, NativeSearch) else NativeSearch()
+    wanted = search if isinstance(search, NativeSearch) else NativeSearch()
     return table_search.over(wanted) if isinstance(table_search, NativeSearch) else wanted if wanted.asked else "auto"
 
 

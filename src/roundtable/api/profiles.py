@@ -83,14 +83,14 @@ def _parse_profile(file: str, name: object, values: object) -> AgentProfile:
     return AgentProfile(name, **values)
 
 
-def register_profiles(given: Sequence[ProfileLike], catalog: Catalog) -> Catalog:
+def register_profiles(profiles: Sequence[ProfileLike], catalog: Catalog) -> Catalog:
     """Add a table's profiles to the catalog, where they replace those of plugins, and return the catalog.
 
     Raises:
         ConfigurationError: An entry is not a profile, or a file cannot be read.
     """
-    check_list("profiles", given)
-    for item in given:
+    check_list("profiles", profiles)
+    for item in profiles:
         if not isinstance(item, AgentProfile | str | PathLike):
             msg = f"every one of profiles must be an AgentProfile or a file, not {type(item).__name__}"
             raise ConfigurationError(msg)
@@ -99,22 +99,22 @@ def register_profiles(given: Sequence[ProfileLike], catalog: Catalog) -> Catalog
     return catalog
 
 
-def profile_of(given: object, known: Registry[AgentProfile]) -> AgentProfile:
+def profile_of(agent: object, known: Registry[AgentProfile]) -> AgentProfile:
     """Return a profile, looked up if it is given by name.
 
     Raises:
         ConfigurationError: The name is unknown; the code is `AGENT_NOT_FOUND`.
     """
-    if isinstance(given, AgentProfile):
-        return given
-    if not isinstance(given, str):
-        msg = f"every one of agents must be a name or an AgentProfile, not {type(given).__name__}"
+    if isinstance(agent, AgentProfile):
+        return agent
+    if not isinstance(agent, str):
+        msg = f"every one of agents must be a name or an AgentProfile, not {type(agent).__name__}"
         raise ConfigurationError(msg, code="VALIDATION_ERROR")
     try:
-        return known.get(given)
+        return known.get(agent)
     except ConfigurationError as error:
         names = ", ".join(known.names()) or "none"
-        msg = f"unknown agent {given!r}; known profiles: {names}"
+        msg = f"unknown agent {agent!r}; known profiles: {names}"
         hint = "Profiles come from Roundtable(profiles=[...]), from --profiles of a command, or from a plugin."
         details = {"field": "agents"}
         raise ConfigurationError(msg, code="AGENT_NOT_FOUND", cause=error, hint=hint, details=details) from error

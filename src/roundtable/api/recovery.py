@@ -65,9 +65,11 @@ async def recover(
         if left.doubtful:
             # A process that lives renews its lease meanwhile.
             await anyio.sleep(_LEASE_S)
-            group.start_soon(continue_free, [one for one in left.doubtful if not await _is_run(wiring, one.id)])
+            group.start_soon(
+                continue_free, [summary for summary in left.doubtful if not await _is_run(wiring, summary.id)]
+            )
     order = {summary.id: number for number, summary in enumerate((*left.free, *left.doubtful))}
-    return tuple(sorted(recovered, key=lambda one: order[one.session_id]))
+    return tuple(sorted(recovered, key=lambda session: order[session.session_id]))
 
 
 async def _find_left(wiring: TableParts, *, cancelled: bool) -> _Left:
@@ -115,22 +117,22 @@ def _is_held_in_steps(fold: Fold) -> bool:
 async def _continue(
     debates: Debates, wiring: TableParts, summary: SessionSummary, *, on_change: OnChange
 ) -> RecoveredSession:
-    found = partial(RecoveredSession, session_id=summary.id, topic=summary.topic)
+    recovered = partial(RecoveredSession, session_id=summary.id, topic=summary.topic)
     try:
         fold = await wiring.sessions.load(summary.id)
         if fold.pending_control is not None:
             # Somebody asked for a pause or a stop after the process had ended.
             await wiring.engine.obey(summary.id)
-            return found(outcome="ended")
+            return recovered(outcome="ended")
         if _is_held_in_steps(fold):
-            return found(outcome="waiting")
+            return recovered(outcome="waiting")
         result = await finish(await debates.continued(summary.id, on_change=on_change))
     except (SessionBusy, SessionNotFound) as error:
-        return found(outcome="taken", error=error_info(error))
+        return recovered(outcome="taken", error=error_info(error))
     except SessionConflict as error:
         is_waiting = "missing" in (error.details or {})
-        return found(outcome="waiting" if is_waiting else "taken", error=error_info(error))
+        return recovered(outcome="waiting" if is_waiting else "taken", error=error_info(error))
     except RoundtableError as error:
         partial_result = error.partial if isinstance(error.partial, DebateResult) else None
-        return found(outcome="failed", error=error_info(error), result=partial_result)
-    return found(outcome="completed" if result.status == "completed" else "partial", result=result)
+        return recovered(outcome="failed", error=error_info(error), result=partial_result)
+    return recovered(outcome="completed" if result.status == "completed" else "partial", result=result)

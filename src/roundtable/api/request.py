@@ -86,22 +86,22 @@ def checked(ask: CallerRequest, most_rounds: int) -> CallerRequest:
     return replace(ask, attachments=read_attachments(ask.attachments)) if ask.attachments else ask
 
 
-def read_answer_schema(given: object) -> JsonObject:
+def read_answer_schema(answer_schema: object) -> JsonObject:
     """Return the JSON Schema of a type, or a checked schema.
 
     Raises:
         ConfigurationError: It is neither, or cannot be asked for; see `check_answer_schema`.
     """
-    if isinstance(given, type):
+    if isinstance(answer_schema, type):
         try:
-            schema: JsonObject = TypeAdapter(given).json_schema()
+            schema: JsonObject = TypeAdapter(answer_schema).json_schema()
         except PydanticUserError as error:
-            msg = f"answer_schema: pydantic knows no JSON Schema of {given.__qualname__}: {error.message}"
+            msg = f"answer_schema: pydantic knows no JSON Schema of {answer_schema.__qualname__}: {error.message}"
             raise ConfigurationError(msg, hint="Give a pydantic model, or a JSON Schema.", cause=error) from error
-    elif isinstance(given, Mapping):
-        schema = dict(given)
+    elif isinstance(answer_schema, Mapping):
+        schema = dict(answer_schema)
     else:
-        msg = f"answer_schema must be a type or a JSON Schema, not {type(given).__name__}"
+        msg = f"answer_schema must be a type or a JSON Schema, not {type(answer_schema).__name__}"
         raise ConfigurationError(msg, hint="Give a pydantic model, or a dictionary with a JSON Schema.")
     check_answer_schema(schema)
     return schema

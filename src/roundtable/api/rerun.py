@@ -54,7 +54,7 @@ class Rerun:
         source = await self._checked(debates)
         at_round = _last_round(source) - 1
         jobs = [partial(_held, debates, source, at_round, change) for change in self._changes(source)]
-        held = await run_jobs(jobs, at_once=self.concurrency)
+        results = await run_jobs(jobs, at_once=self.concurrency)
         return RerunAudit(
             session_id=source.session_id,
             topic=source.topic,
@@ -62,8 +62,8 @@ class Rerun:
             change=self.change,
             without=next((agent.name for agent in source.agents if agent.id == self.without), None),
             round=at_round + 1,
-            outcomes=tuple(_outcome(source, result) for result in held),
-            usage=reduce(add, (result.usage for result in held), Usage()),
+            outcomes=tuple(_outcome(source, result) for result in results),
+            usage=reduce(add, (result.usage for result in results), Usage()),
         )
 
     async def estimate(self, debates: Debates) -> Estimate:
@@ -74,8 +74,8 @@ class Rerun:
             SessionConflict: The session has no complete round.
         """
         source = await self._checked(debates)
-        one = await debates.estimate_repeated(source.session_id, _last_round(source) - 1, self._changes(source)[0])
-        return one.times(self.times)
+        estimate = await debates.estimate_repeated(source.session_id, _last_round(source) - 1, self._changes(source)[0])
+        return estimate.times(self.times)
 
     async def _checked(self, debates: Debates) -> DebateResult:
         check_whole("times", self.times)
@@ -118,7 +118,7 @@ def _shuffled(seats: tuple[str, ...], chance: Random) -> tuple[str, ...]:
 
 
 def _last_round(source: DebateResult) -> int:
-    return sum(held.complete for held in source.rounds)
+    return sum(record.complete for record in source.rounds)
 
 
 async def _held(debates: Debates, source: DebateResult, at_round: int, change: Rearranged) -> DebateResult:

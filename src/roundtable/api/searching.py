@@ -48,7 +48,7 @@ class SearchSetting(NamedTuple):
     """Search service that provides tools for the agents instead."""
 
 
-def read_search(given: object, what: str = "search") -> SearchSetting:
+def read_search(search: object, label: str = "search") -> SearchSetting:
     """Read a search setting.
 
     Raises:
@@ -58,29 +58,29 @@ def read_search(given: object, what: str = "search") -> SearchSetting:
         >>> read_search("auto"), read_search(False).native, read_search("brave").service
         (SearchSetting(native=True, service=None), False, 'brave')
     """
-    if isinstance(given, NativeSearch):
-        _check_domains(given, what)
-    if isinstance(given, bool | NativeSearch):
-        return SearchSetting(given)
-    if isinstance(given, str) and given.strip():
-        return SearchSetting() if given == "auto" else SearchSetting(native=False, service=given.strip())
-    if not isinstance(given, Mapping):
-        msg = f"{what} must be 'auto', True, False, a search service or options, not {given!r:.80}"
+    if isinstance(search, NativeSearch):
+        _check_domains(search, label)
+    if isinstance(search, bool | NativeSearch):
+        return SearchSetting(search)
+    if isinstance(search, str) and search.strip():
+        return SearchSetting() if search == "auto" else SearchSetting(native=False, service=search.strip())
+    if not isinstance(search, Mapping):
+        msg = f"{label} must be 'auto', True, False, a search service or options, not {search!r:.80}"
         raise ConfigurationError(msg, hint=_HINT)
     try:
-        options = NativeSearch.model_validate(dict(given))
+        options = NativeSearch.model_validate(dict(search))
     except ValidationError as error:
         field, reason = first_error(error)
-        msg = f"{what}.{field}: {reason}" if field else f"{what}: {reason}"
+        msg = f"{label}.{field}: {reason}" if field else f"{label}: {reason}"
         raise ConfigurationError(msg, cause=error, hint=_HINT) from None
-    _check_domains(options, what)
+    _check_domains(options, label)
     return SearchSetting(options)
 
 
-def _check_domains(options: NativeSearch, what: str) -> None:
+def _check_domains(options: NativeSearch, label: str) -> None:
     """Refuse an explicit empty list of domains, as it would allow the whole web."""
     if "allowed_domains" in options.model_fields_set and not options.allowed_domains:
-        msg = f"{what}.allowed_domains must name a domain, not {options.allowed_domains!r}"
+        msg = f"{label}.allowed_domains must name a domain, not {options.allowed_domains!r}"
         raise ConfigurationError(msg, hint="Leave allowed_domains out for no limit, or set search=False for no search.")
 
 

@@ -138,7 +138,7 @@ def default_seats(
 
 
 def seat_agents(
-    given: Sequence[AgentLike], guard: WrapModel, mode: DebateModeStrategy | None = None
+    agents: Sequence[AgentLike], guard: WrapModel, mode: DebateModeStrategy | None = None
 ) -> tuple[Seated, ...]:
     """Seat every agent of a list; several agents with one model get different personas.
 
@@ -146,25 +146,27 @@ def seat_agents(
     seated as it is; limits and deadlines of the table do not apply to it.
 
     Args:
-        given: The agents, in speaking order.
+        agents: The agents, in speaking order.
         guard: Wraps a model that the caller passed, by itself or in an agent, in the gateway.
         mode: The mode of the debate, so that no persona contradicts a role.
 
     Raises:
         ConfigurationError: The list is empty, an entry has the wrong type, or two agents share an id.
     """
-    check_list("agents", given)
-    if not given:
+    check_list("agents", agents)
+    if not agents:
         msg = "agents must be a list with at least one entry"
         raise ConfigurationError(
             msg, hint="Pass agents=['provider:model', ...], or leave it out to use the environment."
         )
-    model_counts = Counter(_model_name(item) for item in given if not _is_agent(item))
+    model_counts = Counter(_model_name(item) for item in agents if not _is_agent(item))
     duplicates = [
-        (index, item) for index, item in enumerate(given) if not _is_agent(item) and model_counts[_model_name(item)] > 1
+        (index, item)
+        for index, item in enumerate(agents)
+        if not _is_agent(item) and model_counts[_model_name(item)] > 1
     ]
-    personas = _personas(duplicates, len(given), mode)
-    seated = tuple(_seat(item, personas.get(index), guard) for index, item in enumerate(given))
+    personas = _personas(duplicates, len(agents), mode)
+    seated = tuple(_seat(item, personas.get(index), guard) for index, item in enumerate(agents))
     id_counts = Counter(seat.config.id for seat in seated)
     duplicate_ids = sorted(agent_id for agent_id, count in id_counts.items() if count > 1)
     if duplicate_ids:

@@ -111,8 +111,8 @@ def check_plugins(
     registries = {registry.kind: registry for registry in wiring.catalog.registries().values()}
     wanted = set(needed)
     for use in record.plugins:
-        for thing in use.provides:
-            kind, _, name = thing.partition(" ")
+        for provided in use.provides:
+            kind, _, name = provided.partition(" ")
             is_needed = kind in wanted and (names is None or any(_means(each, use, name) for each in names))
             if is_needed and not _is_there(registries[kind].find(name), use, wiring):
                 raise _missing_plugin_error(record, use, f"{kind} {name!r}", wiring)
@@ -131,7 +131,7 @@ def _is_there(entry: Entry[object] | None, use: PluginUse, wiring: TableParts) -
     return entry.source != HOST and wiring.plugins.version_of(entry.source) is None
 
 
-def _missing_plugin_error(record: SessionRecord, use: PluginUse, thing: str, wiring: TableParts) -> PluginError:
+def _missing_plugin_error(record: SessionRecord, use: PluginUse, provided: str, wiring: TableParts) -> PluginError:
     installed = next((each for each in wiring.plugins.installed if same_distribution(each.name, use.name)), None)
     if installed is None:
         why, hint = "which is not installed", _install_hint(record, use)
@@ -141,7 +141,7 @@ def _missing_plugin_error(record: SessionRecord, use: PluginUse, thing: str, wir
     else:
         why = f"of which {installed.version or 'another version'} is installed, without it"
         hint = _install_hint(record, use)
-    msg = f"session {record.id!r} needs the {thing} of the plugin {use.name!r}"
+    msg = f"session {record.id!r} needs the {provided} of the plugin {use.name!r}"
     version = f" ({use.version})" if use.version else ""
     return PluginError(f"{msg}{version}, {why}", plugin=use.name, stage="use", hint=hint)
 
@@ -159,5 +159,5 @@ def _install_hint(record: SessionRecord, use: PluginUse) -> str:
 
 def tool_hints(record: SessionRecord) -> list[str]:
     """Return a sentence for each plugin that brought tools of a session."""
-    brought = [(use, [thing for thing in use.provides if thing.startswith(_TOOLS)]) for use in record.plugins]
+    brought = [(use, [provided for provided in use.provides if provided.startswith(_TOOLS)]) for use in record.plugins]
     return [f"The plugin {use} brought the {', '.join(things)}." for use, things in brought if things]

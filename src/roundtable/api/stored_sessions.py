@@ -51,12 +51,12 @@ _MOST_AT_ONCE: Final = 1_000
 """Sessions that may be recovered at a time."""
 
 
-def check_running(given: RunningCalls) -> RunningCalls:
+def check_running(running: RunningCalls) -> RunningCalls:
     """Check that a value is a valid `running`."""
-    if given not in ("settle", "cancel"):
-        msg = f"running must be 'settle' or 'cancel', not {given!r}"
+    if running not in ("settle", "cancel"):
+        msg = f"running must be 'settle' or 'cancel', not {running!r}"
         raise ConfigurationError(msg)
-    return given
+    return running
 
 
 class StoredSessions(ABC):
@@ -510,12 +510,12 @@ class StoredSessions(ABC):
         wanted = wanted or SessionFilter()
         if "limit" in wanted.model_fields_set:
             return await self.wiring.sessions.summaries(wanted)
-        found: list[SessionSummary] = []
+        summaries: list[SessionSummary] = []
         page_filter = wanted.model_copy(update={"limit": _SESSIONS_AT_ONCE})
         while len(page := await self.wiring.sessions.summaries(page_filter)) == _SESSIONS_AT_ONCE:
-            found += page
+            summaries += page
             page_filter = page_filter.model_copy(update={"after": page[-1].cursor})
-        return (*found, *page)
+        return (*summaries, *page)
 
     async def frames(
         self, kind: FrameKind = "turns", backend: FrameBackend = "pandas", *, wanted: SessionFilter | None = None

@@ -74,10 +74,10 @@ class TableOptions:
         """
         from roundtable.vendors import VENDORS
 
-        given = self.agents if agents is None else agents
-        names = {*VENDORS, "local"} if given is None else set[str]()
+        debate_agents = self.agents if agents is None else agents
+        names = {*VENDORS, "local"} if debate_agents is None else set[str]()
         # What cannot be an agent or a seat is refused later, with the other checks.
-        models = list[object](given) if isinstance(given, Sequence) else []
+        models = list[object](debate_agents) if isinstance(debate_agents, Sequence) else []
         for seat in self.seats.values() if isinstance(self.seats, Mapping) else ():
             models += seat if isinstance(seat, (list, tuple)) else [seat]
         for model in models:

@@ -44,7 +44,7 @@ class TableTools:
     """The tools of one table's agents.
 
     Args:
-        given: Tools, as the caller passed them; see `ToolLike`.
+        tools: Tools, as the caller passed them; see `ToolLike`.
         catalog: Tools and search providers by name.
         settings: Where search providers find their keys.
         guard: Wraps models that tools call, so that the limits of the table apply.
@@ -57,7 +57,7 @@ class TableTools:
 
     def __init__(
         self,
-        given: Sequence[object],
+        tools: Sequence[object],
         catalog: Catalog,
         settings: Settings,
         guard: Callable[[ChatModel], ChatModel],
@@ -65,12 +65,12 @@ class TableTools:
         dependencies: object = None,
         approve: Approver | None = None,
     ) -> None:
-        check_list("tools", given)
+        check_list("tools", tools)
         if approve is not None and not callable(approve):
             raise ConfigurationError(f"approve_tools must be a function, not {approve!r:.80}")
         self._catalog = catalog
         self._settings = settings
-        self._tools: list[object] = [self._find(item) if isinstance(item, str) else item for item in given]
+        self._tools: list[object] = [self._find(item) if isinstance(item, str) else item for item in tools]
         self.toolkit: DefaultAgentToolkit | None = None
         """The toolkit; `None` where the table has no tools."""
         self._guard = guard
