@@ -143,7 +143,9 @@ class StudyAnswer(Value):
                 "session_id": result.session_id,
                 "mode": result.mode,
                 "seed": result.config.seed,
-                "models": tuple(":".join(filter(None, (one.provider, one.model))) for one in result.roster.agents),
+                "models": tuple(
+                    ":".join(filter(None, (agent.provider, agent.model))) for agent in result.roster.agents
+                ),
                 "prompt_version": (turns[0].result.prompt_version or "") if turns else "",
                 "library_version": __version__,
             }
@@ -167,7 +169,7 @@ class Reader:
     normalise: Normalise = "casefold"
     extract: Extract | None = None
 
-    def read(self, said: AgentResponse) -> str | None:
+    def read(self, response: AgentResponse) -> str | None:
         """Return the answer in a position: the option chosen, what `extract` returns, the bottom line, or the position.
 
         An answer that abstains is `None`.
@@ -176,17 +178,17 @@ class Reader:
             ConfigurationError: `extract` raised an exception, or returned neither a text nor `None`.
         """
         if self.question.options is not None:
-            return said.choice
+            return response.choice
         if self.extract is None:
-            line = said.bottom_line or said.position
+            line = response.bottom_line or response.position
             return None if is_abstention(line) else line
         try:
-            answer = self.extract(said.position)
+            answer = self.extract(response.position)
         except Exception as error:
-            msg = f"extract failed on {said.position[:80]!r}: {type(error).__name__}: {error_text(error)}"
+            msg = f"extract failed on {response.position[:80]!r}: {type(error).__name__}: {error_text(error)}"
             raise ConfigurationError(msg, cause=error) from error
         if answer is not None and not isinstance(answer, str):
-            raise ConfigurationError(f"extract returned {answer!r} for {said.position[:80]!r}, not a text or None")
+            raise ConfigurationError(f"extract returned {answer!r} for {response.position[:80]!r}, not a text or None")
         return answer
 
     def right(self, answer: str | None) -> bool:
@@ -194,19 +196,21 @@ class Reader:
         key_of = normaliser(self.normalise)
         return answer is not None and key_of(answer) == key_of(self.question.gold)
 
-    def count(self, arm: str, said: Sequence[AgentResponse], usage: Usage) -> StudyAnswer:
+    def count(self, arm: str, responses: Sequence[AgentResponse], usage: Usage) -> StudyAnswer:
         """Count answers by the decision rule of the study."""
-        ballots = [Choice(self.read(response), confidence=response.confidence) for response in said]
+        ballots = [Choice(self.read(response), confidence=response.confidence) for response in responses]
         options = self.question.options
         winner = decide(ballots, rule=self.decide, options=options, normalise=self.normalise).winner
-        return self.answer(arm, winner, said, usage)
+        return self.answer(arm, winner, responses, usage)
 
-    def answer(self, arm: str, winner: str | None, said: Sequence[AgentResponse], usage: Usage) -> StudyAnswer:
+    def answer(self, arm: str, winner: str | None, responses: Sequence[AgentResponse], usage: Usage) -> StudyAnswer:
         """Create the answer of an arm, with the mean confidence of the agents who gave it."""
-        ballots, key_of = tuple(self.read(response) for response in said), normaliser(self.normalise)
+        ballots, key_of = tuple(self.read(response) for response in responses), normaliser(self.normalise)
         votes = [None if ballot is None else key_of(ballot) for ballot in ballots]
         confidences = [
-            response.confidence for response, vote in zip(said, votes, strict=True) if winner and vote == key_of(winner)
+            response.confidence
+            for response, vote in zip(responses, votes, strict=True)
+            if winner and vote == key_of(winner)
         ]
         return StudyAnswer(
             question_id=self.question.id,

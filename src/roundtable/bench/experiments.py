@@ -141,11 +141,11 @@ class Experiment(Value):
         )
 
 
-def _select(available: Sequence[T], wanted: Sequence[T] | None, what: str) -> Sequence[T]:
+def _select(available: Sequence[T], wanted: Sequence[T] | None, kind: str) -> Sequence[T]:
     if wanted is None:
         return available
     if unknown := [value for value in wanted if value not in available]:
-        msg = f"the experiment has no {what} {unknown[0]!r}"
+        msg = f"the experiment has no {kind} {unknown[0]!r}"
         raise ConfigurationError(msg, hint=f"It has: {', '.join(map(str, available))}.")
     return [value for value in available if value in wanted]
 

@@ -391,8 +391,12 @@ class MetricsCollector:
     def _is_unmoved(self, before: Sequence[AgentResponse], now: Sequence[AgentResponse]) -> bool:
         """Check whether all agents are known to say the same in two rounds; one that abstains twice does, too."""
         old, new = ({response.agent_id: response for response in responses} for responses in (before, now))
-        placed = [(f"{place} {agent}", said) for place, held in enumerate((old, new)) for agent, said in held.items()]
-        verdicts = compare_answers(to_open_answer(name, said, self._answers) for name, said in placed)
+        placed = [
+            (f"{index} {agent}", response)
+            for index, by_agent in enumerate((old, new))
+            for agent, response in by_agent.items()
+        ]
+        verdicts = compare_answers(to_open_answer(name, response, self._answers) for name, response in placed)
         names = [(f"0 {agent}", f"1 {agent}") for agent in old]
         answered = [pair for pair in names if pair[0] in verdicts or pair[1] in verdicts]
         is_same = all(verdicts.get(first, {}).get(second) == "same" for first, second in answered)
@@ -458,7 +462,7 @@ class Comparison(Value):
 
 def _are_comparable(before: ConsensusMetrics, after: ConsensusMetrics) -> bool:
     """Check whether two levels are single figures of one method."""
-    is_measured = all(found.agreement_level == found.agreement_at_most for found in (before, after))
+    is_measured = all(metrics.agreement_level == metrics.agreement_at_most for metrics in (before, after))
     return is_measured and before.method == after.method
 
 

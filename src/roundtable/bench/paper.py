@@ -156,7 +156,7 @@ def _tables(report: StudyReport) -> Mapping[str, Sequence[JsonObject]]:
         ],
         "calibration": [row for arm in report.arms for row in report.calibration(arm.arm).to_records()],
         "movement": [_movement_row(movement) for movement in report.movements],
-        "categories": [_category_row(one) for one in report.by_category()],
+        "categories": [_category_row(category) for category in report.by_category()],
     }
 
 
@@ -173,16 +173,16 @@ def _movement_row(movement: Movement) -> JsonObject:
     }
 
 
-def _category_row(one: CategoryReport) -> JsonObject:
-    moves = one.movement
+def _category_row(category: CategoryReport) -> JsonObject:
+    moves = category.movement
     return {
-        "category": one.category,
-        "arm": one.arm,
-        "questions": one.questions,
-        "correct": one.correct,
-        "accuracy": one.accuracy,
-        "accuracyLow": one.interval.low,
-        "accuracyHigh": one.interval.high,
+        "category": category.category,
+        "arm": category.arm,
+        "questions": category.questions,
+        "correct": category.correct,
+        "accuracy": category.accuracy,
+        "accuracyLow": category.interval.low,
+        "accuracyHigh": category.interval.high,
         "flipRate": None if moves is None else moves.flip_rate,
         "conformity": None if moves is None else moves.conformity,
     }

@@ -194,11 +194,11 @@ class StudyPictures:
         for number, curve in enumerate(curves):
             colour, shift = COLOURS[number % len(COLOURS)], 0.008 * (number - (len(curves) - 1) / 2)
             ax.errorbar(
-                [one.confidence + shift for one in curve.bins],
-                [one.accuracy for one in curve.bins],
+                [reliability_bin.confidence + shift for reliability_bin in curve.bins],
+                [reliability_bin.accuracy for reliability_bin in curve.bins],
                 yerr=[
-                    [one.accuracy - one.interval.low for one in curve.bins],
-                    [one.interval.high - one.accuracy for one in curve.bins],
+                    [reliability_bin.accuracy - reliability_bin.interval.low for reliability_bin in curve.bins],
+                    [reliability_bin.interval.high - reliability_bin.accuracy for reliability_bin in curve.bins],
                 ],
                 color=colour,
                 marker=MARKERS[number % len(MARKERS)],
@@ -245,10 +245,10 @@ class StudyPictures:
         ax.set(xlabel="answers of agents, from the first round to the last", xlim=(-1.7 * most, 1.7 * most))
         ticks = [tick for tick in ax.get_xticks() if abs(tick) <= most and tick == int(tick)]
         ax.set_xticks(ticks, [f"{abs(tick):g}" for tick in ticks])
-        kept = sum(moved.kept_right + moved.kept_wrong for moved in movements)
+        unchanged = sum(moved.kept_right + moved.kept_wrong for moved in movements)
         debates = counted(sum(moved.debates for moved in movements), "debate")
         return write_caption(
-            ax, "What debating changed", f"{debates}; {counted(kept, 'further answer')} stayed right or wrong"
+            ax, "What debating changed", f"{debates}; {counted(unchanged, 'further answer')} stayed right or wrong"
         )
 
     def categories(self, ax: Axes | None = None) -> Axes:
@@ -263,16 +263,16 @@ class StudyPictures:
             ConfigurationError: matplotlib is not installed, or there are more than 20 categories.
         """
         arms = _shown(self._report)
-        rows = [one for one in self._report.by_category() if one.arm in arms]
-        names = [*dict.fromkeys(one.category for one in rows)]
+        rows = [row for row in self._report.by_category() if row.arm in arms]
+        names = [*dict.fromkeys(row.category for row in rows)]
         if len(names) > _MOST_CATEGORIES:
             raise ConfigurationError(f"{len(names)} categories are too many for one picture")
         ax = ax or new_axes(1.6 + 0.22 * len(rows) + 0.2 * math.ceil(len(arms) / 3))
         for number, arm in enumerate(arms):
-            held = [one for one in rows if one.arm == arm]
-            places = [names.index(one.category) + 0.7 * ((number + 0.5) / len(arms) - 0.5) for one in held]
-            _points(ax, held, places, number, arm)
-        sizes = {one.category: one.questions for one in rows}
+            arm_rows = [row for row in rows if row.arm == arm]
+            places = [names.index(row.category) + 0.7 * ((number + 0.5) / len(arms) - 0.5) for row in arm_rows]
+            _points(ax, arm_rows, places, number, arm)
+        sizes = {row.category: row.questions for row in rows}
         _rows(ax, [f"{name or 'no category'}  (n = {sizes[name]})" for name in names])
         ax.set(xlabel=_SHARES, xlim=(-0.02, 1.02))
         legend_below(ax, ncols=3)
@@ -285,13 +285,13 @@ def _range(ax: Axes, row: float, value: float, interval: Interval, colour: str, 
     ax.plot([value], [row], marker="o", color=colour, markerfacecolor="white" if hollow else colour)
 
 
-def _points(ax: Axes, held: Sequence[CategoryReport], places: Sequence[float], number: int, arm: str) -> None:
+def _points(ax: Axes, rows: Sequence[CategoryReport], places: Sequence[float], number: int, arm: str) -> None:
     ax.errorbar(
-        [one.accuracy for one in held],
+        [row.accuracy for row in rows],
         places,
         xerr=[
-            [one.accuracy - one.interval.low for one in held],
-            [one.interval.high - one.accuracy for one in held],
+            [row.accuracy - row.interval.low for row in rows],
+            [row.interval.high - row.accuracy for row in rows],
         ],
         color=COLOURS[number % len(COLOURS)],
         marker=MARKERS[number % len(MARKERS)],

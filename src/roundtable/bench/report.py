@@ -129,15 +129,15 @@ class Calibration(Value):
         return [
             {
                 "arm": self.arm,
-                "confidenceFrom": one.low,
-                "confidenceTo": one.high,
-                "answers": one.answers,
-                "confidence": one.confidence,
-                "accuracy": one.accuracy,
-                "accuracyLow": one.interval.low,
-                "accuracyHigh": one.interval.high,
+                "confidenceFrom": reliability_bin.low,
+                "confidenceTo": reliability_bin.high,
+                "answers": reliability_bin.answers,
+                "confidence": reliability_bin.confidence,
+                "accuracy": reliability_bin.accuracy,
+                "accuracyLow": reliability_bin.interval.low,
+                "accuracyHigh": reliability_bin.interval.high,
             }
-            for one in self.bins
+            for reliability_bin in self.bins
         ]
 
 
@@ -390,7 +390,7 @@ class StudyReport(Value):
         """
         by_category: list[CategoryReport] = []
         if len({answer.category for answer in self.answers}) > 1:
-            by_category = [one for one in self.by_category() if one.arm in {_BASELINE, *self.modes}]
+            by_category = [category for category in self.by_category() if category.arm in {_BASELINE, *self.modes}]
         lines = [
             f"{counted(self.arms[0].questions, 'question')} in every arm.",
             "",
@@ -445,8 +445,8 @@ def _at_most(most: int | None, rows: Iterable[str]) -> list[str]:
     left_out = 0 if most is None else len(listed) - most
     if left_out <= 0:
         return listed
-    what = f"{counted(left_out, 'row')} left out; to_markdown() has all"
-    return [*listed[:most], f"| {what} |" if listed[0].startswith("|") else f"- {what}"]
+    note = f"{counted(left_out, 'row')} left out; to_markdown() has all"
+    return [*listed[:most], f"| {note} |" if listed[0].startswith("|") else f"- {note}"]
 
 
 def _cell(text: str) -> str:
@@ -476,8 +476,8 @@ def _pair_line(pair: PairedReport) -> str:
 def _movement_line(movement: Movement, worth: Worth) -> str:
     change = f"{movement.wrong_to_right} answers corrected, {movement.right_to_wrong} made wrong"
     rates = [
-        f"{rate:.0%} of {counted(of, what)} {verb}"
-        for rate, of, what, verb in (
+        f"{rate:.0%} of {counted(of, noun)} {verb}"
+        for rate, of, noun, verb in (
             (movement.flip_rate, movement.pairs, "successive answer", "changed"),
             (movement.conformity, movement.contested, "contested answer", "adopted another agent's"),
         )
@@ -492,15 +492,15 @@ _CATEGORY_HEAD: Final = (
 )
 
 
-def _category_line(one: CategoryReport) -> str:
-    right = f"{one.correct} of {one.questions} ({one.accuracy:.0%})"
-    moves = one.movement
+def _category_line(row: CategoryReport) -> str:
+    right = f"{row.correct} of {row.questions} ({row.accuracy:.0%})"
+    moves = row.movement
     cells = [""] * 4
     if moves is not None:
         rates = [f"{rate:.0%}" if rate is not None else "" for rate in (moves.flip_rate, moves.conformity)]
         cells = [f"{moves.wrong_to_right}", f"{moves.right_to_wrong}", *rates]
-    category = _cell(one.category or "none")
-    return f"| {category} | {one.arm} | {right} | {_interval_text(one.interval)} | {' | '.join(cells)} |"
+    category = _cell(row.category or "none")
+    return f"| {category} | {row.arm} | {right} | {_interval_text(row.interval)} | {' | '.join(cells)} |"
 
 
 def _interval_text(interval: Interval) -> str:
@@ -528,7 +528,7 @@ def report_of(
         question, why = next(iter(failed.items()))
         raise RoundtableError(f"every question failed; {question!r}: {why}")
     calls = sum(answer.usage.calls for answer in by_arm[_BASELINE])
-    modes = [arm for arm, given in by_arm.items() if given[0].moves is not None]
+    modes = [arm for arm, arm_answers in by_arm.items() if arm_answers[0].moves is not None]
     compared = [(mode, baseline) for mode in modes for baseline in (_BASELINE, *_baselines_of(mode))]
     compared += combinations(modes, 2)
     p_values = [mcnemar_test(*_discordant(by_arm[mode], by_arm[baseline])) for mode, baseline in compared]
@@ -561,7 +561,7 @@ def _movement(mode: str, answers: Sequence[StudyAnswer]) -> Movement:
 
 def _discordant(new: Sequence[StudyAnswer], old: Sequence[StudyAnswer]) -> tuple[int, int]:
     """Return how many questions only one of two arms got right."""
-    both = [(one.correct, other.correct) for one, other in zip(new, old, strict=True)]
+    both = [(new_answer.correct, old_answer.correct) for new_answer, old_answer in zip(new, old, strict=True)]
     return both.count((True, False)), both.count((False, True))
 
 
@@ -586,12 +586,12 @@ def _calibration(arm: str, answers: Sequence[StudyAnswer]) -> Calibration:
             ReliabilityBin(
                 low=number / _BINS,
                 high=(number + 1) / _BINS,
-                answers=len(held),
-                confidence=fmean(forecast for forecast, _ in held),
-                accuracy=fmean(outcome for _, outcome in held),
-                interval=wilson_interval(sum(outcome for _, outcome in held), len(held), level=_LEVEL),
+                answers=len(rated),
+                confidence=fmean(forecast for forecast, _ in rated),
+                accuracy=fmean(outcome for _, outcome in rated),
+                interval=wilson_interval(sum(outcome for _, outcome in rated), len(rated), level=_LEVEL),
             )
-            for number, held in sorted(members.items())
+            for number, rated in sorted(members.items())
         ),
         error=None if error is None else float(error),
         brier=None if brier is None else float(brier),
@@ -644,13 +644,13 @@ def _by_category(answers: Sequence[StudyAnswer]) -> tuple[CategoryReport, ...]:
         CategoryReport(
             category=category,
             arm=arm,
-            questions=len(held),
-            correct=(right := sum(answer.correct for answer in held)),
-            accuracy=right / len(held),
-            interval=wilson_interval(right, len(held), level=_LEVEL),
-            movement=None if held[0].moves is None else _movement(arm, held),
+            questions=len(arm_answers),
+            correct=(right := sum(answer.correct for answer in arm_answers)),
+            accuracy=right / len(arm_answers),
+            interval=wilson_interval(right, len(arm_answers), level=_LEVEL),
+            movement=None if arm_answers[0].moves is None else _movement(arm, arm_answers),
         )
-        for (category, arm), held in sorted(groups.items(), key=lambda group: categories.index(group[0][0]))
+        for (category, arm), arm_answers in sorted(groups.items(), key=lambda group: categories.index(group[0][0]))
     )
 
 

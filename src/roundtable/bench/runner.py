@@ -125,41 +125,44 @@ def repeated(scenario: BenchmarkScenario, runs: Sequence[ScenarioRun]) -> Repeat
     return RepeatedScenario(scenario=scenario, runs=tuple(runs), metrics=metrics, spread=spread)
 
 
-def mean_metrics(found: Sequence[BenchmarkMetrics]) -> BenchmarkMetrics:
+def mean_metrics(all_metrics: Sequence[BenchmarkMetrics]) -> BenchmarkMetrics:
     """Return the mean of each metric; for flags the majority, for the convergence round the median, for usage the sum.
 
     Args:
-        found: The metrics of at least one debate.
+        all_metrics: The metrics of at least one debate.
     """
     rounds = [
-        metrics.consensus.convergence_round for metrics in found if metrics.consensus.convergence_round is not None
+        metrics.consensus.convergence_round
+        for metrics in all_metrics
+        if metrics.consensus.convergence_round is not None
     ]
-    methods = dict.fromkeys(metrics.consensus.method for metrics in found)
+    methods = dict.fromkeys(metrics.consensus.method for metrics in all_metrics)
     return BenchmarkMetrics(
-        session_id=found[0].session_id,
-        total_rounds=found[0].total_rounds,
-        rounds_held=fmean(metrics.rounds_held for metrics in found),
-        latency=_mean_latency([metrics.latency for metrics in found]),
+        session_id=all_metrics[0].session_id,
+        total_rounds=all_metrics[0].total_rounds,
+        rounds_held=fmean(metrics.rounds_held for metrics in all_metrics),
+        latency=_mean_latency([metrics.latency for metrics in all_metrics]),
         interaction=InteractionMetrics(
-            cross_reference_count=fmean(metrics.interaction.cross_reference_count for metrics in found),
-            rebuttal_depth=fmean(metrics.interaction.rebuttal_depth for metrics in found),
-            question_response_pairs=fmean(metrics.interaction.question_response_pairs for metrics in found),
+            cross_reference_count=fmean(metrics.interaction.cross_reference_count for metrics in all_metrics),
+            rebuttal_depth=fmean(metrics.interaction.rebuttal_depth for metrics in all_metrics),
+            question_response_pairs=fmean(metrics.interaction.question_response_pairs for metrics in all_metrics),
         ),
         content=ContentMetrics(
-            avg_confidence=fmean(metrics.content.avg_confidence for metrics in found),
-            confidence_variance=fmean(metrics.content.confidence_variance for metrics in found),
-            tool_calls_per_agent=_mean_by_key([dict(metrics.content.tool_calls_per_agent) for metrics in found]),
-            citation_count=fmean(metrics.content.citation_count for metrics in found),
-            role_violations=fmean(metrics.content.role_violations for metrics in found),
+            avg_confidence=fmean(metrics.content.avg_confidence for metrics in all_metrics),
+            confidence_variance=fmean(metrics.content.confidence_variance for metrics in all_metrics),
+            tool_calls_per_agent=_mean_by_key([dict(metrics.content.tool_calls_per_agent) for metrics in all_metrics]),
+            citation_count=fmean(metrics.content.citation_count for metrics in all_metrics),
+            role_violations=fmean(metrics.content.role_violations for metrics in all_metrics),
         ),
         consensus=ConsensusMetrics(
-            agreement_level=fmean(metrics.consensus.agreement_level for metrics in found),
-            agreement_at_most=fmean(metrics.consensus.agreement_at_most for metrics in found),
+            agreement_level=fmean(metrics.consensus.agreement_level for metrics in all_metrics),
+            agreement_at_most=fmean(metrics.consensus.agreement_at_most for metrics in all_metrics),
             method="+".join(methods),
-            convergence_round=median_low(rounds) if 2 * len(rounds) > len(found) else None,
-            groupthink_warning=2 * sum(metrics.consensus.groupthink_warning for metrics in found) > len(found),
+            convergence_round=median_low(rounds) if 2 * len(rounds) > len(all_metrics) else None,
+            groupthink_warning=2 * sum(metrics.consensus.groupthink_warning for metrics in all_metrics)
+            > len(all_metrics),
         ),
-        usage=sum((metrics.usage for metrics in found), Usage()),
+        usage=sum((metrics.usage for metrics in all_metrics), Usage()),
     )
 
 

@@ -114,11 +114,11 @@ def holm_correction(p_values: Sequence[Number]) -> list[Fraction]:
         >>> [float(p) for p in holm_correction([0.01, 0.04, 0.03])]
         [0.03, 0.06, 0.06]
     """
-    given = [share(p, "a p-value") for p in p_values]
-    corrected = [Fraction(0)] * len(given)
+    values = [share(p, "a p-value") for p in p_values]
+    corrected = [Fraction(0)] * len(values)
     highest = Fraction(0)
-    for rank, index in enumerate(sorted(range(len(given)), key=given.__getitem__)):
-        highest = max(highest, min(Fraction(1), (len(given) - rank) * given[index]))
+    for rank, index in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        highest = max(highest, min(Fraction(1), (len(values) - rank) * values[index]))
         corrected[index] = highest
     return corrected
 
@@ -146,15 +146,15 @@ def questions_needed(gained: Number, lost: Number, *, level: Number = 0.95, powe
         (234, None)
     """
     more, less = share(gained, "gained"), share(lost, "lost")
-    tail, seen = tail_of(level), share(power, "power")
-    if more + less > 1 or not 0 < seen < 1:
+    tail, exact_power = tail_of(level), share(power, "power")
+    if more + less > 1 or not 0 < exact_power < 1:
         raise ConfigurationError("gained and lost together must be at most 1, and power between 0 and 1")
     apart, change = float(more + less), float(more - less)
     if not change:
         return None
     normal = NormalDist()
     reach = normal.inv_cdf(1 - float(tail)) * math.sqrt(apart)
-    reach += normal.inv_cdf(float(seen)) * math.sqrt(max(0.0, apart - change * change))
+    reach += normal.inv_cdf(float(exact_power)) * math.sqrt(max(0.0, apart - change * change))
     return math.ceil(reach * reach / (change * change))
 
 

@@ -72,15 +72,15 @@ class _Study:
 
     async def ask(self, questions: Sequence[Question]) -> None:
         """Ask questions in every arm, or record why one failed."""
-        held = await self._hold([self.planned(question, mode) for question in questions for mode in self.modes])
-        by_question = [held[start : start + len(self.modes)] for start in range(0, len(held), len(self.modes))]
+        results = await self._hold([self.planned(question, mode) for question in questions for mode in self.modes])
+        by_question = [results[start : start + len(self.modes)] for start in range(0, len(results), len(self.modes))]
         debated = {
             question.id: debates
             for question, outcomes in zip(questions, by_question, strict=True)
             if (debates := self._complete(question, outcomes))
         }
         going_on = [question for question in questions if question.id in debated]
-        baselines = [one for question in going_on for one in self._baselines(question, debated[question.id])]
+        baselines = [baseline for question in going_on for baseline in self._baselines(question, debated[question.id])]
         drawn = await self._hold(baselines)
         for number, question in enumerate(going_on):
             if (samples := self._complete(question, drawn[2 * number : 2 * number + 2])) is not None:
@@ -144,8 +144,8 @@ class _Study:
             # Options that steer a debate would end a vote early, or do not apply to it.
             options = {**options, "exit_when": None, "exit_on_consensus": False, "perspectives": None}
             options = {**options, "baseline": False, "skip_rounds_when": None, "synthesize": False}
-        given = {name: value for name, value in options.items() if value is not None or name != "options"}
-        return {"topic": question.question, "mode": mode, **given}
+        set_options = {name: value for name, value in options.items() if value is not None or name != "options"}
+        return {"topic": question.question, "mode": mode, **set_options}
 
 
 class _Total:
@@ -217,9 +217,9 @@ def _plan(table: Roundtable, questions: Sequence[Question], study: _Study) -> Js
     }
 
 
-def _name_of(given: object) -> JsonValue:
+def _name_of(value: object) -> JsonValue:
     """Return a text as it is, and the name of a function."""
-    return given if given is None or isinstance(given, str) else getattr(given, "__qualname__", type(given).__name__)
+    return value if value is None or isinstance(value, str) else getattr(value, "__qualname__", type(value).__name__)
 
 
 def _differences(old: JsonValue, new: JsonValue, where: str = "") -> Iterator[str]:
@@ -472,8 +472,8 @@ def read_study(path: str | PathLike[str]) -> Study:
         raise ConfigurationError(f"{str(file)!r} is not a study", hint="It needs questions, or the path of their file.")
     questions = data.get("questions")
     if isinstance(questions, str):
-        found = read_questions(file.parent / Path(questions).expanduser())
-        asked: list[JsonValue] = [question.model_dump(mode="json") for question in found]
+        file_questions = read_questions(file.parent / Path(questions).expanduser())
+        asked: list[JsonValue] = [question.model_dump(mode="json") for question in file_questions]
         data = {**data, "questions": asked}
     try:
         return Study.model_validate(data)
