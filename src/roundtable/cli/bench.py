@@ -137,9 +137,9 @@ def compare(
     return _open({"as_json": as_json}).run(lambda context: compare_folders(context, baseline, candidate))
 
 
-def _check_normalise(given: str) -> None:
-    if given not in _NORMALISATIONS:
-        raise ConfigurationError(f"unknown value for --normalise: {given!r}; choose {', '.join(_NORMALISATIONS)}")
+def _check_normalise(normalise: str) -> None:
+    if normalise not in _NORMALISATIONS:
+        raise ConfigurationError(f"unknown value for --normalise: {normalise!r}; choose {', '.join(_NORMALISATIONS)}")
 
 
 @bench.command()

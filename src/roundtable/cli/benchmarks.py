@@ -294,10 +294,10 @@ def study_of(file: str, asked: Asked) -> Study:
 
 
 def _study_in(file: str, asked: Asked) -> Study:
-    given = (asked.modes, asked.rounds, asked.decide, asked.normalise, asked.extract)
+    values = (asked.modes, asked.rounds, asked.decide, asked.normalise, asked.extract)
     usual = (("collaborative",), 2, "plurality", "casefold", None)
     names = ("--modes", "--rounds", "--decide", "--normalise", "--extract")
-    for name, value, default in zip(names, given, usual, strict=True):
+    for name, value, default in zip(names, values, usual, strict=True):
         if value != default:
             raise ConfigurationError(f"{name} is not an option for the study in {file!r}", hint="Set it in the file.")
     study = read_study(file)

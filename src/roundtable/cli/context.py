@@ -79,7 +79,7 @@ class ResumeOptions(NamedTuple):
         return "adopt" if self.adopt else "error"
 
 
-def read_context(given: Sequence[str] | None) -> tuple[ContextResult, ...]:
+def read_context(answers: Sequence[str] | None) -> tuple[ContextResult, ...]:
     """Parse `--context` answers: `REQUEST=TEXT`, or `REQUEST=@FILE` to read the answer from a file.
 
     Raises:
@@ -89,10 +89,10 @@ def read_context(given: Sequence[str] | None) -> tuple[ContextResult, ...]:
         >>> read_context(["ctx-1=Two boxes."])[0].result
         'Two boxes.'
     """
-    return tuple(_parse_answer(text) for text in given or ())
+    return tuple(_parse_answer(text) for text in answers or ())
 
 
-def read_budget(given: Sequence[str] | None) -> Budget | None:
+def read_budget(texts: Sequence[str] | None) -> Budget | None:
     """Parse `--budget` limits such as `usd=0.5,calls=40`; return `None` without limits.
 
     Raises:
@@ -104,7 +104,7 @@ def read_budget(given: Sequence[str] | None) -> Budget | None:
         (0.5, 40)
     """
     limits: dict[str, str] = {}
-    for entry in [part.strip() for text in given or () for part in text.split(",")]:
+    for entry in [part.strip() for text in texts or () for part in text.split(",")]:
         name, equals, value = (part.strip() for part in entry.partition("="))
         if name not in _LIMITS or not equals or not value:
             msg = f"--budget takes LIMIT=NUMBER with {', '.join(_LIMITS)}, not {entry!r}"
@@ -168,8 +168,8 @@ def read_debate_options(arguments: Mapping[str, Any]) -> DebateOptions:
         "answer_schema": _read_schema(arguments.get("answer_schema")),
     }
     # Not by truth: 0 is a value that the debate refuses, or means.
-    given = {name: value for name, value in options.items() if not any(value is none for none in (None, False))}
-    return cast("DebateOptions", {name: value for name, value in given.items() if value not in ((), {})})
+    supplied = {name: value for name, value in options.items() if not any(value is none for none in (None, False))}
+    return cast("DebateOptions", {name: value for name, value in supplied.items() if value not in ((), {})})
 
 
 def _read_schema(file: str | None) -> JsonObject | None:
@@ -244,30 +244,30 @@ class CommandOptions:
     cassette: str | None = None
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> CommandOptions:
+    def of(cls, arguments: Mapping[str, Any]) -> CommandOptions:
         """Create it from the arguments of a command, named as in `options`; missing arguments get their defaults.
 
         Raises:
             ConfigurationError: A list has an empty entry.
         """
         return cls(
-            as_json=given.get("as_json", False),
-            live=not given.get("no_live", False),
-            quiet=given.get("quiet", False),
-            storage=given.get("storage"),
-            database=given.get("database"),
-            agents=split_list(given.get("agents"), "--agents"),
-            base_urls=tuple(given.get("base_url") or ()),
-            batches=split_list(given.get("batch"), "--batch") or (),
-            seed=given.get("seed", 0),
-            analyzer=given.get("analyzer", "auto"),
-            timeout_s=given.get("timeout"),
-            tools=split_list(given.get("tools"), "--tools") or (),
-            search=given.get("search"),
-            fetch=given.get("fetch", False),
-            approve_tools=given.get("approve_tools", False),
-            profiles=tuple(given.get("profiles") or ()),
-            cassette=given.get("cassette"),
+            as_json=arguments.get("as_json", False),
+            live=not arguments.get("no_live", False),
+            quiet=arguments.get("quiet", False),
+            storage=arguments.get("storage"),
+            database=arguments.get("database"),
+            agents=split_list(arguments.get("agents"), "--agents"),
+            base_urls=tuple(arguments.get("base_url") or ()),
+            batches=split_list(arguments.get("batch"), "--batch") or (),
+            seed=arguments.get("seed", 0),
+            analyzer=arguments.get("analyzer", "auto"),
+            timeout_s=arguments.get("timeout"),
+            tools=split_list(arguments.get("tools"), "--tools") or (),
+            search=arguments.get("search"),
+            fetch=arguments.get("fetch", False),
+            approve_tools=arguments.get("approve_tools", False),
+            profiles=tuple(arguments.get("profiles") or ()),
+            cassette=arguments.get("cassette"),
         )
 
 
@@ -329,7 +329,7 @@ def open_context(
     Raises:
         ConfigurationError: The environment or the command line is invalid.
     """
-    settings, place = load_settings(command_options)
+    settings, location = load_settings(command_options)
     screen = Screen(
         as_json=command_options.as_json,
         # A live view would run over what is typed.
@@ -337,12 +337,12 @@ def open_context(
         quiet=command_options.quiet,
         debug=settings.debug_mode,
     )
-    url = None if place.is_default else place.url
+    url = None if location.is_default else location.url
     table = make_table(command_options, settings, url, asks_people=asks_people, approve_tools=approve_tools)
     for name in (*_base_urls(command_options.base_urls), *command_options.batches):
         table.wiring.catalog.providers.entry(name)
     _check_batches(command_options)
-    return CommandContext(settings, place, screen, table)
+    return CommandContext(settings, location, screen, table)
 
 
 def _check_batches(command_options: CommandOptions) -> None:
@@ -371,8 +371,8 @@ def load_settings(command_options: CommandOptions) -> tuple[Settings, StorageLoc
     handler = configure_logging(settings.log_level, secrets=settings.secrets, stack=settings.debug_mode)
     if not command_options.as_json and not command_options.quiet and "LOG_LEVEL" not in settings.environment:
         handler.addFilter(_is_not_on_screen)
-    place = find_storage(settings, command_options.storage, command_options.database)
-    return settings, place.with_servers(_base_urls(command_options.base_urls), _tool_arguments(command_options))
+    location = find_storage(settings, command_options.storage, command_options.database)
+    return settings, location.with_servers(_base_urls(command_options.base_urls), _tool_arguments(command_options))
 
 
 def make_table(
@@ -478,7 +478,7 @@ def _base_urls(base_urls: Sequence[str]) -> dict[str, str]:
     return urls
 
 
-def split_list(given: Sequence[str] | None, what: str) -> tuple[str, ...] | None:
+def split_list(texts: Sequence[str] | None, option: str) -> tuple[str, ...] | None:
     """Split a list option that was written with commas, repeated, or both.
 
     Raises:
@@ -488,10 +488,10 @@ def split_list(given: Sequence[str] | None, what: str) -> tuple[str, ...] | None
         >>> split_list(["anthropic, compatible:llama3", "local"], "--agents")
         ('anthropic', 'compatible:llama3', 'local')
     """
-    if not given:
+    if not texts:
         return None
-    entries = tuple(entry.strip() for text in given for entry in text.split(","))
+    entries = tuple(entry.strip() for text in texts for entry in text.split(","))
     if not all(entries):
-        msg = f"{what} has an empty entry"
-        raise ConfigurationError(msg, hint=f"Remove extra commas: {what} one,two")
+        msg = f"{option} has an empty entry"
+        raise ConfigurationError(msg, hint=f"Remove extra commas: {option} one,two")
     return entries

@@ -72,7 +72,7 @@ def print_estimate(context: CommandContext, estimate: Estimate) -> None:
 
 async def show_rerun(
     context: CommandContext,
-    given: str,
+    id_prefix: str,
     times: int,
     *,
     change: RerunChange,
@@ -80,7 +80,7 @@ async def show_rerun(
     only_estimate: bool,
 ) -> ExitCode:
     """Hold the last round of a stored session again, after showing what that may cost."""
-    table, session_id = context.table, await full_id(context.table, context.place, given)
+    table, session_id = context.table, await full_id(context.table, context.place, id_prefix)
     worst = await table.estimate_rerun(session_id, times=times, change=change, without=without)
     if only_estimate:
         print_estimate(context, worst)
@@ -103,11 +103,13 @@ def _is_tiny(context: CommandContext) -> bool:
     )
 
 
-async def resume(context: CommandContext, given: str, html_file: str | None, *, supplied: ResumeOptions) -> ExitCode:
+async def resume(
+    context: CommandContext, id_prefix: str, html_file: str | None, *, supplied: ResumeOptions
+) -> ExitCode:
     """Resume a stored session."""
     return await _continue(
         context,
-        given,
+        id_prefix,
         html_file,
         lambda session_id: context.table.resume(
             session_id,
@@ -122,7 +124,7 @@ async def resume(context: CommandContext, given: str, html_file: str | None, *, 
 
 async def extend(
     context: CommandContext,
-    given: str,
+    id_prefix: str,
     rounds: int,
     focus: str | None,
     html_file: str | None,
@@ -132,7 +134,7 @@ async def extend(
     """Add rounds to a stored session."""
     return await _continue(
         context,
-        given,
+        id_prefix,
         html_file,
         lambda session_id: context.table.extend(
             session_id,
@@ -148,28 +150,28 @@ async def extend(
 
 
 async def _continue(
-    context: CommandContext, given: str, html_file: str | None, go: Callable[[str], Awaitable[DebateResult]]
+    context: CommandContext, id_prefix: str, html_file: str | None, go: Callable[[str], Awaitable[DebateResult]]
 ) -> ExitCode:
     """Continue a stored session: show its events, and write its result to `html_file`."""
     table, write_html = context.table, html_writer(html_file)
     show_progress(table, context.screen)
 
     async def begin() -> ContinuedDebate:
-        session_id = await full_id(table, context.place, given)
+        session_id = await full_id(table, context.place, id_prefix)
         return ContinuedDebate(table, session_id, lambda: go(session_id))
 
     return await run_debate(table, context.place, context.screen, begin, keep_result=write_html)
 
 
 async def fork(
-    context: CommandContext, given: str, at_round: int, changes: DebateOptions, html_file: str | None
+    context: CommandContext, id_prefix: str, at_round: int, changes: DebateOptions, html_file: str | None
 ) -> ExitCode:
     """Start a new debate from the first rounds of a stored one."""
     table, write_html = context.table, html_writer(html_file)
     show_progress(table, context.screen)
 
     async def begin() -> ContinuedDebate:
-        session_id = await full_id(table, context.place, given)
+        session_id = await full_id(table, context.place, id_prefix)
         prepared = await Debates(table.wiring).forked(session_id, at_round, (), changes)
         return ContinuedDebate(table, prepared.session_id, lambda: finish(prepared))
 

@@ -203,34 +203,34 @@ async def save_readable(context: CommandContext, target: str) -> ExitCode:
 
 
 async def _storage(context: CommandContext) -> Check:
-    place = context.place
-    if place.path is None:
-        if not place.is_persistent:
+    location = context.place
+    if location.path is None:
+        if not location.is_persistent:
             return Check(
-                "storage", "warning", f"{place.shown} ends with the command", "Leave --storage out to keep sessions."
+                "storage", "warning", f"{location.shown} ends with the command", "Leave --storage out to keep sessions."
             )
         return await _other_storage(context)
     try:
-        if not place.path.exists():
-            return await anyio.to_thread.run_sync(_new_file, context, place.path)
+        if not location.path.exists():
+            return await anyio.to_thread.run_sync(_new_file, context, location.path)
         stored = await context.table.sessions(SessionFilter(limit=10_000))
     except RoundtableError as error:
         return Check("storage", "broken", error.message, error.hint)
-    if not (os.access(place.path, os.W_OK) and os.access(place.path.parent, os.W_OK | os.X_OK)):
-        detail = f"{place.shown} or its folder is read-only; stored sessions can be shown"
+    if not (os.access(location.path, os.W_OK) and os.access(location.path.parent, os.W_OK | os.X_OK)):
+        detail = f"{location.shown} or its folder is read-only; stored sessions can be shown"
         return Check("storage", "broken", detail, "Make both writable, or name another file with --db.")
     if context.place.words[:1] == ("--db",):
-        damage = await find_damage(place.path)
+        damage = await find_damage(location.path)
         if damage:
-            fix = f"{place.command('doctor', '--salvage', 'saved.db')} saves the readable part to a new file."
-            return Check("storage", "broken", f"{place.shown} is damaged: {'; '.join(damage)}", fix)
+            fix = f"{location.command('doctor', '--salvage', 'saved.db')} saves the readable part to a new file."
+            return Check("storage", "broken", f"{location.shown} is damaged: {'; '.join(damage)}", fix)
     unreadable = [summary.id for summary in stored if summary.error is not None]
     if unreadable:
         ids = ", ".join(map(repr, unreadable[:20]))
-        detail = f"{counted(len(unreadable), 'session')} in {place.shown} cannot be read: {ids}"
-        return Check("storage", "broken", detail, f"Remove it: {place.command('delete', unreadable[0])}")
+        detail = f"{counted(len(unreadable), 'session')} in {location.shown} cannot be read: {ids}"
+        return Check("storage", "broken", detail, f"Remove it: {location.command('delete', unreadable[0])}")
     count = counted(len(stored), "session")
-    return _disk_space(place.path, f"{place.shown}, {count}")
+    return _disk_space(location.path, f"{location.shown}, {count}")
 
 
 async def _other_storage(context: CommandContext) -> Check:

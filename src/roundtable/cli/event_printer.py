@@ -89,15 +89,15 @@ def turn_lines(turn: AnyTurn) -> list[Line]:
     return body + [line(f"note: {warning}", "yellow", indent=4) for warning in turn.result.warnings]
 
 
-def round_lines(held: RoundRecord, total: int) -> list[Line]:
+def round_lines(record: RoundRecord, total: int) -> list[Line]:
     """Format a whole stored round."""
-    lines = [round_head(held.number, total, held.focus_question)]
-    for turn in held.turns:
+    lines = [round_head(record.number, total, record.focus_question)]
+    for turn in record.turns:
         lines += turn_lines(turn)
-    if held.consensus is not None:
-        level = held.consensus
+    if record.consensus is not None:
+        level = record.consensus
         lines.append(agreement_line(level))
-    elif not held.complete:
+    elif not record.complete:
         lines.append(line("not completed", "yellow", indent=2))
     return [*lines, Line("")]
 
@@ -151,17 +151,17 @@ class EventPrinter:
         """The current round, as a title."""
         return f"Round {self._round} of {self._rounds}" if self._round else "Starting"
 
-    def take_up(self, held: RoundRecord) -> list[Line]:
+    def take_up(self, record: RoundRecord) -> list[Line]:
         """Take an interrupted round that is being resumed, and return its stored part as lines.
 
         The start of the round and its stored turns are not events of this run.
         """
-        lines = [round_head(held.number, self._rounds, held.focus_question)]
-        self._round = held.number
-        for turn in held.turns:
+        lines = [round_head(record.number, self._rounds, record.focus_question)]
+        self._round = record.number
+        for turn in record.turns:
             lines += turn_lines(turn)
             self._finish_turn(turn)
-        return [*lines, line("stored before; resumed here", "dim", indent=2)] if held.turns else lines
+        return [*lines, line("stored before; resumed here", "dim", indent=2)] if record.turns else lines
 
     def handle_event(self, event: Event) -> list[Line]:
         """Process one event and return the lines to show for it."""

@@ -28,7 +28,7 @@ def _path(name: str) -> Path:
 
 async def export_session(
     context: CommandContext,
-    given: str,
+    id_prefix: str,
     format: str | None,
     outputs: Sequence[str],
     html: str | None,
@@ -45,7 +45,7 @@ async def export_session(
         raise ConfigurationError(
             "--sign needs a file in the format 'json'", hint="For example: --format json --output session.json"
         )
-    session_id = await full_id(context.table, context.place, given)
+    session_id = await full_id(context.table, context.place, id_prefix)
     if not files:
         context.screen.document(
             (await context.table.export(session_id, format or _default_format(context))).rstrip("\r\n")
@@ -65,25 +65,25 @@ def _default_format(context: CommandContext) -> str:
     return "json" if context.screen.as_json else "markdown"
 
 
-async def verify_session(context: CommandContext, given: str, head: str | None, key: str | None) -> ExitCode:
+async def verify_session(context: CommandContext, target: str, head: str | None, key: str | None) -> ExitCode:
     """Check whether a stored session, or an exported file, is what was stored."""
-    path = _path(given)
+    path = _path(target)
     expected = None if head is None else ChainHead.parse(head)
-    if given == "-" or path.is_file():
+    if target == "-" or path.is_file():
         public_key = None if key is None else _read(_path(key))
-        found = verify_archive(
-            sys.stdin.buffer.read() if given == "-" else _read(path), expected=expected, public_key=public_key
+        verification = verify_archive(
+            sys.stdin.buffer.read() if target == "-" else _read(path), expected=expected, public_key=public_key
         )
     elif key is not None:
         raise ConfigurationError("--key needs an exported file: signatures are not stored with sessions")
     else:
-        session_id = await full_id(context.table, context.place, given)
-        found = await context.table.verify(session_id, head=expected)
+        session_id = await full_id(context.table, context.place, target)
+        verification = await context.table.verify(session_id, head=expected)
     if context.screen.as_json:
-        context.screen.document(found.to_json())
+        context.screen.document(verification.to_json())
     else:
-        context.screen.show(line(text) for text in found.to_text().splitlines())
-    return ExitCode.OK if found.verdict == "intact" else ExitCode.FAILED
+        context.screen.show(line(text) for text in verification.to_text().splitlines())
+    return ExitCode.OK if verification.verdict == "intact" else ExitCode.FAILED
 
 
 def _read(path: Path) -> bytes:

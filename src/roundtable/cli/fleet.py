@@ -335,7 +335,9 @@ def _show(context: CommandContext, states: list[JobStatus] | tuple[JobStatus, ..
     if context.screen.as_json:
         context.screen.data([state.model_dump(mode="json") for state in states])
         return
-    context.screen.show([one for state in states for one in _lines(state)] or [line("No job has been submitted.")])
+    context.screen.show(
+        [text_line for state in states for text_line in _lines(state)] or [line("No job has been submitted.")]
+    )
 
 
 def _lines(state: JobStatus) -> list[Line]:
@@ -361,7 +363,9 @@ def _lines(state: JobStatus) -> list[Line]:
         rate = f"{state.per_minute:,.0f}" if state.per_minute >= 10 else f"{state.per_minute:.2g}"
         lines.append(line(f"  {rate} debates a minute, about {duration(state.left_s)} left"))
     if state.longest_running and state.longest_running[0].seconds >= _LONG_S:
-        longest = ", ".join(f"{one.session_id[:SHORT_ID]} ({duration(one.seconds)})" for one in state.longest_running)
+        longest = ", ".join(
+            f"{debate.session_id[:SHORT_ID]} ({duration(debate.seconds)})" for debate in state.longest_running
+        )
         lines.append(line(f"  running for the longest time: {longest}", hang=2))
     if state.errors:
         lines.append(

@@ -108,8 +108,8 @@ async def _serve_one(command_options: CommandOptions) -> ExitCode:
     """Serve on standard input and output; create the table at the first call, so that the server starts fast."""
     from roundtable.mcp import create_mcp_server
 
-    settings, place = load_settings(command_options)
-    storage = None if place.is_default else place.url
+    settings, location = load_settings(command_options)
+    storage = None if location.is_default else location.url
     signal_number = await create_mcp_server(
         tables=lambda tenant: make_table(
             command_options, settings, storage, tenant, approve_tools=_approver(command_options)

@@ -114,10 +114,10 @@ class ContinuedDebate:
 class _DebateView:
     """Shows one running debate on a screen."""
 
-    def __init__(self, table: Roundtable, place: StorageLocation, screen: Screen) -> None:
+    def __init__(self, table: Roundtable, location: StorageLocation, screen: Screen) -> None:
         self.session_id: str | None = None
         self._table = table
-        self._place = place
+        self._place = location
         self._screen = screen
 
     async def follow(self, running: Running, note: str | None) -> DebateResult:
@@ -193,7 +193,7 @@ class _DebateView:
 
 async def run_debate(
     table: Roundtable,
-    place: StorageLocation,
+    location: StorageLocation,
     screen: Screen,
     begin: Callable[[], Awaitable[Running]],
     *,
@@ -204,7 +204,7 @@ async def run_debate(
 
     Args:
         table: The table that holds the debate.
-        place: Where the session is stored.
+        location: Where the session is stored.
         screen: Where the debate is shown.
         begin: Prepares the debate and returns it, not yet started.
         note: A remark for standard error after the start.
@@ -213,7 +213,7 @@ async def run_debate(
     Raises:
         RoundtableError: The debate could not start.
     """
-    view = _DebateView(table, place, screen)
+    view = _DebateView(table, location, screen)
 
     async def work() -> DebateResult:
         return await view.follow(await begin(), note)
@@ -227,7 +227,7 @@ async def run_debate(
             screen.error(_interrupted_before_start(outcome.code))
             return outcome.code
         try:
-            show_result(result, screen, summary_lines(result, place), keep_result)
+            show_result(result, screen, summary_lines(result, location), keep_result)
         except OSError:
             if outcome.code is not ExitCode.HUNG_UP:  # on hang-up the terminal is gone
                 raise

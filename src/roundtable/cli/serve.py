@@ -41,8 +41,8 @@ __all__ = ["serve"]
 serve: typer.Typer = typer.Typer(rich_markup_mode=None)
 
 
-def _limit(name: str, what: str) -> OptionInfo:
-    help_text = f"{what}; `none` for no limit."
+def _limit(name: str, meaning: str) -> OptionInfo:
+    help_text = f"{meaning}; `none` for no limit."
     info: OptionInfo = typer.Option(f"--limit-{name}", metavar="N", help=help_text, show_default="from the environment")
     return info
 

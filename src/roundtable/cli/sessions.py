@@ -55,16 +55,16 @@ TOPIC_WIDTH = 60
 MIN_TOPIC_WIDTH = 12
 
 
-async def full_id(table: Roundtable, place: StorageLocation, given: str) -> str:
+async def full_id(table: Roundtable, location: StorageLocation, id_prefix: str) -> str:
     """Return the full id of a session from the beginning of its id, or from the word `last` for the newest one.
 
     Raises:
         SessionError: No session matches, or several do.
     """
-    prefix = given.strip()
-    listing = f"{place.command('sessions')} lists the sessions."
-    if place.is_empty():
-        msg = f"there is no session {prefix!r}: nothing is stored in {place.shown}"
+    prefix = id_prefix.strip()
+    listing = f"{location.command('sessions')} lists the sessions."
+    if location.is_empty():
+        msg = f"there is no session {prefix!r}: nothing is stored in {location.shown}"
         raise SessionNotFound(msg, hint="Name its storage with --db or --storage.")
     if len(prefix) >= WHOLE_ID:
         return prefix
@@ -75,21 +75,23 @@ async def full_id(table: Roundtable, place: StorageLocation, given: str) -> str:
     if len(matches) == 1:
         return matches[0]
     if not matches:
-        msg = f"no session in {place.shown} has an id that begins with {prefix!r}"
+        msg = f"no session in {location.shown} has an id that begins with {prefix!r}"
         raise SessionNotFound(msg, hint=listing)
     examples = ", ".join(name[: SHORT_ID + 4] for name in matches[:5])
     msg = f"{len(matches)} sessions have ids that begin with {prefix!r}: {examples}{' ...' if len(matches) > 5 else ''}"
     raise SessionError(msg, code="SESSION_AMBIGUOUS", hint=f"Type more of the id. {listing}")
 
 
-async def list_sessions(table: Roundtable, place: StorageLocation, screen: Screen, wanted: SessionFilter) -> ExitCode:
+async def list_sessions(
+    table: Roundtable, location: StorageLocation, screen: Screen, wanted: SessionFilter
+) -> ExitCode:
     """List sessions, newest first."""
-    sessions = () if place.is_empty() else await table.sessions(wanted)
+    sessions = () if location.is_empty() else await table.sessions(wanted)
     if screen.as_json:
         screen.data([summary.model_dump(mode="json") for summary in sessions])
         return ExitCode.OK
     if not sessions:
-        screen.show([line(f"No session in {place.shown}.")])
+        screen.show([line(f"No session in {location.shown}.")])
         return ExitCode.OK
     mode_width = max(len("MODE"), *(len(line(summary.mode).text) for summary in sessions))
     header = f"{'ID':{SHORT_ID}}  {'STATE':9}  {'ROUND':>5}  {'MODE':{mode_width}}  "
@@ -130,14 +132,14 @@ def parse_date(text: str | None, option: str, *, before: bool = False) -> dateti
 
 async def search_sessions(context: CommandContext, words: str, session: str | None, limit: int) -> ExitCode:
     """Search the answers of agents and show the matches, newest session first."""
-    table, place, screen = context.table, context.place, context.screen
-    session_id = None if session is None else await full_id(table, place, session)
-    hits = () if place.is_empty() else await table.search(words, session_id=session_id, limit=limit)
+    table, location, screen = context.table, context.place, context.screen
+    session_id = None if session is None else await full_id(table, location, session)
+    hits = () if location.is_empty() else await table.search(words, session_id=session_id, limit=limit)
     if screen.as_json:
         screen.data([hit.model_dump(mode="json") for hit in hits])
         return ExitCode.OK
     if not hits:
-        screen.show([line(f"No match in {place.shown}.")])
+        screen.show([line(f"No match in {location.shown}.")])
     last = ""
     for hit in hits:
         if hit.session_id != last:
@@ -161,20 +163,20 @@ def _row(summary: SessionSummary, mode_width: int, topic_width: int) -> Line:
 
 async def show_session(
     table: Roundtable,
-    place: StorageLocation,
+    location: StorageLocation,
     screen: Screen,
-    given: str,
+    id_prefix: str,
     keep_result: Callable[[DebateResult], None] | None,
 ) -> ExitCode:
     """Show a stored session without calling a model."""
-    result = await table.session(await full_id(table, place, given))
-    show_result(result, screen, debate_lines(result, place), keep_result)
+    result = await table.session(await full_id(table, location, id_prefix))
+    show_result(result, screen, debate_lines(result, location), keep_result)
     return ExitCode.OK
 
 
-async def show_audit(context: CommandContext, given: str) -> ExitCode:
+async def show_audit(context: CommandContext, id_prefix: str) -> ExitCode:
     """Audit the decision of a stored session without calling a model."""
-    result = await context.table.session(await full_id(context.table, context.place, given))
+    result = await context.table.session(await full_id(context.table, context.place, id_prefix))
     audit = result.audit(rules=context.table.wiring.catalog.rules)
     if context.screen.as_json:
         context.screen.document(audit.to_json())
@@ -184,11 +186,11 @@ async def show_audit(context: CommandContext, given: str) -> ExitCode:
     return ExitCode.OK
 
 
-async def show_arguments(context: CommandContext, given: str, graphml: str | None) -> ExitCode:
+async def show_arguments(context: CommandContext, id_prefix: str, graphml: str | None) -> ExitCode:
     """Show the claims of a stored session, and write them to a GraphML file if one is named."""
     from roundtable.results.claims_view import claims_report
 
-    result = await context.table.session(await full_id(context.table, context.place, given))
+    result = await context.table.session(await full_id(context.table, context.place, id_prefix))
     graph = result.argument_graph()
     if graphml is not None:
         _write(graphml, graph.to_graphml())
@@ -204,10 +206,10 @@ def _write(name: str, text: str) -> None:
 
 
 async def show_evidence(
-    context: CommandContext, given: str, html: str | None, *, allow: Sequence[str], domains: Sequence[str]
+    context: CommandContext, id_prefix: str, html: str | None, *, allow: Sequence[str], domains: Sequence[str]
 ) -> ExitCode:
     """Check the evidence of a stored session, and write its page with what was found if a file is named."""
-    result = await context.table.session(await full_id(context.table, context.place, given))
+    result = await context.table.session(await full_id(context.table, context.place, id_prefix))
     checked = await result.check_evidence(allow=allow, domains=domains)
     if html is not None:
         _write(html, result.to_html(checked))
@@ -219,10 +221,10 @@ async def show_evidence(
 
 
 async def show_synthesis(
-    context: CommandContext, given: str, by: str | None, keep_result: Callable[[DebateResult], None] | None
+    context: CommandContext, id_prefix: str, by: str | None, keep_result: Callable[[DebateResult], None] | None
 ) -> ExitCode:
     """Synthesize a stored session, unless a synthesis is stored already, and show it."""
-    session_id = await full_id(context.table, context.place, given)
+    session_id = await full_id(context.table, context.place, id_prefix)
     await context.table.synthesize(session_id, by=by)
     result = await context.table.session(session_id)
     show_result(result, context.screen, synthesis_lines(result), keep_result)
@@ -230,15 +232,15 @@ async def show_synthesis(
 
 
 async def request_control(
-    context: CommandContext, given: str, action: Literal["pause", "stop"], running: str | None
+    context: CommandContext, id_prefix: str, action: Literal["pause", "stop"], running: str | None
 ) -> ExitCode:
     """Ask a session to pause or to stop, even if another process runs it."""
-    table, place, screen = context.table, context.place, context.screen
+    table, location, screen = context.table, context.place, context.screen
     calls = next((name for name in get_args(RunningCalls) if name == running), None)
     if calls != running:
         choices = " or ".join(get_args(RunningCalls))
         raise ConfigurationError(f"unknown value for --running: {running!r}; choose {choices}")
-    session_id = await full_id(table, place, given)
+    session_id = await full_id(table, location, id_prefix)
     if action == "pause":
         await table.pause(session_id, running=calls or "settle")
     else:
@@ -250,14 +252,14 @@ async def request_control(
     reason = None if result.exit is None else result.exit.reason
     message = f"Asked session {session_id} to {action}; it is {status_in_words(result.session_status, reason)} now."
     if action == "pause":
-        message += f" Resume: {place.running('resume', session_id[:SHORT_ID])}"
+        message += f" Resume: {location.running('resume', session_id[:SHORT_ID])}"
     screen.show([line(message)])
     return ExitCode.OK
 
 
-async def delete_session(context: CommandContext, given: str, *, yes: bool, force: bool = False) -> ExitCode:
+async def delete_session(context: CommandContext, id_prefix: str, *, yes: bool, force: bool = False) -> ExitCode:
     """Remove one session."""
-    session_id = await full_id(context.table, context.place, given)
+    session_id = await full_id(context.table, context.place, id_prefix)
     result = await context.table.session(session_id)
     if not yes and not _confirm(context, f"Remove session {session_id}, {line(result.topic).text!r}, for good?"):
         return ExitCode.FAILED

@@ -51,12 +51,12 @@ def heading_lines(result: DebateResult) -> list[Line]:
     ]
 
 
-def summary_lines(result: DebateResult, place: StorageLocation, *, broken: bool = True) -> list[Line]:
+def summary_lines(result: DebateResult, location: StorageLocation, *, broken: bool = True) -> list[Line]:
     """Format the summary of a debate.
 
     Args:
         result: The debate.
-        place: Where it is stored.
+        location: Where it is stored.
         broken: Whether to show the error that ended it, if any.
     """
     lines = [
@@ -69,7 +69,7 @@ def summary_lines(result: DebateResult, place: StorageLocation, *, broken: bool 
     ]
     if broken and result.error is not None:
         lines.append(line(f"Failed: {result.error.message}", "red"))
-    return [*lines, *_next_steps(result, place)]
+    return [*lines, *_next_steps(result, location)]
 
 
 def show_result(
@@ -89,10 +89,10 @@ def show_result(
         screen.document(result.to_json())
 
 
-def debate_lines(result: DebateResult, place: StorageLocation) -> list[Line]:
+def debate_lines(result: DebateResult, location: StorageLocation) -> list[Line]:
     """Format a whole stored debate, from its heading to its summary."""
     rounds = [output for record in result.rounds for output in round_lines(record, result.total_rounds)]
-    return [*heading_lines(result), *rounds, *summary_lines(result, place)]
+    return [*heading_lines(result), *rounds, *summary_lines(result, location)]
 
 
 def _agent_label(agent: AgentConfig) -> str:
@@ -179,20 +179,20 @@ def _figures(result: DebateResult) -> list[Line]:
     return [*lines, line(f"Usage: {calls}, {tokens}, {cost_in_words(usage)}", "dim")]
 
 
-def _next_steps(result: DebateResult, place: StorageLocation) -> list[Line]:
-    if not place.is_persistent:
-        return [line(f"Not stored: {place.shown} ends with the command.", "dim")]
+def _next_steps(result: DebateResult, location: StorageLocation) -> list[Line]:
+    if not location.is_persistent:
+        return [line(f"Not stored: {location.shown} ends with the command.", "dim")]
     short = result.session_id[:SHORT_ID]
     lines = [
-        line(f"Stored in {place.shown}, session {result.session_id}"),
-        line(f"See it again: {place.command('show', short)}", "dim"),
+        line(f"Stored in {location.shown}, session {result.session_id}"),
+        line(f"See it again: {location.command('show', short)}", "dim"),
     ]
     if result.session_status == "completed":
-        return [*lines, line(f"Further rounds: {place.running('extend', short, '--rounds', '1')}", "dim")]
+        return [*lines, line(f"Further rounds: {location.running('extend', short, '--rounds', '1')}", "dim")]
     if result.status == "needs_context":
         words = [f"--context={request.id}=..." for request in result.context_requests if request.priority == "required"]
         lines += asked_lines(result)
-        return [*lines, line(f"Answer and resume: {place.running('resume', short, *words)}", "bold")]
+        return [*lines, line(f"Answer and resume: {location.running('resume', short, *words)}", "bold")]
     over_budget = result.exit is not None and result.exit.reason == "budget"
     extra = ("--budget=LIMIT=NUMBER",) if over_budget else ()
-    return [*lines, line(f"Resume: {place.running('resume', short, *extra)}", "bold")]
+    return [*lines, line(f"Resume: {location.running('resume', short, *extra)}", "bold")]

@@ -29,10 +29,10 @@ LOOKS: Final = 2
 """Checks in a row without an owner before a note to the user."""
 
 
-async def watch_session(context: CommandContext, given: str) -> ExitCode:
+async def watch_session(context: CommandContext, id_prefix: str) -> ExitCode:
     """Show a session from its first event on, and new events, until it ends."""
     table, screen = context.table, context.screen
-    session_id = await full_id(table, context.place, given)
+    session_id = await full_id(table, context.place, id_prefix)
     session = await table.session(session_id)
     screen.show(heading_lines(session))
     if session.session_status in {"created", "active"}:
