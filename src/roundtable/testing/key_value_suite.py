@@ -45,11 +45,11 @@ class KeyValueSuite(Suite):
         if reopen is None:
             return
         await kv.put("k", 1)
-        other = await reopen()
-        assert await other.get("k") == 1
-        assert await other.update("k", lambda old: [old]) == [1]
+        reopened = await reopen()
+        assert await reopened.get("k") == 1
+        assert await reopened.update("k", lambda old: [old]) == [1]
         assert await kv.update("k", lambda old: [old]) == [[1]]
-        assert await other.delete("k")
+        assert await reopened.delete("k")
         assert await kv.get("k") is None
 
     async def test_a_value_is_kept_replaced_and_deleted(self, kv: KeyValue) -> None:

@@ -472,8 +472,8 @@ class ModeSuite(Suite):
             count = len(view.transcript)
             for places in (range(count)[::-1], data.draw(st.permutations(range(count)))):
                 late = tuple(
-                    _ended_at(turn, LATER + timedelta(seconds=place), float(place))
-                    for turn, place in zip(view.transcript, places, strict=True)
+                    _ended_at(turn, LATER + timedelta(seconds=index), float(index))
+                    for turn, index in zip(view.transcript, places, strict=True)
                 )
                 assert mode.next_stage(view.model_copy(update={"transcript": late})) == plan
 

@@ -89,8 +89,12 @@ class ObserverSuite(Suite):
     async def test_it_takes_events_of_debates_at_once(self, make_observer: Callable[[], Observer]) -> None:
         """Events of several debates come mixed, and a debate that was resumed starts in the middle."""
         events = await debate_events()
-        other = [event.model_copy(update={"session_id": "another"}) for event in events]
-        mixed = [event for pair in zip(events, other[len(other) // 2 :] + other, strict=False) for event in pair]
+        other_events = [event.model_copy(update={"session_id": "another"}) for event in events]
+        mixed = [
+            event
+            for pair in zip(events, other_events[len(other_events) // 2 :] + other_events, strict=False)
+            for event in pair
+        ]
         await self._hear(make_observer(), mixed)
 
     async def test_two_do_not_disturb_each_other(self, make_observer: Callable[[], Observer]) -> None:

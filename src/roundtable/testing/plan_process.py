@@ -77,8 +77,8 @@ def _result(process: subprocess.Popen[bytes], sent: bytes) -> list[str]:
         msg = f"the mode did not plan within {_LIMIT_S:g} s in another process"
         raise AssertionError(msg) from error
     if process.returncode != 0:
-        said = errors.decode(errors="replace")
-        raise AssertionError(f"the mode failed in another process, which ended with {process.returncode}:\n{said}")
+        message = errors.decode(errors="replace")
+        raise AssertionError(f"the mode failed in another process, which ended with {process.returncode}:\n{message}")
     plans: list[str] = json.loads(output)
     return plans
 

@@ -148,16 +148,18 @@ class RequestLaws:
             Message.model_validate({"role": role, "content": content})
             for role, content in zip(_ROLES, contents, strict=True)
         )
-        found = list(leaves(await self._sent(model, server, way, messages=messages)))
-        at = [[index for index, (text, _) in enumerate(found) if content in text] for content in contents]
+        leaf_texts = list(leaves(await self._sent(model, server, way, messages=messages)))
+        at = [[index for index, (text, _) in enumerate(leaf_texts) if content in text] for content in contents]
         assert [len(places) for places in at] == [1] * len(contents), "each message must be sent once"
         (system,), *others = at
-        history = [place for places in others for place in places]
+        history = [index for places in others for index in places]
         assert history == sorted(history), "messages must keep their order"
-        roles = [_role_of(*found[place]) for place in history]
+        roles = [_role_of(*leaf_texts[index]) for index in history]
         assert roles[0] == roles[2], "two messages of the user must have the same role"
         assert roles[0] != roles[1], "the user and the model must have different roles"
-        assert _role_of(*found[system]) not in roles, "the system message must not look like a message of the history"
+        assert _role_of(*leaf_texts[system]) not in roles, (
+            "the system message must not look like a message of the history"
+        )
 
     @pytest.mark.parametrize("way", ["complete", "stream"])
     @pytest.mark.parametrize("option", _OPTIONS)
@@ -231,15 +233,15 @@ class RequestLaws:
         results = (Message(role="tool", content=text, tool_call_id=key) for key, text in outcomes.items())
         asked = Message(role="user", content="first-0c1")
         messages = (asked, Message(role="assistant", tool_calls=calls), *results)
-        found = list(leaves(await self._sent(model, server, "complete", tools=(TOOL,), messages=messages)))
+        leaf_texts = list(leaves(await self._sent(model, server, "complete", tools=(TOOL,), messages=messages)))
         marks = (asked.content, *words.values(), *outcomes.values())
-        at = [[index for index, (text, _) in enumerate(found) if mark in text] for mark in marks]
+        at = [[index for index, (text, _) in enumerate(leaf_texts) if mark in text] for mark in marks]
         assert [len(places) for places in at] == [1] * len(marks), "each call and each result must be sent once"
         order = [places[0] for places in at]
         assert order == sorted(order), "calls come before results, in order"
-        has_ids = any(key in text for text, _ in found for key in words)
-        for key, place in zip(outcomes, order[3:], strict=True):
-            owner = _nearest_id(found[place][1], words)
+        has_ids = any(key in text for text, _ in leaf_texts for key in words)
+        for key, index in zip(outcomes, order[3:], strict=True):
+            owner = _nearest_id(leaf_texts[index][1], words)
             assert owner == (key if has_ids else None), f"the result of {key} is sent with the call {owner}"
 
     async def test_a_streamed_call_is_parsed(self, model: ChatModel, server: LoopbackServer) -> None:
@@ -288,9 +290,9 @@ def _objects(value: JsonValue) -> Iterator[dict[str, JsonValue]]:
 
 def _role_of(text: str, around: _Around) -> JsonValue:
     """Return the role of a message: that of the innermost object with a role, or else what stands beside its text."""
-    for place in reversed(around):
-        if isinstance(place, dict) and "role" in place:
-            return place["role"]
+    for container in reversed(around):
+        if isinstance(container, dict) and "role" in container:
+            return container["role"]
     beside = around[-1] if around and isinstance(around[-1], list) else []
     return next((item for item in beside if isinstance(item, str) and item != text), None)
 
@@ -302,8 +304,8 @@ def _type_of(schema: JsonValue) -> str | None:
 
 def _nearest_id(around: _Around, ids: dict[str, str]) -> str | None:
     """Return the call id in the innermost container that names any; several are joined."""
-    for place in reversed(around):
-        named = [key for key in ids if any(text == key for text, _ in leaves(place))]
+    for container in reversed(around):
+        named = [key for key in ids if any(text == key for text, _ in leaves(container))]
         if named:
             return named[0] if len(named) == 1 else "and ".join(named)
     return None

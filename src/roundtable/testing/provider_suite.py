@@ -73,9 +73,9 @@ class ProviderSuite(RequestLaws, Suite):
         with LoopbackServer(self._reply_to) as server:
             yield server
 
-    def _reply_to(self, seen: Seen) -> WireReply:
-        reply = self.stream_answer if self.wants_stream(seen) else self.answer
-        mark = next((mark for mark in _MARKS if f"mark-{mark}".encode() in seen.body), None)
+    def _reply_to(self, request: Seen) -> WireReply:
+        reply = self.stream_answer if self.wants_stream(request) else self.answer
+        mark = next((mark for mark in _MARKS if f"mark-{mark}".encode() in request.body), None)
         if mark is None:
             return reply
         parts = [part.replace(b"Tea", mark.encode()) if isinstance(part, bytes) else part for part in reply.parts]
@@ -312,8 +312,8 @@ class ProviderSuite(RequestLaws, Suite):
         error = caught.value
         shown = (repr(model), caplog.text, repr(response), repr(error), str(error), json.dumps(error.to_dict()))
         causes = "".join(traceback.format_exception(error))
-        assert not any(KEY in text for text in (*shown, causes, *(seen.path for seen in server.seen)))
-        assert all(any(KEY in value for value in seen.headers.values()) for seen in server.seen)
+        assert not any(KEY in text for text in (*shown, causes, *(request.path for request in server.seen)))
+        assert all(any(KEY in value for value in request.headers.values()) for request in server.seen)
 
 
 async def _wait_for_hang_up(server: LoopbackServer) -> None:

@@ -248,7 +248,9 @@ class LoopbackServer:
             if self._tls is not None:
                 connection = self._wrap_tls(connection, self._tls)
             with connection.makefile("rb") as reader:
-                while (seen := _read_request(reader)) is not None and self._reply(connection, self._choose_reply(seen)):
+                while (request := _read_request(reader)) is not None and self._reply(
+                    connection, self._choose_reply(request)
+                ):
                     pass
         except OSError:
             self.hang_ups.append(time.monotonic())
@@ -265,16 +267,16 @@ class LoopbackServer:
             self._open.add(connection)
         return connection
 
-    def _choose_reply(self, seen: Seen) -> WireReply:
-        if "/trap" in seen.path:
+    def _choose_reply(self, request: Seen) -> WireReply:
+        if "/trap" in request.path:
             self.traps += 1
-        if seen.path.endswith("/models"):
+        if request.path.endswith("/models"):
             return self._models
         with self._lock:
-            self.seen.append(seen)
+            self.seen.append(request)
             queued = self._queue.popleft() if self._queue else None
-        reply = self._answer(seen) if queued is None else queued
-        return reply if isinstance(reply, WireReply) else chat_reply(reply, stream=seen.wants_stream)
+        reply = self._answer(request) if queued is None else queued
+        return reply if isinstance(reply, WireReply) else chat_reply(reply, stream=request.wants_stream)
 
     def _reply(self, connection: socket.socket, reply: WireReply) -> bool:
         for part in reply.parts:

@@ -57,7 +57,7 @@ class _Listener:
                 await self._changed.wait()
         return self.count > count
 
-    async def hears_appends(self, other: Storage, number: int = 3) -> None:
+    async def hears_appends(self, other_storage: Storage, number: int = 3) -> None:
         """Append through another opening of the storage, and check that each append is heard, or one soon after it.
 
         A notice may come without an event, so one heard append proves nothing.
@@ -65,7 +65,7 @@ class _Listener:
         for _ in range(number):
             for _ in range(TRIES):
                 before = self.count
-                await other.append(self.session, None, None, [control(self.session)], tenant=self.tenant)
+                await other_storage.append(self.session, None, None, [control(self.session)], tenant=self.tenant)
                 if await self.hears_more_than(before):
                     break
             else:
@@ -81,11 +81,11 @@ async def _elsewhere(
     if reopen is None or not isinstance(storage, Notify):
         yield None
         return
-    other = await reopen()
+    other_storage = await reopen()
     try:
-        yield storage, other
+        yield storage, other_storage
     finally:
-        await other.aclose()
+        await other_storage.aclose()
 
 
 class NoticeLaws:
@@ -98,14 +98,14 @@ class NoticeLaws:
         async with _elsewhere(storage, reopen) as opened:
             if opened is None:
                 return
-            here, other = opened
+            here, other_storage = opened
             await storage.create(record("s"))
             first, second = (_Listener(here, "s", "default") for _ in range(2))
             with first.listening():
-                await first.hears_appends(other)
+                await first.hears_appends(other_storage)
                 with second.listening():
-                    await second.hears_appends(other)
-                await first.hears_appends(other)
+                    await second.hears_appends(other_storage)
+                await first.hears_appends(other_storage)
 
     async def test_a_listener_hears_nothing_of_other_sessions_or_tenants(
         self, storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
@@ -114,7 +114,7 @@ class NoticeLaws:
         async with _elsewhere(storage, reopen) as opened:
             if opened is None:
                 return
-            here, other = opened
+            here, other_storage = opened
             for session, tenant in (("s", "one"), ("t", "one"), ("s", "two")):
                 await storage.create(record(session, tenant=tenant))
             mine = _Listener(here, "s", "one")
@@ -122,13 +122,13 @@ class NoticeLaws:
                 for session, tenant in (("t", "one"), ("s", "two")):
                     theirs = _Listener(here, session, tenant)
                     with theirs.listening():
-                        await theirs.hears_appends(other, 1)
+                        await theirs.hears_appends(other_storage, 1)
                         before = mine.count
-                        await theirs.hears_appends(other, APPENDS)
+                        await theirs.hears_appends(other_storage, APPENDS)
                     assert mine.count - before <= APPENDS // 2, (
                         f"a listener of session 's' of tenant 'one' heard of session {session!r} of tenant {tenant!r}"
                     )
-                await mine.hears_appends(other)
+                await mine.hears_appends(other_storage)
 
     async def test_a_listener_that_has_left_hears_no_more(
         self, storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
@@ -137,17 +137,17 @@ class NoticeLaws:
         async with _elsewhere(storage, reopen) as opened:
             if opened is None:
                 return
-            here, other = opened
+            here, other_storage = opened
             await storage.create(record("s"))
             leaves, stays = (_Listener(here, "s", "default") for _ in range(2))
             with stays.listening():
                 with leaves.listening():
-                    await leaves.hears_appends(other)
+                    await leaves.hears_appends(other_storage)
                 before = leaves.count
-                await stays.hears_appends(other, APPENDS)
+                await stays.hears_appends(other_storage, APPENDS)
                 assert leaves.count - before <= APPENDS // 2, "a listener was called after it had left"
             with leaves.listening():
-                await leaves.hears_appends(other)
+                await leaves.hears_appends(other_storage)
 
     async def test_a_listener_that_raises_does_not_silence_others(
         self, storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
@@ -156,10 +156,10 @@ class NoticeLaws:
         async with _elsewhere(storage, reopen) as opened:
             if opened is None:
                 return
-            here, other = opened
+            here, other_storage = opened
             await storage.create(record("s"))
             before, after = (_Listener(here, "s", "default") for _ in range(2))
             raising = _Listener(here, "s", "default", LookupError("a listener failed"))
             with before.listening(), raising.listening(), after.listening():
                 for listener in (before, after, raising, after):
-                    await listener.hears_appends(other)
+                    await listener.hears_appends(other_storage)

@@ -99,10 +99,10 @@ class LeaseLaws:
         assert (given_up.token, given_up.expires_at) == (lease.token, clock.now())
         with pytest.raises(LeaseLost):
             await storage.append(session.id, None, lease.token, [answered(session.id)])
-        other = await storage.lease(session.id, owner_elsewhere("other"), 15)
-        assert other.token > lease.token
+        other_lease = await storage.lease(session.id, owner_elsewhere("other"), 15)
+        assert other_lease.token > lease.token
         await storage.lease(session.id, owner_elsewhere("other"), 0)
-        assert (await storage.lease(session.id, owner, 15)).token > other.token
+        assert (await storage.lease(session.id, owner, 15)).token > other_lease.token
 
     async def test_only_the_holder_gives_a_lease_up(self, storage: Storage) -> None:
         """`ttl_s=0` of another owner is refused like any other request."""
@@ -471,21 +471,21 @@ class _ReopenLaws:
             return
         session = record()
         token = await started(storage, session, round_start(session.id), answered(session.id))
-        other = await reopen()
+        reopened = await reopen()
         try:
-            assert await other.read(session.id) == await storage.read(session.id)
-            assert await other.list(SessionFilter()) == await storage.list(SessionFilter())
+            assert await reopened.read(session.id) == await storage.read(session.id)
+            assert await reopened.list(SessionFilter()) == await storage.list(SessionFilter())
             with pytest.raises(SessionBusy):
-                await other.lease(session.id, owner_elsewhere(), 15)
-            assert await other.append(session.id, 2, token, [answered(session.id, 1)]) == 3
+                await reopened.lease(session.id, owner_elsewhere(), 15)
+            assert await reopened.append(session.id, 2, token, [answered(session.id, 1)]) == 3
             with pytest.raises(StaleSequence):
                 await storage.append(session.id, 2, token, [answered(session.id, 2)])
             assert await numbers(storage, session.id) == [1, 2, 3]
-            await other.delete(session.id)
+            await reopened.delete(session.id)
             with pytest.raises(SessionNotFound):
                 await storage.read(session.id)
         finally:
-            await other.aclose()
+            await reopened.aclose()
 
 
 class StorageSuite(LogLaws, LeaseLaws, ListLaws, SearchLaws, NoticeLaws, _ValueLaws, _ReopenLaws, Suite):

@@ -169,7 +169,9 @@ def _bound(rules: tuple[object, ...], kind: type, name: str, default: object) ->
 
 
 def _texts(rules: tuple[object, ...]) -> st.SearchStrategy[str]:
-    pattern = next((found for rule in rules if (found := getattr(rule, "pattern", None)) is not None), None)
+    pattern = next(
+        (rule_pattern for rule in rules if (rule_pattern := getattr(rule, "pattern", None)) is not None), None
+    )
     if pattern is not None:
         return st.from_regex(pattern, fullmatch=True)
     minimum = _bound(rules, annotated_types.MinLen, "min_length", 0)

@@ -136,13 +136,13 @@ class VendorServer:
     ) -> None:
         self._server.__exit__(kind, error, trace)
 
-    def _reply(self, seen: Seen) -> WireReply:
-        if not self._has_key(seen):
+    def _reply(self, request: Seen) -> WireReply:
+        if not self._has_key(request):
             return self._refuse(VendorRefusal(401, "the request has no valid key"))
-        if seen.method != "POST" or not self._wire.path.fullmatch(seen.path):
-            return self._refuse(VendorRefusal(404, f"{seen.method} {seen.path} is not part of this API"))
-        self.seen.append(seen)
-        reply = self._next_reply(seen)
+        if request.method != "POST" or not self._wire.path.fullmatch(request.path):
+            return self._refuse(VendorRefusal(404, f"{request.method} {request.path} is not part of this API"))
+        self.seen.append(request)
+        reply = self._next_reply(request)
         if isinstance(reply, WireReply):
             return reply
         if isinstance(reply, VendorRefusal):
@@ -151,26 +151,26 @@ class VendorServer:
             reply = VendorAnswer(reply if isinstance(reply, str) else json.dumps(dict(reply), ensure_ascii=False))
         if reply.calls and not self.vendor.profile.calls_tools:
             return self._refuse(VendorRefusal(400, f"models of {self.vendor.display_name} call no tools"))
-        model = self._wire.model(seen)
-        if self._wire.wants_stream(seen):
+        model = self._wire.model(request)
+        if self._wire.wants_stream(request):
             return sse_reply(self._wire.events(reply, model))
         return http_reply(_dumped(self._wire.document(reply, model)))
 
-    def _next_reply(self, seen: Seen) -> VendorReply:
+    def _next_reply(self, request: Seen) -> VendorReply:
         try:
             return self._queue.popleft()
         except IndexError:
             pass
         try:
-            return self._answer(seen)
+            return self._answer(request)
         except Exception as error:  # noqa: BLE001  (it would end this thread, and the program would wait for a reply)
             return VendorRefusal(400, f"the function of this server raised {type(error).__name__}: {error}")
 
-    def _has_key(self, seen: Seen) -> bool:
+    def _has_key(self, request: Seen) -> bool:
         if not self.vendor.key_required:
             return True
         header = "authorization" if self.vendor.auth == "bearer" else self.vendor.auth
-        return bool(seen.headers.get(header, "").removeprefix("Bearer").strip())
+        return bool(request.headers.get(header, "").removeprefix("Bearer").strip())
 
     def _refuse(self, refusal: VendorRefusal) -> WireReply:
         body = _dumped(self._wire.refusal(refusal))
@@ -195,13 +195,13 @@ class _WireFormat(ABC):
     path: re.Pattern[str]
     """The path of the API."""
 
-    def wants_stream(self, seen: Seen) -> bool:
+    def wants_stream(self, request: Seen) -> bool:
         """Check whether a request asks for a stream."""
-        return seen.wants_stream
+        return request.wants_stream
 
-    def model(self, seen: Seen) -> str:
+    def model(self, request: Seen) -> str:
         """Return the model that a request names."""
-        return str(seen.json.get("model", ""))
+        return str(request.json.get("model", ""))
 
     @abstractmethod
     def document(self, answer: VendorAnswer, model: str) -> JsonObject:
@@ -334,10 +334,10 @@ class _Responses(_WireFormat):
             return b"event: %b\ndata: %b\n\n" % (name.encode(), _dumped(body))
 
         yield event("response.created", response=self._response(model))
-        for place, item in enumerate(self._items(answer)):
-            ids: dict[str, JsonValue] = {"item_id": item["id"], "output_index": place}
+        for index, item in enumerate(self._items(answer)):
+            ids: dict[str, JsonValue] = {"item_id": item["id"], "output_index": index}
             if item["type"] == "message":
-                yield event("response.output_item.added", output_index=place, item={**item, "content": []})
+                yield event("response.output_item.added", output_index=index, item={**item, "content": []})
                 part: JsonObject = {"type": "output_text", "text": "", "annotations": []}
                 yield event("response.content_part.added", **ids, content_index=0, part=part)
                 for piece in _pieces(answer.text):
@@ -345,11 +345,11 @@ class _Responses(_WireFormat):
                 yield event("response.output_text.done", **ids, content_index=0, text=answer.text)
             else:
                 arguments = str(item["arguments"])
-                yield event("response.output_item.added", output_index=place, item={**item, "arguments": ""})
+                yield event("response.output_item.added", output_index=index, item={**item, "arguments": ""})
                 for piece in _pieces(arguments, 2):
                     yield event("response.function_call_arguments.delta", **ids, delta=piece)
                 yield event("response.function_call_arguments.done", **ids, arguments=arguments)
-            yield event("response.output_item.done", output_index=place, item=item)
+            yield event("response.output_item.done", output_index=index, item=item)
         end = "response.incomplete" if answer.is_cut else "response.completed"
         yield event(end, response=self.document(answer, model))
 
@@ -437,13 +437,13 @@ class _GenerateContent(_WireFormat):
 
     path = re.compile(r"/v1beta/models/[^/:]+:(?:generateContent|streamGenerateContent\?alt=sse)")
 
-    def wants_stream(self, seen: Seen) -> bool:
+    def wants_stream(self, request: Seen) -> bool:
         """Check whether a request asks for a stream."""
-        return ":streamGenerateContent" in seen.path
+        return ":streamGenerateContent" in request.path
 
-    def model(self, seen: Seen) -> str:
+    def model(self, request: Seen) -> str:
         """Return the model that a request names."""
-        return seen.path.partition("/models/")[2].partition(":")[0]
+        return request.path.partition("/models/")[2].partition(":")[0]
 
     def document(self, answer: VendorAnswer, model: str) -> JsonObject:
         """Return an answer as one document."""
@@ -469,8 +469,8 @@ class _GenerateContent(_WireFormat):
         chunks: list[list[JsonValue]] = [[{"text": piece}] for piece in _pieces(answer.text)]
         chunks += [[call] for call in self._calls(answer)]
         chunks = chunks or [[]]
-        for place, parts in enumerate(chunks, start=1):
-            chunk = self._chunk(parts, answer, model, is_last=place == len(chunks))
+        for number, parts in enumerate(chunks, start=1):
+            chunk = self._chunk(parts, answer, model, is_last=number == len(chunks))
             yield b"data: %b\r\n\r\n" % _dumped(chunk)
 
     def refusal(self, refusal: VendorRefusal) -> JsonObject:
