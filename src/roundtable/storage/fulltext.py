@@ -52,25 +52,25 @@ class Tokenizer:
         if event.type != "agent_complete" or event.turn.answer.kind != "position":
             return []
         answer = event.turn.answer
-        size, kept = 0, list[str]()
+        size, words = 0, list[str]()
         for word in self._words(f"{well_formed(answer.position)}\n{well_formed(answer.reasoning)}"):
             size += len(word.encode()) + 8
             if size > _MOST_BYTES:
                 break
-            kept.append(word)
-        return kept
+            words.append(word)
+        return words
 
     def query_words(self, text: str) -> list[tuple[str, bool]]:
         """Return the words of a user's query, and whether each may be only the beginning of a word.
 
         Every position that `find_words` finds has all of them.
         """
-        found: list[tuple[str, bool]] = []
+        words: list[tuple[str, bool]] = []
         for phrase, word in _QUERY_PART.findall(well_formed(text).replace("\0", " ")):
             is_prefix = len(word) > 1 and word.endswith("*")
             # Only the last word can be a beginning; which one that is, is not known here.
-            found += [(one, is_prefix or len(one) == _LONGEST_WORD) for one in self._words(phrase or word)]
-        return found
+            words += [(token, is_prefix or len(token) == _LONGEST_WORD) for token in self._words(phrase or word)]
+        return words
 
     def close(self) -> None:
         """Free the memory; idempotent."""

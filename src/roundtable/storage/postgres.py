@@ -356,7 +356,7 @@ class PostgresStorage(WholeSessionMethods):
                     self._remember(key, None if progress is None else _State(last, progress))
                     return int(last)
                 case "turns" if state is not None:
-                    places = {state.last + place: entry for place, entry in enumerate(entries, 1)}
+                    places = {state.last + index: entry for index, entry in enumerate(entries, 1)}
                     for seq, body in zip(stored_seqs, stored_bodies, strict=True):
                         entry = places[seq]
                         if entry.place is not None:
@@ -443,11 +443,11 @@ class PostgresStorage(WholeSessionMethods):
         self, session_id: str, after: int = 0, *, tenant: str = "default"
     ) -> tuple[SessionRecord, tuple[DurableEvent, ...]]:
         """Return the session and its events numbered above `after`, in order. See `Storage.read`."""
-        key, place = _key(tenant, session_id), max(min(after, MAX_NUMBER), 0)
+        key, start = _key(tenant, session_id), max(min(after, MAX_NUMBER), 0)
 
         async def select(connection: psycopg.AsyncConnection) -> _Rows:
             # One statement sees one state.
-            return await (await connection.execute(self._sql[_READ], (key.key, key.key, place))).fetchall()
+            return await (await connection.execute(self._sql[_READ], (key.key, key.key, start))).fetchall()
 
         rows = await self._call(select)
         if not rows or rows[0][0] != 0:
@@ -526,11 +526,22 @@ class PostgresStorage(WholeSessionMethods):
 
         async def take(connection: psycopg.AsyncConnection) -> LeaseState:
             while True:
-                held, now = await self._held(connection, key)
-                needs_token = held is None or held.owner is None or held.owner != value_text(owner)
-                granted = grant(session_id, held, owner, ttl_s, now=now, next_token=lambda: 0)
-                seen = (None, None, None) if held is None else (held.token, held.owner, to_micros(held.expires_at))
-                values = (key.key, key.tenant_key, *seen, needs_token, granted.owner, to_micros(granted.expires_at))
+                current, now = await self._held(connection, key)
+                needs_token = current is None or current.owner is None or current.owner != value_text(owner)
+                granted = grant(session_id, current, owner, ttl_s, now=now, next_token=lambda: 0)
+                current_values = (
+                    (None, None, None)
+                    if current is None
+                    else (current.token, current.owner, to_micros(current.expires_at))
+                )
+                values = (
+                    key.key,
+                    key.tenant_key,
+                    *current_values,
+                    needs_token,
+                    granted.owner,
+                    to_micros(granted.expires_at),
+                )
                 ((verdict, token),) = await (await connection.execute(self._sql[_TAKE_LEASE], values)).fetchall()
                 if verdict == "missing":
                     raise session_not_found(session_id)
@@ -592,12 +603,12 @@ class PostgresStorage(WholeSessionMethods):
 
 def _hits(rows: _Rows, query: SearchQuery) -> tuple[SearchHit, ...]:
     """Search the positions of a page with the index that all storages share: PostgreSQL's knows no phrases."""
-    found: dict[bytes, tuple[SessionRecord, list[DurableEvent]]] = {}
+    by_session: dict[bytes, tuple[SessionRecord, list[DurableEvent]]] = {}
     for session, record, body, *_ in rows:
-        if session not in found:
-            found[session] = (read_record(record), [])
-        found[session][1].append(durable_event(body))
-    return search_in(found.values(), query)
+        if session not in by_session:
+            by_session[session] = (read_record(record), [])
+        by_session[session][1].append(durable_event(body))
+    return search_in(by_session.values(), query)
 
 
 async def _close(pool: PostgresPool, listener: Listener, tokenizer: Tokenizer) -> None:
@@ -622,10 +633,10 @@ def _arguments(
 ) -> tuple[object, ...]:
     """Return the arguments of the function `append` after the token."""
     first = state.last + 1
-    turns = [(first + place, entry.place) for place, entry in enumerate(entries) if entry.place is not None]
+    turns = [(first + index, entry.place) for index, entry in enumerate(entries) if entry.place is not None]
     texts = [
-        (first + place, words)
-        for place, entry in enumerate(entries)
+        (first + index, words)
+        for index, entry in enumerate(entries)
         if (words := tokenizer.position_words(entry.event))
     ]
     return (
@@ -644,5 +655,5 @@ def _arguments(
         [turn.slot for _, turn in turns],
         [turn.attempt for _, turn in turns],
         [seq for seq, _ in texts],
-        [" ".join(found) for _, found in texts],
+        [" ".join(words) for _, words in texts],
     )

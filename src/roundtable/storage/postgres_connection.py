@@ -58,12 +58,14 @@ class Address:
 
     def hosts(self) -> tuple[str, ...]:
         """Return all hosts that libpq may connect to, also by its environment variables; a service is one of them."""
-        given = conninfo_to_dict(self.conninfo)
+        parameters = conninfo_to_dict(self.conninfo)
         defaults = {
             option.keyword.decode(): (option.val or b"").decode("utf-8", "replace")
             for option in Conninfo.get_defaults()
         }
-        named = {name: str(given.get(name) or defaults.get(name) or "") for name in ("host", "hostaddr", "service")}
+        named = {
+            name: str(parameters.get(name) or defaults.get(name) or "") for name in ("host", "hostaddr", "service")
+        }
         services = (f"service={named['service']}",) if named["service"] else ()
         # The file of a service may name any host, and an address for a host that is given here.
         return (*named["host"].split(","), *named["hostaddr"].split(","), *services)
@@ -98,9 +100,11 @@ def parse_address(url: str) -> Address:
     # Cut out as text: what belongs to libpq must not be spelt anew.
     base, _, query = url.partition("?")
     parameters = query.split("&") if query else []
-    schemas = [unquote(one.removeprefix("schema=")) for one in parameters if one.startswith("schema=")]
-    rest = "&".join(one for one in parameters if not one.startswith("schema="))
-    libpq_url = f"{base}?{rest}" if rest else base
+    schemas = [
+        unquote(parameter.removeprefix("schema=")) for parameter in parameters if parameter.startswith("schema=")
+    ]
+    libpq_query = "&".join(parameter for parameter in parameters if not parameter.startswith("schema="))
+    libpq_url = f"{base}?{libpq_query}" if libpq_query else base
     name = masked_url(url)
     if not url.startswith(("postgresql://", "postgres://")):
         raise ConfigurationError(f"{name!r} is not the URL of a PostgreSQL database", hint=hint)
@@ -109,10 +113,12 @@ def parse_address(url: str) -> Address:
         msg = f"{schema!r} is not a name for a PostgreSQL schema"
         raise ConfigurationError(msg, hint="Use up to 63 letters, digits and underscores, not beginning with 'pg_'.")
     try:
-        given = conninfo_to_dict(libpq_url)
-        for port in str(given.get("port", "")).split(","):
+        libpq_parameters = conninfo_to_dict(libpq_url)
+        for port in str(libpq_parameters.get("port", "")).split(","):
             int(port or "0")
-        conninfo = make_conninfo(libpq_url, **{name: value for name, value in _DEFAULTS.items() if name not in given})
+        conninfo = make_conninfo(
+            libpq_url, **{name: value for name, value in _DEFAULTS.items() if name not in libpq_parameters}
+        )
         conninfo = make_conninfo(conninfo, client_encoding="UTF8")
     except (psycopg.Error, ValueError):  # the message may quote the password
         raise ConfigurationError(f"{name!r} is not a URL that PostgreSQL understands", hint=hint) from None
@@ -419,8 +425,8 @@ def _kind(error: psycopg.Error) -> tuple[str, str, str]:
     """Return reason, message and hint for an error of PostgreSQL."""
     state = error.sqlstate
     if state is None and isinstance(error, psycopg.OperationalError):
-        said = str(error)
-        return next((kind for pattern, kind in _SAID if re.search(pattern, said)), _UNREACHABLE)
+        message = str(error)
+        return next((kind for pattern, kind in _SAID if re.search(pattern, message)), _UNREACHABLE)
     for length in (5, 4, 3, 2):
         if state is not None and state[:length] in _KINDS:
             return _KINDS[state[:length]]
@@ -528,7 +534,7 @@ class Listener:
     def _tell(self, key: str | None) -> None:
         with self._lock:
             keys = tuple(self._heard) if key is None else (key,)
-            concerned = [heard for one in keys for heard in self._heard.get(one, ())]
+            concerned = [heard for session_key in keys for heard in self._heard.get(session_key, ())]
         for heard in concerned:
             try:
                 heard()

@@ -137,10 +137,10 @@ class PostgresKeyValue:
         async def change(connection: psycopg.AsyncConnection) -> str:
             while True:
                 now_us = await self._now(connection)
-                seen = await self._select(connection, name, now_us)
-                text = json_text(fn(None if seen is None else self._parse(name.text, seen)))
+                current = await self._select(connection, name, now_us)
+                text = json_text(fn(None if current is None else self._parse(name.text, current)))
                 expires_us = None if ttl_s is None else to_micros(span_end(from_micros(now_us), ttl_s))
-                values = (name.tenant_key, name.name_key, name.stored, now_us, seen, text, expires_us)
+                values = (name.tenant_key, name.name_key, name.stored, now_us, current, text, expires_us)
                 ((is_done,),) = await (await connection.execute(self._sql[_SWAP], values)).fetchall()
                 if is_done:
                     return text

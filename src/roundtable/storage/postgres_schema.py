@@ -349,8 +349,8 @@ async def migrate(
         # Check again under the lock: another process may have upgraded the tables.
         version = await _version(connection, schema, address, len(migrations))
         if version is None:
-            found = await connection.execute("SELECT FROM pg_namespace WHERE nspname = %s", (schema,))
-            if not found.rowcount:  # `IF NOT EXISTS` would need the right to create schemas
+            cursor = await connection.execute("SELECT FROM pg_namespace WHERE nspname = %s", (schema,))
+            if not cursor.rowcount:  # `IF NOT EXISTS` would need the right to create schemas
                 await connection.execute(in_schema(schema, "CREATE SCHEMA {schema}"))
             await connection.execute(in_schema(schema, "CREATE TABLE {schema}.schema_version (version INT NOT NULL)"))
             await connection.execute(in_schema(schema, "INSERT INTO {schema}.schema_version VALUES (0)"))

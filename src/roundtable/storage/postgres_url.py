@@ -34,10 +34,10 @@ def command_url(url: str) -> str:
     if masked_url(url).endswith("://***"):
         return masked_url(url)
     base, _, query = url.partition("#")[0].partition("?")
-    scheme, separator, rest = base.partition("://")
-    authority, slash, path = rest.partition("/")
+    scheme, separator, after_scheme = base.partition("://")
+    authority, slash, path = after_scheme.partition("/")
     userinfo, at, hosts = authority.rpartition("@")
     user = userinfo.partition(":")[0]
-    shown = [one for one in query.split("&") if unquote(one.partition("=")[0]) in _HARMLESS]
-    place = f"{scheme}{separator}{user}{at if user else ''}{hosts}{slash}{path}"
-    return f"{place}?{'&'.join(shown)}" if shown else place
+    shown = [parameter for parameter in query.split("&") if unquote(parameter.partition("=")[0]) in _HARMLESS]
+    shown_url = f"{scheme}{separator}{user}{at if user else ''}{hosts}{slash}{path}"
+    return f"{shown_url}?{'&'.join(shown)}" if shown else shown_url

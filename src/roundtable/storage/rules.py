@@ -232,7 +232,7 @@ def check_append(session_id: str, token: int | None, events: Sequence[DurableEve
             raise SessionError("the round, slot and attempt of a turn must be less than 2**63")
 
 
-def check_token(session_id: str, held: LeaseState | None, token: int) -> None:
+def check_token(session_id: str, lease: LeaseState | None, token: int) -> None:
     """Refuse a token that is not the current one.
 
     A lease that has expired stays valid until another owner takes the session.
@@ -240,7 +240,7 @@ def check_token(session_id: str, held: LeaseState | None, token: int) -> None:
     Raises:
         LeaseLost: The token is stale.
     """
-    if held is None or held.owner is None or held.token != token:
+    if lease is None or lease.owner is None or lease.token != token:
         raise LeaseLost(f"the lease on session {session_id!r} is lost: its token {token} is not the current one")
 
 
@@ -286,7 +286,7 @@ def turn_id(event: DurableEvent) -> TurnId | None:
             assert_never(event.type)
 
 
-def check_same_turn(place: TurnId, stored: str, offered: str) -> None:
+def check_same_turn(turn_key: TurnId, stored: str, offered: str) -> None:
     """Check that a turn equals the stored turn with the same key.
 
     Number, time and chain hash of the events may differ: they describe the write, not the turn.
@@ -296,7 +296,7 @@ def check_same_turn(place: TurnId, stored: str, offered: str) -> None:
     """
     if _turn_body(stored) != _turn_body(offered):
         raise SessionConflict(
-            f"slot {place.slot} of stage {place.stage!r} in round {place.round}, attempt {place.attempt}, "
+            f"slot {turn_key.slot} of stage {turn_key.stage!r} in round {turn_key.round}, attempt {turn_key.attempt}, "
             "is stored with another answer",
             hint="Read the stored turn and use it; to try again, use the next attempt number.",
         )
@@ -314,7 +314,7 @@ def event_text(event: DurableEvent, seq: int) -> str:
 
 def grant(
     session_id: str,
-    held: LeaseState | None,
+    lease: LeaseState | None,
     owner: Owner,
     ttl_s: float,
     *,
@@ -331,23 +331,23 @@ def grant(
     """
     expires_at = span_end(now, min(ttl_s, LONGEST_LEASE_S))
     owner_json = value_text(owner)
-    if held is None or held.owner is None:
+    if lease is None or lease.owner is None:
         token = next_token()
-    elif held.owner == owner_json:
-        token = held.token
+    elif lease.owner == owner_json:
+        token = lease.token
     else:
-        holder = live_holder(held, now)
+        holder = live_holder(lease, now)
         if holder is not None:
-            raise _busy_error(session_id, holder, held.expires_at, now)
+            raise _busy_error(session_id, holder, lease.expires_at, now)
         token = next_token()
     return LeaseState(token, owner_json if ttl_s else None, expires_at)
 
 
-def live_holder(held: LeaseState | None, now: datetime) -> Owner | None:
+def live_holder(lease: LeaseState | None, now: datetime) -> Owner | None:
     """Return the holder of a lease that has not expired; None if its process is provably dead."""
-    if held is None or held.owner is None or not now < held.expires_at <= span_end(now, LONGEST_LEASE_S):
+    if lease is None or lease.owner is None or not now < lease.expires_at <= span_end(now, LONGEST_LEASE_S):
         return None
-    holder = Owner.from_json(held.owner)
+    holder = Owner.from_json(lease.owner)
     return None if is_provably_dead(holder) else holder
 
 
@@ -476,11 +476,11 @@ def _shown_time(value: object) -> datetime:
         return EARLIEST if isinstance(value, int) and value < 0 else _LATEST
 
 
-def unreadable(path: str, what: str, cause: ValueError) -> StorageError:
+def unreadable(path: str, label: str, cause: ValueError) -> StorageError:
     """Return the error for a row that exists but holds a value this version cannot parse."""
     return StorageError(
-        f"{what} in {path!r} holds a value that this version cannot read",
-        hint=f"Restore {path!r} from a backup, or delete {what}; nothing else is affected.",
+        f"{label} in {path!r} holds a value that this version cannot read",
+        hint=f"Restore {path!r} from a backup, or delete {label}; nothing else is affected.",
         cause=cause,
         details={"path": path, "reason": "corrupt"},
     )

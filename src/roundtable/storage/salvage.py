@@ -184,10 +184,10 @@ def _rows_one_by_one(connection: sqlite3.Connection, queries: _Queries, row: int
     """Yield the rows from an id on; the row with an id can be read although its neighbours are damaged."""
     misses = 0
     while row < _LAST_ROW:
-        found = _fetch_one(connection, queries.one, row)
-        if found is not None and found[0] == row:
-            yield found[1:]
-        misses = 0 if found is not None else misses + 1
+        record = _fetch_one(connection, queries.one, row)
+        if record is not None and record[0] == row:
+            yield record[1:]
+        misses = 0 if record is not None else misses + 1
         row += 1
         if misses == _MOST_MISSES:
             row, misses = _far_row(connection, queries.following, row), 0
@@ -197,19 +197,19 @@ def _far_row(connection: sqlite3.Connection, following: str, row: int) -> int:
     """Return the id of a row far ahead, `_LAST_ROW` if there is none."""
     step = 1
     while row + step < _LAST_ROW:
-        found = _fetch_one(connection, following, row + step)
-        if found is not None and found[0] >= row + step:
-            return int(found[0])
+        record = _fetch_one(connection, following, row + step)
+        if record is not None and record[0] >= row + step:
+            return int(record[0])
         step *= 2
     return _LAST_ROW
 
 
 def _fetch_one(connection: sqlite3.Connection, query: str, row: int) -> tuple[Any, ...] | None:
     try:
-        found: tuple[Any, ...] | None = connection.execute(query, (row,)).fetchone()
+        record: tuple[Any, ...] | None = connection.execute(query, (row,)).fetchone()
     except _DAMAGED:
         return None
-    return found
+    return record
 
 
 def _parse_event(text: str) -> DurableEvent | None:
