@@ -44,12 +44,12 @@ class Listener:
 
     Args:
         tenant_session: Tenant session of the client.
-        place: Subscription that queues events for the client.
+        subscription: Subscription that queues events for the client.
     """
 
-    def __init__(self, tenant_session: TenantSession, place: Subscription) -> None:
+    def __init__(self, tenant_session: TenantSession, subscription: Subscription) -> None:
         self.tenant_session = tenant_session
-        self.place = place
+        self.place = subscription
         self.dismissed: bool = False
         """Whether the stream should end with a last event."""
 

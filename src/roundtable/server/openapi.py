@@ -98,13 +98,13 @@ def _exported_models(module: ModuleType) -> Iterator[type[BaseModel]]:
         yield from classes_of(getattr(module, name))
 
 
-def classes_of(thing: object) -> Iterator[type[BaseModel]]:
+def classes_of(annotation: object) -> Iterator[type[BaseModel]]:
     """Yield the models in a type, such as those of a union."""
-    if isinstance(thing, type):
-        if issubclass(thing, BaseModel):
-            yield thing
+    if isinstance(annotation, type):
+        if issubclass(annotation, BaseModel):
+            yield annotation
         return
-    for part in get_args(thing):
+    for part in get_args(annotation):
         yield from classes_of(part)
 
 

@@ -64,16 +64,16 @@ class Heartbeats:
         self._every_s = every_s
         self._due: OrderedDict[Subscription, float] = OrderedDict()  # in order of time, since all intervals are equal
 
-    def put_off(self, place: Subscription) -> float:
+    def put_off(self, subscription: Subscription) -> float:
         """Restart the interval of a stream; return the current time of `anyio.current_time`."""
         now = anyio.current_time()
-        self._due[place] = now + self._every_s
-        self._due.move_to_end(place)
+        self._due[subscription] = now + self._every_s
+        self._due.move_to_end(subscription)
         return now
 
-    def forget(self, place: Subscription) -> None:
+    def forget(self, subscription: Subscription) -> None:
         """Remove a stream that has ended."""
-        del self._due[place]
+        del self._due[subscription]
 
     async def run(self) -> None:
         """Wake streams when they are due, until cancelled."""
@@ -271,28 +271,28 @@ class Streams:
             connection.end()
 
     @contextmanager
-    def listening(self, tenant_session: TenantSession, place: Subscription) -> Generator[Listener]:
+    def listening(self, tenant_session: TenantSession, subscription: Subscription) -> Generator[Listener]:
         """Deliver new events of a session to a subscription while the block is open."""
-        listener, session_id = Listener(tenant_session, place), place.session_id
+        listener, session_id = Listener(tenant_session, subscription), subscription.session_id
         poller = self._pollers.get((tenant_session, session_id))
         if poller is None:
             poller = self._pollers[tenant_session, session_id] = StoragePoller(
                 tenant_session, session_id, self._attendance
             )
             self._group.start_soon(poller.run)
-        poller.places.add(place)
+        poller.places.add(subscription)
         self._attendance.came(tenant_session, session_id)
         self._open.add(listener)
-        self.beats.put_off(place)
+        self.beats.put_off(subscription)
         if self._is_ending:
             listener.end()
         try:
             yield listener
         finally:
             self._open.discard(listener)
-            self.beats.forget(place)
-            poller.places.discard(place)
-            place.close()
+            self.beats.forget(subscription)
+            poller.places.discard(subscription)
+            subscription.close()
             if not poller.places:
                 poller.scope.cancel()
                 del self._pollers[tenant_session, session_id]
@@ -329,7 +329,7 @@ class EventStream(Response):
     def __init__(
         self,
         caller: Caller,
-        place: Subscription,
+        subscription: Subscription,
         *,
         has_room: bool,
         at_end: bool,
@@ -341,7 +341,7 @@ class EventStream(Response):
         del self.headers["content-length"]
         self._streams = caller.state.streams
         self._tenant_session = caller.tenant_session
-        self._subscription = place
+        self._subscription = subscription
         self._has_room = has_room
         self._at_end = at_end
         self._speak = format_event
@@ -350,7 +350,7 @@ class EventStream(Response):
         self._checks_without_run = 0
         self._send_scope = anyio.CancelScope()
         self._write: Callable[[bytes], bool] = _no_write
-        weakref.finalize(self, place.close).atexit = False  # for a response that is never sent
+        weakref.finalize(self, subscription.close).atexit = False  # for a response that is never sent
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Stream events until a run ends, the client disconnects, or it stops reading."""

@@ -46,7 +46,7 @@ class Outcomes:
             tenant: Its name.
             entries: The sessions.
         """
-        found: dict[str, Outcome] = {}
+        outcomes: dict[str, Outcome] = {}
         for entry in entries:
             key = tenant, entry.id, entry.last_seq
             if entry.error is not None or not entry.current_round:
@@ -59,10 +59,10 @@ class Outcomes:
                     continue
                 self._known[key] = outcome
             self._known.move_to_end(key)
-            found[entry.id] = outcome
+            outcomes[entry.id] = outcome
         while len(self._known) > _MOST:
             self._known.popitem(last=False)
-        return found
+        return outcomes
 
 
 def _outcome(result: DebateResult) -> Outcome:

@@ -218,7 +218,7 @@ def _render(
         may_answer=may_act and not running,
         may_go_on=may_act and not running and result.config.team is None,
         modes=tuple(entry.name for entry in caller.tenant_session.table.wiring.catalog.modes),
-        complete=sum(held.complete for held in result.rounds),
+        complete=sum(round_record.complete for round_record in result.rounds),
         links=links,
         new_link=new_link,
         spent=_spent(result),

@@ -80,12 +80,12 @@ async def shared(token: Annotated[str, Path(max_length=200)], request: Request) 
     if wait_s:
         msg = "too many pages for your address"
         raise RoundtableError(msg, code="RATE_LIMIT_EXCEEDED", hint="Try again in a minute.", retry_after_s=wait_s)
-    found = await shares_of(state).find(token)
-    if found is None:
+    shared_link = await shares_of(state).find(token)
+    if shared_link is None:
         raise _no_link()
-    tenant_session = await state.tenant_sessions.of(found.tenant)
+    tenant_session = await state.tenant_sessions.of(shared_link.tenant)
     try:
-        result = await tenant_session.table.session(found.session_id)
+        result = await tenant_session.table.session(shared_link.session_id)
     except SessionNotFound as error:  # it was deleted
         raise _no_link() from error
     text = await to_thread.run_sync(lambda: to_page(public_view(result)), limiter=state.renders)
@@ -138,8 +138,8 @@ def _failures(entry: RosterEntry) -> str:
     return f"{entry.agent_name}: {entry.failed} of {counted(entry.failed + entry.answered, 'turn')} failed"
 
 
-def _round(held: RoundView) -> RoundView:
-    return replace(held, speakers=tuple(map(_speaker, held.speakers)))
+def _round(round_view: RoundView) -> RoundView:
+    return replace(round_view, speakers=tuple(map(_speaker, round_view.speakers)))
 
 
 def _speaker(speaker: SpeakerView) -> SpeakerView:

@@ -112,11 +112,11 @@ async def start(request: Request, caller: Writer) -> Response:
 
 async def _start_debate(caller: Caller, fields: Mapping[str, Sequence[str]]) -> str:
     most = caller.tenant_session.table.wiring.settings.max_rounds
-    given = _body(fields, everybody=[agent.value for agent in _default_agents(caller)])
+    values = _body(fields, everybody=[agent.value for agent in _default_agents(caller)])
     if fields.get("files"):
-        given["attachments"] = await _files_again(caller, fields)
+        values["attachments"] = await _files_again(caller, fields)
     try:
-        body = DebateBody.model_validate(given)
+        body = DebateBody.model_validate(values)
     except ValidationError as error:
         raise RoundtableError(_field_problem(error, most), code="VALIDATION_ERROR") from error
     _check_form(body, most)
@@ -143,25 +143,25 @@ _LABELS: Final = {
 def _field_problem(error: ValidationError, most_rounds: int) -> str:
     """Return what is wrong with the form, in the words of the form."""
     first = error.errors(include_url=False)[0]
-    field, *place = first["loc"]
-    label, given, limits = _LABELS.get(str(field), str(field)), first["input"], first.get("ctx", {})
+    field, *position = first["loc"]
+    label, value, limits = _LABELS.get(str(field), str(field)), first["input"], first.get("ctx", {})
     if field == "rounds":
         return f"Rounds: write a whole number from 1 to {most_rounds}"
     match first["type"]:
         case "missing":
             return f"{label}: this field is empty"
         case "too_short":
-            least, found = limits["min_length"], _this_many(limits["actual_length"])
-            return f"{label}: write at least {least}, one on each line, or none. {found}"
+            least, count_note = limits["min_length"], _this_many(limits["actual_length"])
+            return f"{label}: write at least {least}, one on each line, or none. {count_note}"
         case "too_long":
             return f"{label}: write at most {limits['max_length']}. {_this_many(limits['actual_length'])}"
         case "string_too_short":
-            return f"{label}: write at least {counted(limits['min_length'], 'character')}, not {len(given.strip())}"
-        case "string_too_long" if place:
-            line = f"line {int(place[0]) + 1} has {len(given):,} characters"
+            return f"{label}: write at least {counted(limits['min_length'], 'character')}, not {len(value.strip())}"
+        case "string_too_long" if position:
+            line = f"line {int(position[0]) + 1} has {len(value):,} characters"
             return f"{label}: {line}; write at most {limits['max_length']:,}"
         case "string_too_long":
-            return f"{label}: write at most {limits['max_length']:,} characters, not {len(given):,}"
+            return f"{label}: write at most {limits['max_length']:,} characters, not {len(value):,}"
         case _:
             return f"{label}: {first['msg'].removeprefix('Value error, ')}"
 

@@ -43,8 +43,8 @@ async def metrics(request: Request) -> Response:
     state = state_of(request)
     fleets = await state.fleets.latest(_FLEETS_S)
     if fleets.problem:  # the figures of this process are there all the same
-        what = "are of an earlier time" if fleets.states else "are missing"
-        logger.warning("the jobs of fleets %s in the metrics: %s", what, fleets.problem)
+        condition = "are of an earlier time" if fleets.states else "are missing"
+        logger.warning("the jobs of fleets %s in the metrics: %s", condition, fleets.problem)
     text = state.exposition.text(fleets.states, age_s=fleets.age_s)
     return Response(text, media_type=CONTENT_TYPE)
 
