@@ -53,7 +53,7 @@ class AdversarialMode(BaseModeStrategy):
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
         """Plan one stage for each speaker."""
         sees = everything if self.visibility == "all" else _predecessor
-        return sequential(view, lambda seat, seen: self.ask(view, seat, seen), sees=sees)
+        return sequential(view, lambda seat, visible: self.ask(view, seat, visible), sees=sees)
 
 
 def _predecessor(view: DebateContext, seat: Seat) -> tuple[Visible, ...]:

@@ -409,7 +409,7 @@ class RoleBasedModeStrategy(BaseModeStrategy):
 
     def role_of(self, view: DebateContext, seat: Seat) -> RoleConfig:
         """Return the role of a seat, which is the same in every round."""
-        index = [other.id for other in view.agents].index(seat.id)
+        index = [agent.id for agent in view.agents].index(seat.id)
         return self.role_config(self.get_role_for_index(index, len(view.agents)))
 
     def ask_role(self, view: DebateContext, seat: Seat, sees: tuple[Visible, ...] = (), /, **facts: object) -> TurnSpec:

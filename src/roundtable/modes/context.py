@@ -159,7 +159,7 @@ class AnonymizationProcessor:
             return context.model_copy(update={"agents": ()})
         turn = context.turn
         self_id = turn.agent if turn and not self.own else None
-        by_key: dict[TurnKey, str] = {seen.turn: seen.shown_as for seen in turn.sees} if turn else {}
+        by_key: dict[TurnKey, str] = {visible.turn: visible.shown_as for visible in turn.sees} if turn else {}
         aliases = _aliases(context, by_key)
         mask = NameMask(context, aliases)
 
@@ -254,14 +254,14 @@ class NameMask:
     """
 
     def __init__(self, context: DebateContext, aliases: Mapping[str, str], spared: Iterable[str] = ()) -> None:
-        kept = {_bare(text) for text in spared}
+        spared_names = {_bare(text) for text in spared}
         question = f"{context.topic} {context.focus_question or ''} {' '.join(context.options or ())}".casefold()
         alias_of = {
             term.casefold(): aliases.get(agent_id, _UNNAMED_AGENT)
             for term, agent_id in _terms(context)
             if len(term) > 1
             and term.casefold() not in _ORDINARY_NAMES
-            and _bare(term) not in kept
+            and _bare(term) not in spared_names
             and not _word_pattern([term.casefold()]).search(question)
         }
         self._alias_of = alias_of

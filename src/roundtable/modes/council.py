@@ -34,10 +34,10 @@ def mean_ranks(turns: Sequence[AnyTurn]) -> dict[str, Fraction]:
     for turn in turns:
         if turn.outcome != "answered" or not isinstance(turn.answer, RankingAnswer):
             continue
-        taken = 0
+        ranked = 0
         for group in turn.answer.ranking:
-            place = taken + Fraction(len(group) + 1, 2)
-            taken += len(group)
+            place = ranked + Fraction(len(group) + 1, 2)
+            ranked += len(group)
             for option in group:
                 places.setdefault(option, []).append(place)
     means = {option: sum(values, Fraction(0)) / len(values) for option, values in places.items()}
@@ -78,7 +78,7 @@ class CouncilMode(BaseModeStrategy):
         for seat in view.agents:
             sees = _under_aliases(view, [turn for turn in self.stage_turns(view, _ANSWERS) if turn.agent_id != seat.id])
             if len(sees) > 1:
-                names = tuple(seen.shown_as for seen in sees)
+                names = tuple(visible.shown_as for visible in sees)
                 facts = {
                     "role": "reviewer",
                     "answer": "ranking",

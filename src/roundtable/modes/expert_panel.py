@@ -122,14 +122,14 @@ def _texts_of(value: JsonValue) -> tuple[str, ...]:
     return tuple(text for item in items if (text := _text_of(item)))
 
 
-def perspective_notes(perspectives: Sequence[AnyPerspective], place: int) -> tuple[Note, ...]:
+def perspective_notes(perspectives: Sequence[AnyPerspective], index: int) -> tuple[Note, ...]:
     """Create the notes that tell one seat its own perspective, and those of the others.
 
     Args:
         perspectives: At least one; assigned to seats round-robin.
-        place: Place of the seat, from 0.
+        index: Place of the seat, from 0.
     """
-    own = perspectives[place % len(perspectives)]
+    own = perspectives[index % len(perspectives)]
     lines = [own.name, *([own.description] if own.description else [])]
     lines += [
         f"{title}: {'; '.join(items)}" for name, title in _TITLE_OF_LIST.items() if (items := getattr(own, name, ()))
@@ -200,12 +200,12 @@ class ExpertPanelMode(BaseModeStrategy):
 
     def _judge(self, view: DebateContext, seat: Seat, sees: tuple[Visible, ...]) -> TurnSpec:
         perspectives = self.perspectives(view)
-        place = [other.id for other in view.agents].index(seat.id)
+        index = [agent.id for agent in view.agents].index(seat.id)
         detailed = any(
             isinstance(perspective, GeneratedPerspective) and perspective.focus_areas for perspective in perspectives
         )
         role = "specialist" if detailed else "expert"
-        return self.ask(view, seat, sees, role=role, notes=perspective_notes(perspectives, place), opening=not sees)
+        return self.ask(view, seat, sees, role=role, notes=perspective_notes(perspectives, index), opening=not sees)
 
 
 def with_facilitator(mode: ExpertPanelMode, facilitator: str | None = None) -> ExpertPanelMode:

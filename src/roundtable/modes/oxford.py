@@ -123,4 +123,4 @@ class OxfordMode(RoleBasedModeStrategy):
     def _vote(self, view: DebateContext, name: str, sees: Visibility, *, counts: str) -> tuple[Step, ...]:
         options = view.options or SIDES
         facts = {"role": "voter", "answer": "ballot", "counts": counts, "options": options, "tools": NO_TOOLS}
-        return parallel(view, lambda seat, seen: self.ask(view, seat, seen, **facts), sees=sees, name=name)
+        return parallel(view, lambda seat, visible: self.ask(view, seat, visible, **facts), sees=sees, name=name)

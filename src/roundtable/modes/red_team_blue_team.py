@@ -44,11 +44,11 @@ class RedTeamBlueTeamMode(RoleBasedModeStrategy):
         """Plan one stage per round, with both teams."""
         members = (view.agents[::2], view.agents[1::2])
         sees = self._across if self.cross_team else None
-        return teams(view, lambda seat, seen: self.ask_role(view, seat, seen), members, sees=sees)
+        return teams(view, lambda seat, visible: self.ask_role(view, seat, visible), members, sees=sees)
 
     @staticmethod
     def _across(view: DebateContext, seat: Seat) -> tuple[Visible, ...]:
-        place_of = {other.id: place for place, other in enumerate(view.agents)}
+        place_of = {agent.id: index for index, agent in enumerate(view.agents)}
         team = place_of[seat.id] % 2
         return by_name(
             [

@@ -74,13 +74,13 @@ def plan_with(mode: DebateModeStrategy, view: DebateContext) -> Plan:
         raise ConfigurationError(msg, cause=error, hint="Fix next_stage or steps of the mode, then resume.") from error
 
 
-def check_plan(mode: DebateModeStrategy, plan: object, held: Collection[str]) -> None:
+def check_plan(mode: DebateModeStrategy, plan: object, stages_held: Collection[str]) -> None:
     """Check that a plan is valid, and that its round can end, before any agent is called.
 
     Args:
         mode: The mode that made the plan.
         plan: The plan.
-        held: Names of the stages that the round has had.
+        stages_held: Names of the stages that the round has had.
 
     Raises:
         ConfigurationError: It is not a plan; or its stage has no turns, was held in this round already, is one too
@@ -93,9 +93,9 @@ def check_plan(mode: DebateModeStrategy, plan: object, held: Collection[str]) ->
         raise ConfigurationError(msg, hint="Return a Stage, EndRound() or EndDebate() on every path.")
     if not plan.turns:
         problem = "without any turn"
-    elif plan.name in held:
+    elif plan.name in stages_held:
         problem = "a second time in one round"
-    elif len(held) >= MAX_STAGES:
+    elif len(stages_held) >= MAX_STAGES:
         problem = f"after {MAX_STAGES} others in one round"
     else:
         _check_others(mode, plan)

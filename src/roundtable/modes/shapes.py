@@ -194,8 +194,8 @@ def parallel(
 
     def turns() -> list[TurnSpec]:
         if speakers and sees in _SAME_FOR_ALL:
-            seen = sees(view, speakers[0])
-            return [ask(seat, seen) for seat in speakers]
+            visible = sees(view, speakers[0])
+            return [ask(seat, visible) for seat in speakers]
         return [ask(seat, sees(view, seat)) for seat in speakers]
 
     return (Step(name, turns),)

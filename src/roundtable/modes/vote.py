@@ -156,7 +156,7 @@ class VotedMode(WrappedMode):
         seed = f"vote {view.seed} {view.current_round}"
         orders = voting_orders(motions.names, [seat.id for seat in view.agents], seed)
         texts = {} if view.options else _shown(view, motions)
-        held = _held(view) if view.options else {}
+        option_notes = _held(view) if view.options else {}
         form_task = _TASK_BY_FORM[self.form].format(scale=_in_words(*self.scale))
         task = f"{_VOTE_TASK}{_SAME_TASK}{_SAME_BY_FORM[self.form]} {form_task}" if texts else _OPTION_TASK + form_task
         answers = {name.casefold() for name in motions.names}
@@ -175,7 +175,7 @@ class VotedMode(WrappedMode):
                     prompt_id=self.prompt_id,
                     notes=tuple(_note(label, texts[name]) for label, name in labels.items())
                     if texts
-                    else tuple(held[name] for name in order if name in held),
+                    else tuple(option_notes[name] for name in order if name in option_notes),
                     answer=_KIND_BY_FORM[self.form],
                     options=tuple(labels),
                     motions=labels,
@@ -209,17 +209,19 @@ def _held(view: DebateContext) -> dict[str, Note]:
     """Return what voters read of each option that somebody holds: its shortest position with reasons, without names."""
     turns = tuple(turn for turn in view.transcript if turn.round == view.current_round)
     mask = _mask_of(view)
-    held: dict[str, AgentResponse] = {}
+    by_option: dict[str, AgentResponse] = {}
     responses = RoundRecord(number=1, turns=turns).responses
-    for said in sorted(responses, key=lambda said: (len(said.position), said.position, said.reasoning)):
-        if said.choice is not None:
-            held.setdefault(said.choice, said)
-    return {option: _option_note(option, said, mask) for option, said in held.items()}
+    for response in sorted(
+        responses, key=lambda response: (len(response.position), response.position, response.reasoning)
+    ):
+        if response.choice is not None:
+            by_option.setdefault(response.choice, response)
+    return {option: _option_note(option, response, mask) for option, response in by_option.items()}
 
 
-def _option_note(option: str, said: AgentResponse, mask: NameMask) -> Note:
-    position = _line(mask(said.position), _MOST_POSITION_CHARS)
-    reasons = _line(mask(said.reasoning), _MOST_POSITION_CHARS)
+def _option_note(option: str, response: AgentResponse, mask: NameMask) -> Note:
+    position = _line(mask(response.position), _MOST_POSITION_CHARS)
+    reasons = _line(mask(response.reasoning), _MOST_POSITION_CHARS)
     lines = (f"Option: {_line(option, _MOST_LINE_CHARS)}", f"Position: {position}", reasons and f"Reasons: {reasons}")
     brief = _line(f"{option}: {position}", _MOST_LINE_CHARS)
     return Note(label="an answer of this round", text="\n".join(filter(None, lines)), brief=brief)
@@ -264,8 +266,8 @@ def with_vote(
         >>> with_vote(CollaborativeMode()).form, with_vote(CollaborativeMode(), "score(0, 5)").scale
         ('ranking', (0.0, 5.0))
     """
-    found, parameters = find_rule(rule, rules)
-    return VotedMode(mode, found.form, every=every, scale=_scale(parameters))
+    resolved_rule, parameters = find_rule(rule, rules)
+    return VotedMode(mode, resolved_rule.form, every=every, scale=_scale(parameters))
 
 
 def _scale(parameters: Mapping[str, ParameterValue]) -> tuple[float | None, float | None]:
