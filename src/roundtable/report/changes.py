@@ -74,13 +74,14 @@ def new_sentences(before: str, after: str) -> tuple[str, ...]:
         ('It travels well.',)
     """
     known = {_key(sentence) for sentence in _SENTENCE_END.split(unmarked(before))}
-    found = dict.fromkeys(
+    sentences = dict.fromkeys(
         plain(sentence)
         for sentence in _SENTENCE_END.split(unmarked(after))
         if _key(sentence) and _key(sentence) not in known
     )
     return tuple(
-        text if len(text) <= _MAX_SENTENCE else f"{text[:_MAX_SENTENCE]}\u2026" for text in list(found)[:_MAX_SENTENCES]
+        text if len(text) <= _MAX_SENTENCE else f"{text[:_MAX_SENTENCE]}\u2026"
+        for text in list(sentences)[:_MAX_SENTENCES]
     )
 
 

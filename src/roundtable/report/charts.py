@@ -34,12 +34,12 @@ class _Point(NamedTuple):
         return f"{self.x:.1f},{self.y:.1f}"
 
 
-def mean_confidence(held: RoundView) -> float | None:
+def mean_confidence(round_view: RoundView) -> float | None:
     """Return the mean confidence of the answers of a round, abstentions left out; `None` if no agent reported one."""
     # Exact, as the recommendation computes it, so that both round alike.
     confidences = [
         Decimal(str(speaker.confidence))
-        for speaker in held.speakers
+        for speaker in round_view.speakers
         if speaker.confidence is not None and not speaker.abstains
     ]
     return float(sum(confidences) / len(confidences)) if confidences else None

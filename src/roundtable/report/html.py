@@ -185,7 +185,7 @@ def _titles(view: ReportView) -> Mapping[str, str]:
         "camps": len(view.camps) > 1,
         "synthesis": bool(view.synthesis),
         "minority": bool(view.minority),
-        "trajectory": any(held.shown_level for held in view.rounds),
+        "trajectory": any(round_view.shown_level for round_view in view.rounds),
         "claims": view.arguments is not None,
         "sources": bool(view.sources),
         "cost": bool(view.costs or view.cost),
@@ -201,7 +201,7 @@ def _rounds(view: ReportView) -> Iterator[str]:
     if not view.rounds:
         yield tag("p", "No round was begun.", class_="soft").text
     # A round that has just begun has nothing to read yet.
-    last = next((held for held in reversed(view.rounds) if held.speakers), None)
+    last = next((round_view for round_view in reversed(view.rounds) if round_view.speakers), None)
     for round_view in view.rounds:
         yield from round_parts(round_view, view, opened=round_view is last)
     yield "</section>\n"
@@ -357,7 +357,7 @@ def _movement(view: ReportView) -> Iterator[Html]:
     if flow is None:
         return
     hues = {label: number for number, (label, _) in enumerate(flow.camps)}
-    anchors = {held.number: camp_anchors(held) for held in view.rounds}
+    anchors = {round_view.number: camp_anchors(round_view) for round_view in view.rounds}
     word = "Round " if len(flow.rounds) <= _MAX_NAMED_ROUNDS else ""
     headers = (tag("th", f"{word}{number}", scope="col") for number in flow.rounds)
     rows = (
@@ -403,16 +403,18 @@ def _camps_row(flow: FlowView) -> Html:
 
 
 def _agreement_row(flow: FlowView, view: ReportView) -> Html:
-    rounds = {held.number: held for held in view.rounds}
+    rounds = {round_view.number: round_view for round_view in view.rounds}
     return tag("tr", tag("th", "Agreement", scope="row"), *(_agreement_cell(rounds[number]) for number in flow.rounds))
 
 
-def _agreement_cell(held: RoundView) -> Html:
-    bounds = held.bounds or (None if held.agreement is None else (held.agreement, held.agreement))
+def _agreement_cell(round_view: RoundView) -> Html:
+    bounds = round_view.bounds or (
+        None if round_view.agreement is None else (round_view.agreement, round_view.agreement)
+    )
     drawn = None if bounds is None else interval(*bounds)
-    words = held.shown_level or "not measured"
-    if held.bounds is not None and held.bounds != (0, 1):
-        words = f"{held.bounds[0]:.2f} to {held.bounds[1]:.2f}"
+    words = round_view.shown_level or "not measured"
+    if round_view.bounds is not None and round_view.bounds != (0, 1):
+        words = f"{round_view.bounds[0]:.2f} to {round_view.bounds[1]:.2f}"
     return tag("td", drawn, tag("span", words, class_="soft small"))
 
 
@@ -429,8 +431,11 @@ def _flow_cell(cell: FlowCell, hues: Mapping[str, int], anchor: str | None) -> I
 
 def _camps(view: ReportView) -> Iterator[Html]:
     numbered = tuple(enumerate(view.camps))
-    held = [(number, camp) for number, camp in numbered if camp.holders]
-    columns, others = held[:_MAX_CAMPS], [*held[_MAX_CAMPS:], *(entry for entry in numbered if not entry[1].holders)]
+    held_camps = [(number, camp) for number, camp in numbered if camp.holders]
+    columns, others = (
+        held_camps[:_MAX_CAMPS],
+        [*held_camps[_MAX_CAMPS:], *(entry for entry in numbered if not entry[1].holders)],
+    )
     yield tag("ul", *(tag("li", *_camp_column(camp, number)) for number, camp in columns), class_="columns")
     if others:
         entries = (
@@ -529,7 +534,7 @@ def _no_minority(view: ReportView) -> str:
         return "There is no decision to differ from; see the rounds for all positions."
     if view.minority:
         return ""
-    votes = any(speaker.votes for held in view.rounds[-1:] for speaker in held.speakers)
+    votes = any(speaker.votes for round_view in view.rounds[-1:] for speaker in round_view.speakers)
     return "Nobody put another answer first in the vote." if votes else _NO_OTHER_VIEW
 
 

@@ -28,18 +28,18 @@ _POSITION_CHARS: Final = 200
 """Longest position that stays visible as a whole, in characters: about two lines."""
 
 
-def _anchored(held: RoundView) -> Iterator[tuple[SpeakerView, str]]:
+def _anchored(round_view: RoundView) -> Iterator[tuple[SpeakerView, str]]:
     """Yield the turns of a round, each with its id on the page."""
     turns_of_seat: Counter[int] = Counter()
-    for speaker in held.speakers:
+    for speaker in round_view.speakers:
         again = turns_of_seat[speaker.seat]
         turns_of_seat[speaker.seat] += 1
-        yield speaker, f"r{held.number}s{speaker.seat}" + (f"t{again}" if again else "")
+        yield speaker, f"r{round_view.number}s{speaker.seat}" + (f"t{again}" if again else "")
 
 
-def camp_anchors(held: RoundView) -> dict[int, str]:
+def camp_anchors(round_view: RoundView) -> dict[int, str]:
     """Return the id of the turn that shows the camp of each agent in a round, by seat."""
-    return {speaker.seat: anchor for speaker, anchor in _anchored(held) if speaker.camp}
+    return {speaker.seat: anchor for speaker, anchor in _anchored(round_view) if speaker.camp}
 
 
 def camp_mark(label: str, hue: int) -> Html:
@@ -47,25 +47,25 @@ def camp_mark(label: str, hue: int) -> Html:
     return tag("span", label, class_=f"camp s{hue % HUES}")
 
 
-def round_parts(held: RoundView, view: ReportView, *, opened: bool) -> Iterator[str]:
+def round_parts(round_view: RoundView, view: ReportView, *, opened: bool) -> Iterator[str]:
     """Render a round, turn by turn.
 
     Args:
-        held: The round.
+        round_view: The round.
         view: The report that it is part of.
         opened: Whether it is shown unfolded.
     """
-    level = f" \u00b7 agreement {held.shown_level}" if held.shown_level else ""
-    state = "" if held.complete else " \u00b7 not completed"
-    title = tag("summary", f"Round {held.number}", tag("span", f"{level}{state}", class_="soft"))
+    level = f" \u00b7 agreement {round_view.shown_level}" if round_view.shown_level else ""
+    state = "" if round_view.complete else " \u00b7 not completed"
+    title = tag("summary", f"Round {round_view.number}", tag("span", f"{level}{state}", class_="soft"))
     is_open = ' open=""' if opened else ""
-    yield f'<details id="round-{held.number}"{is_open}>{title.text}<div class="held">'
-    if held.focus:
-        yield tag("p", tag("strong", "Focus: "), inline(held.focus), dir="auto").text
-    if held.summary:
-        yield tag("p", inline(held.summary), class_="soft", dir="auto").text
+    yield f'<details id="round-{round_view.number}"{is_open}>{title.text}<div class="held">'
+    if round_view.focus:
+        yield tag("p", tag("strong", "Focus: "), inline(round_view.focus), dir="auto").text
+    if round_view.summary:
+        yield tag("p", inline(round_view.summary), class_="soft", dir="auto").text
     hues = {camp.label: number for number, camp in enumerate(view.camps)}
-    for speaker, anchor in _anchored(held):
+    for speaker, anchor in _anchored(round_view):
         won = view.answer is not None and speaker.choice == view.answer
         yield join(speaker_parts(speaker, won=won, anchor=anchor, hue=hues.get(speaker.camp, 0))).text
     yield "</div></details>\n"
@@ -113,13 +113,13 @@ def _answer(speaker: SpeakerView) -> Iterator[Html]:
         yield tag("p", shown, class_="position", dir="auto")
     whole = [tag("p", inline(position), class_="position", dir="auto")] if is_long else []
     change = [] if speaker.change is None else list(_change(speaker.change))
-    rest = [*whole, *_reasons(speaker), *change]
-    if not rest:
+    folded = [*whole, *_reasons(speaker), *change]
+    if not folded:
         return
     reasons = plain(unmarked(speaker.reasoning))
     is_short = len(reasons) + 60 * len(speaker.sources) <= _FOLDED_CHARS and reasons.count("\n") < 3
     if is_short and not is_long and not change:
-        yield from rest
+        yield from folded
         return
     excerpt = reasons if len(reasons) <= _EXCERPT_CHARS else f"{reasons[:_EXCERPT_CHARS].rsplit(' ', 1)[0]}\u2026"
     summary = tag(
@@ -127,7 +127,7 @@ def _answer(speaker: SpeakerView) -> Iterator[Html]:
         tag("span", excerpt, " ", class_="excerpt", dir="auto"),
         tag("span", "Reasons", class_="more"),
     )
-    yield tag("details", summary, *rest, class_="rest")
+    yield tag("details", summary, *folded, class_="rest")
 
 
 def _reasons(speaker: SpeakerView) -> Iterator[Html]:

@@ -59,8 +59,8 @@ def latex_table(columns: Sequence[str], rows: Sequence[Mapping[str, JsonValue]])
 
 
 def _is_numeric(cells: Sequence[JsonValue]) -> bool:
-    given = [cell for cell in cells if cell is not None]
-    return bool(given) and all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in given)
+    values = [cell for cell in cells if cell is not None]
+    return bool(values) and all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in values)
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -89,14 +89,17 @@ def _shortened(view: ReportView, limits: _Limits) -> ReportView:
         arguments=None if view.arguments is None else _shortened_arguments(view.arguments, limits),
         sources=(),
         costs=(),
-        rounds=tuple(_shortened_round(held, limits) for held in rounds),
+        rounds=tuple(_shortened_round(round_view, limits) for round_view in rounds),
     )
 
 
-def _shortened_round(held: RoundView, limits: _Limits) -> RoundView:
-    speakers = tuple(_shortened_speaker(speaker, limits) for speaker in held.speakers[: limits.rows])
+def _shortened_round(round_view: RoundView, limits: _Limits) -> RoundView:
+    speakers = tuple(_shortened_speaker(speaker, limits) for speaker in round_view.speakers[: limits.rows])
     return replace(
-        held, summary=_cut(held.summary, limits.chars), focus=_cut(held.focus, limits.chars), speakers=speakers
+        round_view,
+        summary=_cut(round_view.summary, limits.chars),
+        focus=_cut(round_view.focus, limits.chars),
+        speakers=speakers,
     )
 
 

@@ -373,11 +373,11 @@ def short_answer(choice: str | None, bottom_line: str | None, position: str) -> 
     return bottom_line if choice_prefix(bottom_line.rstrip(" .!"), position) else None
 
 
-def heading(held: RoundView) -> str:
+def heading(round_view: RoundView) -> str:
     """Return the heading of a round."""
-    state = "" if held.complete else " (not completed)"
-    level = f", agreement {held.shown_level}" if held.shown_level else ""
-    return f"Round {held.number}{state}{level}"
+    state = "" if round_view.complete else " (not completed)"
+    level = f", agreement {round_view.shown_level}" if round_view.shown_level else ""
+    return f"Round {round_view.number}{state}{level}"
 
 
 def short_name(name: str, width: int) -> str:
