@@ -211,12 +211,12 @@ class Account:
             return f"{subject} has made {spent.calls} {calls}{note}; its budget is {budget.max_calls}"
         return None
 
-    def book(self, held: Amount, taken: Amount) -> None:
+    def book(self, reserved: Amount, consumed: Amount) -> None:
         """Release a reservation and charge what was consumed; a `Ticket` makes sure that this happens once."""
         with self._lock:
             for account in self._chain():
-                account.held -= held
-                account.spent += taken
+                account.held -= reserved
+                account.spent += consumed
 
     def catch_up(self, usage: Usage) -> None:
         """Charge what the log of a session says was spent, beyond what is charged already."""

@@ -33,14 +33,14 @@ class Entry(NamedTuple, Generic[T]):
     """Plugin it comes from: the name of its distribution, or of its module or class."""
 
 
-def same_distribution(one: str, other: str) -> bool:
+def same_distribution(name: str, other_name: str) -> bool:
     """Check whether two names mean the same distribution; case, hyphens, dots and underscores do not matter.
 
     Example:
         >>> same_distribution("Roundtable_Acme", "roundtable-acme")
         True
     """
-    return _normalised(one) == _normalised(other)
+    return _normalised(name) == _normalised(other_name)
 
 
 def _normalised(source: str) -> str:
