@@ -63,7 +63,7 @@ class CorsOptions(TypedDict):
     """Headers that they may read."""
 
 
-def check_origins(given: Iterable[str]) -> frozenset[str]:
+def check_origins(origins: Iterable[str]) -> frozenset[str]:
     """Return web origins as browsers write them in `Origin`: lower case, no path, no default port.
 
     `*` is refused: any page that you visit could then use a server on your machine.
@@ -75,7 +75,7 @@ def check_origins(given: Iterable[str]) -> frozenset[str]:
         >>> sorted(check_origins(["https://App.example:443/", "http://127.0.0.1:5173"]))
         ['http://127.0.0.1:5173', 'https://app.example']
     """
-    return frozenset(map(_origin, given))
+    return frozenset(map(_origin, origins))
 
 
 def _origin(text: str) -> str:
@@ -149,7 +149,7 @@ def is_this_machine(host: str) -> bool:
     return host.strip("[]").casefold() in {"127.0.0.1", "localhost", "::1"}
 
 
-def check_hosts(given: Iterable[str]) -> frozenset[str]:
+def check_hosts(hosts: Iterable[str]) -> frozenset[str]:
     """Return host names as they appear in the `Host` header: lower case, IPv6 in brackets, no port.
 
     Raises:
@@ -159,7 +159,7 @@ def check_hosts(given: Iterable[str]) -> frozenset[str]:
         >>> sorted(check_hosts(["Debates.example.org", "::1"]))
         ['[::1]', 'debates.example.org']
     """
-    return frozenset(map(_host_name, given))
+    return frozenset(map(_host_name, hosts))
 
 
 def _host_name(text: str) -> str:

@@ -47,9 +47,9 @@ def listen(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
     return server
 
 
-def address_of(taken: socket.socket) -> str:
+def address_of(listening_socket: socket.socket) -> str:
     """Return the URL of a listening socket, without a path."""
-    host, port, *_ = taken.getsockname()
+    host, port, *_ = listening_socket.getsockname()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
