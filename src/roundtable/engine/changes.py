@@ -35,9 +35,9 @@ def requested_events(fold: Fold, record: RoundRecord, now: datetime) -> tuple[Co
     return (ContextRequested(session_id=fold.record.id, timestamp=now, round=record.number, requests=requests),)
 
 
-def context_exit(fold: Fold, told: Iterable[ContextRequested]) -> ExitResult | None:
+def context_exit(fold: Fold, events: Iterable[ContextRequested]) -> ExitResult | None:
     """Return the exit of a debate that waits for required context after a round; `None` where none is missing."""
-    new_requests = [request for event in told for request in event.requests]
+    new_requests = [request for event in events for request in event.requests]
     required = _required([*fold.context_requests, *new_requests])
     if not required:
         return None

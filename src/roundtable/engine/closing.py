@@ -199,7 +199,7 @@ async def measure_round(
         topic=session.config.topic,
         session_id=session.id,
         groupthink=mode.needs_groupthink_detection,
-        earlier=answers_by_turn(turn for held in (*before, record) for turn in held.turns),
+        earlier=answers_by_turn(turn for round_record in (*before, record) for turn in round_record.turns),
     )
     independent = independent_answers(record)
     baseline = await measure(independent) if independent else None

@@ -158,9 +158,9 @@ class TurnFields(TypedDict):
 class TurnRecorder:
     """Publishes the events of one turn, and refuses its calls once the run has to end."""
 
-    def __init__(self, journal: Journal, place: TurnFields, may_call: Callable[[], bool]) -> None:
+    def __init__(self, journal: Journal, turn_fields: TurnFields, may_call: Callable[[], bool]) -> None:
         self.journal = journal
-        self._place = place
+        self._place = turn_fields
         self._may_call = may_call
         self.calls: int = 0
         """Number of calls that were allowed to start."""

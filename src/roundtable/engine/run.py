@@ -449,7 +449,7 @@ class DebateRun:
 
     def _count_open_calls(self) -> int:
         """Count the calls of turns whose outcome is not stored."""
-        turns = {held.number: held.turns for held in self.fold.rounds} if self.state.open_calls else {}
+        turns = {record.number: record.turns for record in self.fold.rounds} if self.state.open_calls else {}
         count = 0
         for key, calls in self.state.open_calls.items():
             turn = turns.get(key.round, {}).get((key.stage, key.slot))
