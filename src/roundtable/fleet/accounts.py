@@ -166,7 +166,7 @@ class JobAccount:
             reserve = account.reserves.get(session_id)
             if reserve is None:
                 return account
-            others = {name: kept for name, kept in account.reserves.items() if name != session_id}
+            others = {name: other_reserve for name, other_reserve in account.reserves.items() if name != session_id}
             spent = account.spent + _difference(now, reserve.before)
             return account.model_copy(update={"spent": spent, "reserves": others})
 

@@ -478,8 +478,8 @@ class Fleet:
         """
         queue, records = await self._open()
         rows = await queue.debates((await records.job(job)).workflow_ids, loads=True)
-        held = [await self._outcome(row) for row in rows if row.state not in {"queued", "running"}]
-        return Results([one for one in held if one is not None], rules=self.table.wiring.catalog.rules)
+        outcomes = [await self._outcome(row) for row in rows if row.state not in {"queued", "running"}]
+        return Results([outcome for outcome in outcomes if outcome is not None], rules=self.table.wiring.catalog.rules)
 
     async def _outcome(self, row: QueuedDebate) -> DebateResult | FailedDebate | None:
         stored = await stored_result(self.table, row.session_id)

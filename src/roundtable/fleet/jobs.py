@@ -288,20 +288,20 @@ def _with_files_read(options: Mapping[str, object]) -> Mapping[str, object]:
 
 def _request_of(question: object, options: Mapping[str, object]) -> DebateRequest:
     if isinstance(question, DebateRequest):
-        given: dict[str, Any] = {"topic": question.topic, **question.given_options()}
+        fields: dict[str, Any] = {"topic": question.topic, **question.given_options()}
     elif isinstance(question, str):
-        given = {"topic": question}
+        fields = {"topic": question}
     elif isinstance(question, Mapping):
-        given = {str(name): value for name, value in question.items()}
-        if "question" in given:
-            if "topic" in given:
+        fields = {str(name): value for name, value in question.items()}
+        if "question" in fields:
+            if "topic" in fields:
                 raise ValueError("give either `question` or `topic`, not both")
-            given["topic"] = given.pop("question")
+            fields["topic"] = fields.pop("question")
     else:
         msg = f"a question is a text or an object, not {type(question).__name__}"
         raise ValueError(msg)  # noqa: TRY004  (callers collect what is wrong with each question)
-    request = DebateRequest.model_validate({**options, **given})
-    if not given.get("attachments"):
+    request = DebateRequest.model_validate({**options, **fields})
+    if not fields.get("attachments"):
         return request
     # Its own files; those of all questions are checked once.
     return request.model_copy(update={"attachments": read_attachments(request.attachments)})

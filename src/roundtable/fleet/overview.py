@@ -143,8 +143,8 @@ class FleetOverview:
         values = getattr(wiring.storage, "kv", None)
         if values is None:
             return []
-        found = [fleet_and_job(key) for key, _ in await values.scan(PREFIX, tenant=wiring.options.tenant)]
-        return sorted({names[0] for names in found if names is not None})
+        pairs = [fleet_and_job(key) for key, _ in await values.scan(PREFIX, tenant=wiring.options.tenant)]
+        return sorted({names[0] for names in pairs if names is not None})
 
     async def _state(self, name: str, known: tuple[JobStatus, ...]) -> FleetState:
         fleet = self._fleets.setdefault(name, Fleet(self._table, name=name))

@@ -199,7 +199,7 @@ class JobQueue:
             ids: Their ids.
             loads: Whether to read sessions, requests and errors too.
         """
-        found: list[QueuedDebate] = []
+        queued: list[QueuedDebate] = []
         for start in range(0, len(ids), _PAGE):
             rows = await self._call(
                 partial(
@@ -209,8 +209,8 @@ class JobQueue:
                     load_output=loads,
                 )
             )
-            found += sorted(map(_queued, rows))
-        return found
+            queued += sorted(map(_queued, rows))
+        return queued
 
     async def has_open(self, prefix: str) -> bool:
         """Check whether a debate whose id begins so is queued or running."""
@@ -292,9 +292,9 @@ class JobQueue:
         if self.database.address is not None:
             from roundtable.storage.postgres_connection import storage_error_of
 
-            found = storage_error_of(cause, self.database.address)
-            if found is not None:
-                return found
+            storage_error = storage_error_of(cause, self.database.address)
+            if storage_error is not None:
+                return storage_error
         return StorageError(
             f"the queue in {self.database.name} cannot be used: {type(cause or error).__name__}",
             hint="Check that the disk has space, and that this user may create and write the file.",
@@ -339,7 +339,7 @@ def quiet_logs() -> None:
     for handler in list(log.handlers):
         if handler.name == "__dbos_console_log_handler__":
             log.removeHandler(handler)
-    if not any(isinstance(one, _OnlyProblems) for one in log.filters):
+    if not any(isinstance(log_filter, _OnlyProblems) for log_filter in log.filters):
         log.addFilter(_OnlyProblems())
         log.addHandler(logging.NullHandler())
         log.propagate = True

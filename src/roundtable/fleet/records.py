@@ -65,14 +65,14 @@ class FleetRecords:
         """
         job = await self.find_job(name)
         if job is None:
-            known = ", ".join(one.name for one in await self.jobs()) or "none"
+            known = ", ".join(stored_job.name for stored_job in await self.jobs()) or "none"
             raise ConfigurationError(f"there is no job {name!r}; known jobs: {known}", hint="Submit it first.")
         return job
 
     async def jobs(self) -> list[Job]:
         """Return all jobs, oldest first."""
-        found = await self._values.scan(f"{self._prefix}/jobs/", tenant=self._tenant)
-        return sorted((Job.model_validate(value) for _, value in found), key=lambda job: job.submitted_at)
+        stored = await self._values.scan(f"{self._prefix}/jobs/", tenant=self._tenant)
+        return sorted((Job.model_validate(value) for _, value in stored), key=lambda job: job.submitted_at)
 
     async def add_job(self, job: Job) -> Job:
         """Store a job unless there is one of its name; return the one that is stored."""
@@ -100,8 +100,10 @@ class FleetRecords:
 
     async def contents(self, job: Job, digests: Iterable[str]) -> dict[str, str]:
         """Return the contents of files of a job's questions, by hash; those that are missing are left out."""
-        found = {digest: await self._values.get(self._file_key(job, digest), tenant=self._tenant) for digest in digests}
-        return {digest: content for digest, content in found.items() if isinstance(content, str)}
+        contents = {
+            digest: await self._values.get(self._file_key(job, digest), tenant=self._tenant) for digest in digests
+        }
+        return {digest: content for digest, content in contents.items() if isinstance(content, str)}
 
     def _file_key(self, job: Job, digest: str) -> str:
         # Not below `PREFIX`, whose values are read together.
@@ -122,5 +124,5 @@ class FleetRecords:
 
     async def workers(self) -> list[Owner]:
         """Return the workers that gave a sign of life lately."""
-        found = await self._values.scan(f"{self._prefix}/workers/", tenant=self._tenant)
-        return [Owner.model_validate(value) for _, value in found]
+        stored = await self._values.scan(f"{self._prefix}/workers/", tenant=self._tenant)
+        return [Owner.model_validate(value) for _, value in stored]
