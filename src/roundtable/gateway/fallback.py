@@ -107,10 +107,10 @@ class FallbackModel:
         """Profile of the first choice, with the smallest window of all, and what all of them can see."""
         first = self.models[0].profile
         smallest = min(model.profile.context_tokens for model in self.models)
-        seen = tuple(kind for kind in first.inputs if all(kind in model.profile.inputs for model in self.models))
-        if (smallest, seen) == (first.context_tokens, first.inputs):
+        inputs = tuple(kind for kind in first.inputs if all(kind in model.profile.inputs for model in self.models))
+        if (smallest, inputs) == (first.context_tokens, first.inputs):
             return first
-        return first.model_copy(update={"context_tokens": smallest, "inputs": seen})
+        return first.model_copy(update={"context_tokens": smallest, "inputs": inputs})
 
     def over(self, wrap: Callable[[ChatModel], ChatModel]) -> FallbackModel:
         """Return the same chain with each model wrapped."""

@@ -90,13 +90,13 @@ def masked_url(url: str) -> str:
         >>> masked_url("redis://me:se/cret@db.example.org")
         'redis://***'
     """
-    scheme, separator, rest = url.partition("://")
+    scheme, separator, after_scheme = url.partition("://")
     if not separator:
-        scheme, rest = "", url
-    authority = re.split("[/?#]", rest, maxsplit=1)[0]
-    if ":" in authority and "@" in rest[len(authority) :]:
+        scheme, after_scheme = "", url
+    authority = re.split("[/?#]", after_scheme, maxsplit=1)[0]
+    if ":" in authority and "@" in after_scheme[len(authority) :]:
         return f"{scheme}{separator}***"
-    path = re.split("[?#]", rest[len(authority) :], maxsplit=1)[0]
+    path = re.split("[?#]", after_scheme[len(authority) :], maxsplit=1)[0]
     return f"{scheme}{separator}{authority.rpartition('@')[2]}{path}"[:200]
 
 

@@ -184,8 +184,8 @@ class ShardingTransport:
 
     def _take_unused(self, now: float) -> _Shard | None:
         for shards in self._shards.values():
-            for number, kept in enumerate(shards):
-                if not kept.calls and kept.idle_since + KEEPALIVE_S < now:
+            for number, shard in enumerate(shards):
+                if not shard.calls and shard.idle_since + KEEPALIVE_S < now:
                     return shards.pop(number)
         return None
 
