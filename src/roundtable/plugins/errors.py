@@ -68,12 +68,12 @@ def make(kind: str, entry: Entry[Callable[P, T]], *args: P.args, **keywords: P.k
         PluginError: The factory of a plugin failed, or returned an object of another kind.
     """
     with using(kind, entry) as factory:
-        thing = factory(*args, **keywords)
-    if inspect.iscoroutine(thing):
-        thing.close()  # it is never awaited
-    missing = [name for name in _REQUIRED_ATTRIBUTES.get(kind, ()) if not hasattr(thing, name)]
+        product = factory(*args, **keywords)
+    if inspect.iscoroutine(product):
+        product.close()  # it is never awaited
+    missing = [name for name in _REQUIRED_ATTRIBUTES.get(kind, ()) if not hasattr(product, name)]
     if missing:
-        msg = f"the {kind} {entry.name!r} of {entry.source} is {type(thing).__name__}, which has no `{missing[0]}`"
+        msg = f"the {kind} {entry.name!r} of {entry.source} is {type(product).__name__}, which has no `{missing[0]}`"
         expected = _EXPECTED.get(kind, f"a {kind}")
         raise PluginError(msg, plugin=entry.source, stage="use", hint=f"Its factory must return {expected}.")
-    return thing
+    return product

@@ -23,35 +23,35 @@ if TYPE_CHECKING:
 __all__ = ["HOOKS", "check_api", "run_hooks"]
 
 
-def _check_callable(name: str, thing: object) -> None:
-    if not callable(thing):
-        msg = f"{name!r} must be registered with a function, not {type(thing).__name__}"
+def _check_callable(name: str, registered: object) -> None:
+    if not callable(registered):
+        msg = f"{name!r} must be registered with a function, not {type(registered).__name__}"
         raise ConfigurationError(msg, hint="Register a factory: a function that returns the object.")
 
 
-def _check_rule(name: str, thing: object) -> None:
-    if not isinstance(thing, Rule):
-        msg = f"{name!r} must be registered with a Rule, not {type(thing).__name__}"
+def _check_rule(name: str, registered: object) -> None:
+    if not isinstance(registered, Rule):
+        msg = f"{name!r} must be registered with a Rule, not {type(registered).__name__}"
         raise ConfigurationError(msg, hint="Use roundtable.scoring.Rule(name, count, summary).")
 
 
-def _check_persona(name: str, thing: object) -> None:
-    if not isinstance(thing, Persona):
-        msg = f"{name!r} must be registered with a Persona, not {type(thing).__name__}"
+def _check_persona(name: str, registered: object) -> None:
+    if not isinstance(registered, Persona):
+        msg = f"{name!r} must be registered with a Persona, not {type(registered).__name__}"
         raise ConfigurationError(msg, hint='Use roundtable.Persona(name="...", description="...").')
 
 
-def _check_profile(name: str, thing: object) -> None:
-    if not isinstance(thing, AgentProfile) or thing.name != name:
-        found = f"one named {thing.name!r}" if isinstance(thing, AgentProfile) else type(thing).__name__
-        msg = f"{name!r} must be registered with an AgentProfile of this name, not {found}"
+def _check_profile(name: str, registered: object) -> None:
+    if not isinstance(registered, AgentProfile) or registered.name != name:
+        actual = f"one named {registered.name!r}" if isinstance(registered, AgentProfile) else type(registered).__name__
+        msg = f"{name!r} must be registered with an AgentProfile of this name, not {actual}"
         raise ConfigurationError(msg, hint=f"Use roundtable.api.AgentProfile({name!r}, instructions=...).")
 
 
-def _check_exporter(name: str, thing: object) -> None:
+def _check_exporter(name: str, registered: object) -> None:
     if name == "json":
         raise ConfigurationError("the name 'json' is reserved for the session itself", hint="Use another name.")
-    _check_callable(name, thing)
+    _check_callable(name, registered)
 
 
 HOOKS: Final[Mapping[str, Callable[[str, object], None]]] = {

@@ -54,8 +54,12 @@ def mark(name: str, attributes: Mapping[str, str | int]) -> str | None:
 
     span = trace.get_tracer("roundtable", __version__).start_span(name, attributes=attributes)
     span.end()
-    found = span.get_span_context()
-    return f"00-{found.trace_id:032x}-{found.span_id:016x}-{found.trace_flags:02x}" if found.is_valid else None
+    span_context = span.get_span_context()
+    return (
+        f"00-{span_context.trace_id:032x}-{span_context.span_id:016x}-{span_context.trace_flags:02x}"
+        if span_context.is_valid
+        else None
+    )
 
 
 _UNDECIDED: Final = "roundtable.undecided"

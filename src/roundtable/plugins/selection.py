@@ -117,21 +117,21 @@ def _split(text: str | None) -> tuple[str, ...]:
     return tuple(name for part in (text or "").split(",") if (name := part.strip()))
 
 
-def plugins_of(given: PluginChoice) -> Plugins:
+def plugins_of(plugins: PluginChoice) -> Plugins:
     """Convert the `plugins=` argument to `Plugins`.
 
     Raises:
         PluginError: It is not a list, or an item is not a plugin.
     """
-    if given is None:
+    if plugins is None:
         return Plugins()
-    if isinstance(given, Plugins):
-        return given
-    if isinstance(given, str | bytes) or not isinstance(given, Sequence):
-        msg = f"plugins must be a list of modules or objects with hook implementations, not {type(given).__name__}"
+    if isinstance(plugins, Plugins):
+        return plugins
+    if isinstance(plugins, str | bytes) or not isinstance(plugins, Sequence):
+        msg = f"plugins must be a list of modules or objects with hook implementations, not {type(plugins).__name__}"
         raise PluginError(msg, stage="load", hint="Write plugins=[my_plugin], or plugins=Plugins.of('distribution').")
-    _check_kinds(given)
-    return Plugins(objects=tuple(given))
+    _check_kinds(plugins)
+    return Plugins(objects=tuple(plugins))
 
 
 def _check_kinds(plugins: Sequence[object]) -> None:
