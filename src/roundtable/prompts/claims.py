@@ -70,10 +70,10 @@ def claim_id(topic: str, seed: int, turn: TurnKey, number: int) -> str:
         'R1-TZHL-2'
     """
     drawn = sha256(f"{seed}\0{topic}\0{turn.round}\0{turn.stage}\0{turn.slot}".encode("utf-8", "replace")).digest()
-    place = int.from_bytes(drawn[:8], "big")
+    remainder = int.from_bytes(drawn[:8], "big")
     letters = ""
     for _ in range(4):
-        place, index = divmod(place, len(_LETTERS))
+        remainder, index = divmod(remainder, len(_LETTERS))
         letters += _LETTERS[index]
     return f"R{turn.round}-{letters}-{number}"
 

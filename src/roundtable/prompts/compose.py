@@ -179,22 +179,22 @@ def _last_answers(quotations: Sequence[Quotation]) -> dict[str, Quotation]:
     name_by_agent = {agent: _speaker_key(quotation.shown_as) for agent, quotation in last.items()}
     names = set(name_by_agent.values())
     others = [(name_by_agent[agent], quotation) for agent, quotation in last.items() if not quotation.own]
-    taken: set[str] = set()
+    used_keys: set[str] = set()
     by_key: dict[str, Quotation] = {}
-    for place, (name, quotation) in enumerate(others, 1):
+    for number, (name, quotation) in enumerate(others, 1):
         key = _NOT_IN_KEYS.sub("_", Fence.inline(quotation.shown_as))[:_MOST_KEY_CHARS].strip("_")
         # A key that is another speaker's name, such as "Bo_X" for "Bo X", would stand for two.
         folded = key.casefold()
-        is_free = bool(key) and folded not in taken and folded not in names - {name}
-        key = key if is_free else _free_key(f"speaker_{place}", names | taken)
-        taken.add(key.casefold())
+        is_free = bool(key) and folded not in used_keys and folded not in names - {name}
+        key = key if is_free else _free_key(f"speaker_{number}", names | used_keys)
+        used_keys.add(key.casefold())
         by_key[key] = quotation
     by_key |= (("you", quotation) for quotation in last.values() if quotation.own)
     return by_key
 
 
-def _free_key(key: str, taken: Collection[str]) -> str:
-    while key in taken:
+def _free_key(key: str, used_keys: Collection[str]) -> str:
+    while key in used_keys:
         key += "_"
     return key
 
@@ -236,8 +236,10 @@ def resolve_comparisons(
         elif verdicts.setdefault(quotation.turn, verdict) != verdict:
             contradicted.add(quotation.turn)
             dropped.append(f"the answer compared as {label[:80]!r} is called both the same and different")
-    kept = (Comparison(turn=turn, verdict=verdict) for turn, verdict in verdicts.items() if turn not in contradicted)
-    return tuple(kept), tuple(dropped)
+    comparisons = (
+        Comparison(turn=turn, verdict=verdict) for turn, verdict in verdicts.items() if turn not in contradicted
+    )
+    return tuple(comparisons), tuple(dropped)
 
 
 def shown_claims(quotations: Sequence[Quotation], prompt: str | None = None) -> tuple[Claim, ...]:
