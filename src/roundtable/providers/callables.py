@@ -139,7 +139,7 @@ def _holds_answer(text: str, fields: Collection[str]) -> bool:
     """Check whether a text is read as JSON: it holds an object with fields of the answer, or is a whole object."""
     if "{" not in text:
         return False
-    if find_document(text, lambda found: not fields or not found.keys().isdisjoint(fields)) is not None:
+    if find_document(text, lambda document: not fields or not document.keys().isdisjoint(fields)) is not None:
         return True
     try:
         return isinstance(from_json(text), dict)

@@ -59,7 +59,7 @@ class PartialArguments:
     Texts are joined once, at the end, so the work is linear in the length of the answer.
 
     Args:
-        given: Arguments that are already complete.
+        arguments: Arguments that are already complete.
 
     Example:
         >>> arguments = PartialArguments({})
@@ -69,8 +69,8 @@ class PartialArguments:
         {'items': [{'name': 'apple'}]}
     """
 
-    def __init__(self, given: JsonObject) -> None:
-        self._root: dict[str, object] = dict(given)
+    def __init__(self, arguments: JsonObject) -> None:
+        self._root: dict[str, object] = dict(arguments)
 
     def put(self, path: str, value: JsonValue) -> None:
         """Set the value at a path; a text is appended to a text that is there already.

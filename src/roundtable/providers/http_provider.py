@@ -116,9 +116,9 @@ def _batched(model: HttpChatModel, spec: ProviderSpec, options: BatchOptions, se
 
 def _seeing(spec: ProviderSpec, inputs: tuple[InputKind, ...]) -> ProviderSpec:
     """Return a provider all of whose models see these kinds of files."""
-    seen = {"inputs": inputs}
-    profiles = {start: profile.model_copy(update=seen) for start, profile in spec.profiles.items()}
-    return replace(spec, profile=spec.profile.model_copy(update=seen), profiles=profiles)
+    changes = {"inputs": inputs}
+    profiles = {start: profile.model_copy(update=changes) for start, profile in spec.profiles.items()}
+    return replace(spec, profile=spec.profile.model_copy(update=changes), profiles=profiles)
 
 
 def _base_url(spec: ProviderSpec, config: ProviderConfig, settings: Settings) -> tuple[str, bool]:

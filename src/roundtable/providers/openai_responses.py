@@ -72,12 +72,12 @@ class OpenAIResponseBuilder(ResponseBuilder):
         super().__init__(provider, headers)
         self._last_thought: tuple[int, ...] | None = None
 
-    def take_thought(self, place: tuple[int, ...], text: str) -> None:
+    def take_thought(self, part_index: tuple[int, ...], text: str) -> None:
         """Add visible reasoning, or a piece of it; each part becomes a paragraph."""
-        if text and self._last_thought not in {None, place}:
+        if text and self._last_thought not in {None, part_index}:
             self.add_reasoning("\n\n")
         if text:
-            self._last_thought = place
+            self._last_thought = part_index
             self.add_reasoning(text)
 
     def take_call(self, index: int, item: JsonObject) -> None:

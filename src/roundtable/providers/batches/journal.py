@@ -176,9 +176,9 @@ class BatchJournal:
                     database.execute("PRAGMA foreign_keys = ON")
                     database.executescript(_SCHEMA)
                     database.execute("BEGIN IMMEDIATE")
-                    found = work(database)
+                    result = work(database)
                     database.execute("COMMIT")
-                    return found
+                    return result
             except (OSError, sqlite3.Error) as error:
                 raise ConfigurationError(
                     f"the journal of batches {str(self.path)!r} cannot be used: {error}",

@@ -222,15 +222,15 @@ class BatchModel(NonStreamingModel):
     @contextmanager
     def _call_key(self, same: str) -> Generator[str]:
         """Number calls that are the same, such as samples; a number whose call fails or is cancelled is free again."""
-        taken = self._taken.setdefault(same, set())
-        number = next(free for free in count() if free not in taken)
-        taken.add(number)
+        used_numbers = self._taken.setdefault(same, set())
+        number = next(free for free in count() if free not in used_numbers)
+        used_numbers.add(number)
         if len(self._taken) > _REMEMBERED:
             del self._taken[next(iter(self._taken))]
         try:
             yield f"{same}-{number}"
         except BaseException:
-            taken.discard(number)
+            used_numbers.discard(number)
             raise
 
     async def _answer(self, call: BatchCall) -> BatchAnswer:
@@ -349,10 +349,10 @@ class BatchModel(NonStreamingModel):
             async with flight.turn:
                 if flight.answers is None and flight.error is None:
                     try:
-                        found = batch if batch.batch_id is not None else await self._found(batch, call)
-                        if found is None:
+                        submitted = batch if batch.batch_id is not None else await self._found(batch, call)
+                        if submitted is None:
                             return None
-                        flight.answers = await self._polled(found, call.request.url)
+                        flight.answers = await self._polled(submitted, call.request.url)
                     except RoundtableError as error:
                         flight.error = error
                 if flight.error is not None:

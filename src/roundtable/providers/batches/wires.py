@@ -259,9 +259,9 @@ class GoogleBatches:
         response = object_of(state.document.get("response"))
         listed = response.get("inlinedResponses")
         answers: dict[str, BatchAnswer] = {}
-        for one in map(object_of, items_of(object_of(listed).get("inlinedResponses") or listed)):
-            key = text_of(object_of(one.get("metadata")).get("key"))
-            answers.setdefault(key, _google_answer(one))
+        for item in map(object_of, items_of(object_of(listed).get("inlinedResponses") or listed)):
+            key = text_of(object_of(item.get("metadata")).get("key"))
+            answers.setdefault(key, _google_answer(item))
         return answers
 
     async def find(self, send: Send, url: str, batch_key: str, call_key: str, since: float) -> str | None:
@@ -316,10 +316,10 @@ def _google_id(operation: JsonObject) -> str:
     Raises:
         AgentError: It has another form.
     """
-    found = _id_in(operation, "name")
-    if not _GOOGLE_ID.fullmatch(found):
-        raise AgentError(f"{found[:80]!r} is not the name of a batch", retryable=True)
-    return found
+    batch_id = _id_in(operation, "name")
+    if not _GOOGLE_ID.fullmatch(batch_id):
+        raise AgentError(f"{batch_id[:80]!r} is not the name of a batch", retryable=True)
+    return batch_id
 
 
 async def _listed(
@@ -334,18 +334,18 @@ async def _listed(
         headers: Further headers.
         since: When to stop; clocks may differ by some minutes.
     """
-    found: list[JsonObject] = []
+    all_batches: list[JsonObject] = []
     page = ""
     for _ in range(_MOST_PAGES):
         listed = await _asked(send, _get(url + page, headers))
         batches = [object_of(item) for item in items_of(listed.get("data"))]
         recent = [batch for batch in batches if _seconds(batch.get("created_at")) >= since - _CLOCK_SKEW_S]
-        found += recent
+        all_batches += recent
         last = text_of(batches[-1].get("id")) if batches else ""
         if len(recent) < len(batches) or not listed.get("has_more") or not last:
             break
         page = f"&{cursor}={quote(last, safe='')}"
-    return found
+    return all_batches
 
 
 def _plain_headers(headers: Mapping[str, str]) -> dict[str, str]:
@@ -374,10 +374,10 @@ async def _asked(send: Send, request: HttpRequest) -> JsonObject:
 
 
 def _id_in(document: JsonObject, name: str = "id") -> str:
-    found = text_of(document.get(name))
-    if not found:
+    value = text_of(document.get(name))
+    if not value:
         raise AgentError(f"the server's answer about a batch has no {name!r}", retryable=True)
-    return found
+    return value
 
 
 def _form(fields: Mapping[str, str], file_name: str, content: bytes) -> tuple[str, bytes]:
@@ -438,10 +438,10 @@ def _anthropic_answer(result: JsonObject) -> BatchAnswer:
             return BatchAnswer("expired")
 
 
-def _google_answer(one: JsonObject) -> BatchAnswer:
-    if "response" in one:
-        return BatchAnswer("answered", 200, _body_of(one.get("response")))
-    error = object_of(one.get("error"))
+def _google_answer(item: JsonObject) -> BatchAnswer:
+    if "response" in item:
+        return BatchAnswer("answered", 200, _body_of(item.get("response")))
+    error = object_of(item.get("error"))
     code = error.get("code")
     # The code is one of gRPC: 3 invalid argument, 4 deadline, 7 no permission, 8 quota, 1 cancelled, else a failure.
     if code in {1, 4}:
