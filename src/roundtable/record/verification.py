@@ -67,28 +67,30 @@ _SIGNATURES: Final[dict[SignatureState, str]] = {
 }
 
 
-def _lines(found: Verification) -> list[str]:
-    match found.verdict:
+def _lines(outcome: Verification) -> list[str]:
+    match outcome.verdict:
         case "intact":
-            first = f"Intact: {found.events} events, each covered by a hash."
-            if found.linked_from is None:
-                first = f"Intact since its head was noted: {found.events} events of a version without hashes."
-            elif found.linked_from > 1:
-                first += f" Event {found.linked_from} is the first with a hash, and covers those before it."
+            first = f"Intact: {outcome.events} events, each covered by a hash."
+            if outcome.linked_from is None:
+                first = f"Intact since its head was noted: {outcome.events} events of a version without hashes."
+            elif outcome.linked_from > 1:
+                first += f" Event {outcome.linked_from} is the first with a hash, and covers those before it."
         case "unlinked":
-            first = f"Not verifiable: {found.events} events of a version without hashes, and no head to compare with."
+            first = f"Not verifiable: {outcome.events} events of a version without hashes, and no head to compare with."
         case "changed":
-            first = f"Changed: {len(found.faults)} places differ from what was stored." if found.faults else "Changed."
-            if len(found.faults) == 1:
+            first = (
+                f"Changed: {len(outcome.faults)} places differ from what was stored." if outcome.faults else "Changed."
+            )
+            if len(outcome.faults) == 1:
                 first = "Changed: 1 place differs from what was stored."
-            if not found.faults:
+            if not outcome.faults:
                 first = "Not signed as asked for."
-    lines = [first, *(f"- {fault}" for fault in found.faults)]
-    if found.signature is not None:
-        lines.append(_SIGNATURES[found.signature])
-    if found.key_missing:
+    lines = [first, *(f"- {fault}" for fault in outcome.faults)]
+    if outcome.signature is not None:
+        lines.append(_SIGNATURES[outcome.signature])
+    if outcome.key_missing:
         lines.append("Signature: none.")
-    lines.append(f"Head: {found.head}")
+    lines.append(f"Head: {outcome.head}")
     return lines
 
 
@@ -155,25 +157,25 @@ def verify_archive(
             respelled.append(LogFault(kind="changed", first=event.seq, last=event.seq))
     if not _is_record_spelled(literal_session, record):
         respelled.append(LogFault(kind="changed", first=0, last=0))
-    found = verify_log(record, events, expected=document.head, unreadable=unreadable)
-    faults = [*found.faults, *(fault for fault in respelled if not _is_covered(fault, found.faults))]
-    if document.head is not None and document.head.events < found.events:
-        faults.append(LogFault(kind="changed", first=document.head.events + 1, last=found.events))
+    verification = verify_log(record, events, expected=document.head, unreadable=unreadable)
+    faults = [*verification.faults, *(fault for fault in respelled if not _is_covered(fault, verification.faults))]
+    if document.head is not None and document.head.events < verification.events:
+        faults.append(LogFault(kind="changed", first=document.head.events + 1, last=verification.events))
     if expected is not None and expected != document.head:
         faults += find_faults(record, events, expected, unreadable=unreadable)
     faults = sorted(dict.fromkeys(faults), key=lambda fault: (fault.first, fault.last))
     changes: dict[str, object] = {
         "faults": tuple(faults),
-        "compared": found.compared or expected is not None,
+        "compared": verification.compared or expected is not None,
         "key_missing": public_key is not None and document.signature is None,
     }
     if document.signature is not None:
-        changes["signature"] = check_signature(document.signature, document.head or found.head, public_key)
-    return found.model_copy(update=changes)
+        changes["signature"] = check_signature(document.signature, document.head or verification.head, public_key)
+    return verification.model_copy(update=changes)
 
 
 def _is_covered(fault: LogFault, faults: Sequence[LogFault]) -> bool:
-    return any(other.first <= fault.first <= other.last for other in faults)
+    return any(covering.first <= fault.first <= covering.last for covering in faults)
 
 
 def _is_record_spelled(literal: object, record: SessionRecord) -> bool:
