@@ -78,7 +78,7 @@ MOST_RESULT_BYTES: Final = 20_000
 _MAX_ERROR_CHARS: Final = 500
 
 
-def to_result(given: object) -> ToolResult:
+def to_result(value: object) -> ToolResult:
     """Return the `ToolResult` for any value that a tool returned.
 
     NaN and infinities become their names, because JSON has none; models, dataclasses and times become JSON.
@@ -91,14 +91,14 @@ def to_result(given: object) -> ToolResult:
         >>> to_result({"share": float("nan")}).data
         {'share': 'NaN'}
     """
-    if isinstance(given, ToolResult):
-        return truncate_result(given)
+    if isinstance(value, ToolResult):
+        return truncate_result(value)
     try:
-        text = to_json(given, by_alias=True, inf_nan_mode="strings")
+        text = to_json(value, by_alias=True, inf_nan_mode="strings")
         fits = len(text) <= MOST_RESULT_BYTES
-        return ToolResult(success=True, data=from_json(text) if fits else _cut(given, text))
+        return ToolResult(success=True, data=from_json(text) if fits else _cut(value, text))
     except (PydanticSerializationError, ValueError, RecursionError) as error:
-        msg = f"what the tool returned ({type(given).__name__}) does not fit into JSON: {error}"
+        msg = f"what the tool returned ({type(value).__name__}) does not fit into JSON: {error}"
         raise ValueError(msg) from error
 
 

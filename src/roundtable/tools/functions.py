@@ -88,9 +88,9 @@ class FunctionTool(ToolDefinition, Generic[P, R]):
         needed = None if self.context is None else self.context.needs
         if needed is None or _is_instance(dependencies, needed):
             return
-        name = " or ".join(getattr(one, "__name__", str(one)) for one in _members(needed))
-        given = "none" if dependencies is None else f"an object of {type(dependencies).__name__}"
-        msg = f"tool {self.name!r} needs {name} as its dependencies, and the table has {given}"
+        name = " or ".join(getattr(member, "__name__", str(member)) for member in _members(needed))
+        actual = "none" if dependencies is None else f"an object of {type(dependencies).__name__}"
+        msg = f"tool {self.name!r} needs {name} as its dependencies, and the table has {actual}"
         raise ConfigurationError(msg, hint=f"Pass Roundtable(tool_dependencies=...) an object of {name}.")
 
 

@@ -368,10 +368,10 @@ class DefaultAgentToolkit:
         Raises:
             ConfigurationError: The dependencies are missing, or of another type.
         """
-        given = dependencies if self._dependencies is None else self._dependencies
+        available = dependencies if self._dependencies is None else self._dependencies
         for each in self._all_tools().values():
             if isinstance(each, FunctionTool):
-                each.check_dependencies(given)
+                each.check_dependencies(available)
 
     def asks(self, allow: Collection[str] | None = None) -> tuple[tuple[ModelCall, ...], ...]:
         """Return, for each tool that calls models, the most calls that one call of the tool makes.
