@@ -120,14 +120,14 @@ class Attachment(Value):
             ConfigurationError: It is not an image, a PDF document or a text, is too large, or has another type than
                 its name or `media_type` says.
         """
-        found = _media_type(content, name, media_type)
-        if found in _BINARY_TYPES:
-            _check_size(content, name, found)
-            return cls(name=name, media_type=found, data=b64encode(content).decode())
+        detected = _media_type(content, name, media_type)
+        if detected in _BINARY_TYPES:
+            _check_size(content, name, detected)
+            return cls(name=name, media_type=detected, data=b64encode(content).decode())
         text = content.decode("utf-8-sig")
         if len(text) > _MOST_CHARS:
             raise _refused(name, f"has {len(text):,} characters; at most {_MOST_CHARS:,} are allowed", _SPLIT_IT)
-        return cls(name=name, media_type=found, text=text)
+        return cls(name=name, media_type=detected, text=text)
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> Self:
@@ -261,20 +261,20 @@ AttachmentLike: TypeAlias = Attachment | str | bytes | PathLike[str]
 """A file of a question: a path, its bytes, or an `Attachment`."""
 
 
-def read_attachments(given: Sequence[AttachmentLike]) -> tuple[Attachment, ...]:
+def read_attachments(files: Sequence[AttachmentLike]) -> tuple[Attachment, ...]:
     """Read and check the files of a question; a file that is given twice is kept once.
 
     Raises:
         ConfigurationError: There are too many files, or one of them is refused.
     """
-    if isinstance(given, str | bytes | PathLike) or not hasattr(given, "__iter__"):
-        msg = f"attachments must be a list of files, not {type(given).__name__}"
+    if isinstance(files, str | bytes | PathLike) or not hasattr(files, "__iter__"):
+        msg = f"attachments must be a list of files, not {type(files).__name__}"
         raise ConfigurationError(msg, hint="Write attachments=['chart.png'], with brackets.")
-    if len(given) > _MOST_FILES:
-        msg = f"{len(given)} files are attached; at most {_MOST_FILES} are allowed"
+    if len(files) > _MOST_FILES:
+        msg = f"{len(files)} files are attached; at most {_MOST_FILES} are allowed"
         raise ConfigurationError(msg, code="ATTACHMENT_INVALID", hint="Join texts, or leave files out.")
     by_hash: dict[str, Attachment] = {}
-    for attachment in map(_read, given):
+    for attachment in map(_read, files):
         by_hash.setdefault(attachment.info.sha256, attachment)
     total = sum(attachment.info.size for attachment in by_hash.values())
     if total > _MOST_BYTES:
@@ -292,16 +292,16 @@ def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _read(given: AttachmentLike) -> Attachment:
-    match given:
+def _read(file: AttachmentLike) -> Attachment:
+    match file:
         case Attachment():
-            return given.checked()
+            return file.checked()
         case bytes():
-            return Attachment.from_bytes(given)
+            return Attachment.from_bytes(file)
         case str() | PathLike():
-            return Attachment.from_file(fspath(given))
+            return Attachment.from_file(fspath(file))
         case _:
-            msg = f"a file must be a path, bytes or an Attachment, not {type(given).__name__}"
+            msg = f"a file must be a path, bytes or an Attachment, not {type(file).__name__}"
             raise ConfigurationError(msg, hint="Write attachments=['chart.png'].")
 
 
@@ -338,20 +338,20 @@ def _media_type(content: bytes, name: str, claimed: str | None) -> str:
     claim = (claimed or "").partition(";")[0].strip().lower().replace("image/jpg", "image/jpeg")
     by_name = guess_type(name)[0] or ""
     claim = claim or (by_name if by_name in _BINARY_TYPES or by_name.startswith("image/") else "")
-    found = next((media_type for pattern, media_type in _SIGNATURES if pattern.match(content)), None)
-    if found is None or (found == _PDF and claim != _PDF and not content.startswith(b"%PDF-")):
+    detected = next((media_type for pattern, media_type in _SIGNATURES if pattern.match(content)), None)
+    if detected is None or (detected == _PDF and claim != _PDF and not content.startswith(b"%PDF-")):
         # A text may mention the header of a PDF.
-        found = _text_type(content, claim or by_name) or found
-    if found in _BINARY_TYPES and name.lower().endswith(_TEXT_SUFFIXES):
+        detected = _text_type(content, claim or by_name) or detected
+    if detected in _BINARY_TYPES and name.lower().endswith(_TEXT_SUFFIXES):
         claim = claim or by_name or "text/plain"
-    if found is None and not claim:
+    if detected is None and not claim:
         raise _refused(name, "is neither an image, a PDF document nor a text", _KINDS)
-    if found is None or (claim and found != claim):
-        what = f"contains {found}" if found else "contains something else"
-        is_misnamed = found is not None and not _BINARY_TYPES.isdisjoint((claim, found))
+    if detected is None or (claim and detected != claim):
+        contents = f"contains {detected}" if detected else "contains something else"
+        is_misnamed = detected is not None and not _BINARY_TYPES.isdisjoint((claim, detected))
         hint = "Correct its name or media type." if is_misnamed else _KINDS
-        raise _refused(name, f"is called {claim}, but {what}", hint)
-    return found
+        raise _refused(name, f"is called {claim}, but {contents}", hint)
+    return detected
 
 
 def _text_type(content: bytes, claim: str) -> str | None:
@@ -375,8 +375,8 @@ def _check_size(content: bytes, name: str, media_type: str) -> None:
 
 def _count_pages(content: bytes) -> int:
     """Count the pages of a PDF document; estimate them by its size if they are compressed in an unknown way."""
-    found = len(_PAGE.findall(content)) + sum(len(_PAGE.findall(objects)) for objects in _object_streams(content))
-    return found or max(1, min(_MOST_PAGES, len(content) // 50_000))
+    pages = len(_PAGE.findall(content)) + sum(len(_PAGE.findall(objects)) for objects in _object_streams(content))
+    return pages or max(1, min(_MOST_PAGES, len(content) // 50_000))
 
 
 def _object_streams(content: bytes) -> Iterator[bytes]:

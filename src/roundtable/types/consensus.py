@@ -111,8 +111,8 @@ class ConsensusResult(Value):
         if isinstance(data, Mapping) and data.get("method") == "semantic" and not _UPPER_BOUND & data.keys():
             # Stored before 0.3: level and groups were made from common words, which say nothing.
             dropped = {"agreement_level", "agreementLevel", "clusters"}
-            kept = {name: value for name, value in data.items() if name not in dropped}
-            return {**kept, "agreement_level": 0.0, "agreement_at_most": 1.0, "is_lead_open": True}
+            fields = {name: value for name, value in data.items() if name not in dropped}
+            return {**fields, "agreement_level": 0.0, "agreement_at_most": 1.0, "is_lead_open": True}
         return with_upper_bound(data, "agreement_level", "agreement_at_most")
 
     @property
