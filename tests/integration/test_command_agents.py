@@ -121,13 +121,13 @@ async def test_pieces_of_the_output_are_told(stubs: Stubs) -> None:
     assert "".join(heard).startswith("thinking\n{")
 
 
-async def test_a_character_is_told_whole(stubs: Stubs) -> None:
+async def test_characters_and_control_sequences_are_told_whole_or_not_at_all(stubs: Stubs) -> None:
     write = "sys.stdout.buffer.write(part); sys.stdout.buffer.flush(); time.sleep(0.05)"
-    torn = f"for part in (b'caf\\xc3', b'\\xa9\\n'): {write}\n"
+    torn = f"for part in (b'caf\\xc3', b'\\xa9\\x1b[3', b'1m!\\x1b[0m\\n'): {write}\n"
     stubs.make("claude", torn + "envelope('Tea.')")
     heard: list[str] = []
     await spawn_agent("?", SONNET, gateway=gateway(), on_progress=heard.append)
-    assert "".join(heard).startswith("caf\u00e9\n")
+    assert "".join(heard).startswith("caf\u00e9!\n")
 
 
 async def test_an_answer_does_not_depend_on_who_listens(stubs: Stubs, caplog: pytest.LogCaptureFixture) -> None:
@@ -182,6 +182,11 @@ async def test_what_a_program_complains_about_holds_no_key(stubs: Stubs, monkeyp
     with pytest.raises(AgentError, match=r"Claude exited 1: \[redacted\] Bearer \[redacted\]") as caught:
         await spawn_agent("?", SONNET, gateway=gateway())
     assert "canary" not in repr(caught.value) + str(caught.value.to_dict())
+    # The key lies where the text is cut.
+    stubs.make("claude", "sys.stderr.write(os.environ['ANTHROPIC_API_KEY'] + 'x' * 490)\nsys.exit(1)")
+    with pytest.raises(AgentError) as cut:
+        await spawn_agent("?", SONNET, gateway=gateway())
+    assert "1234567890" not in str(cut.value.to_dict())
     stubs.make("claude", "envelope('bad key ' + os.environ['ANTHROPIC_API_KEY'], is_error=True)")
     with pytest.raises(AgentError, match=r"Claude agent error: bad key \[redacted\]"):
         await spawn_agent("?", SONNET, gateway=gateway())
@@ -208,10 +213,16 @@ async def test_a_file_that_cannot_be_started_says_so(stubs: Stubs) -> None:
     ("body", "kind", "message", "tries"),
     [
         ("sys.stderr.write('boom'); sys.exit(1)", AgentError, "Claude exited 1: boom", 4),
-        ("sys.stderr.write('x' * 2000); sys.exit(3)", AgentError, r"Claude exited 3: x{500} \(after", 4),
+        ("sys.stderr.write('x' * 2000); sys.exit(3)", AgentError, r"Claude exited 3: …x{500} \(after", 4),
         ("os.kill(os.getpid(), signal.SIGSEGV)", AgentError, f"Claude exited -{int(signal.SIGSEGV)}: ", 4),
         ("sys.exit(137)", AgentError, "Claude exited 137: ", 4),
         ("sys.stderr.write('429 Too Many Requests'); sys.exit(1)", APIRateLimitError, "Claude exited 1: 429", 4),
+        (
+            "sys.stderr.write('DeprecationWarning: the module is old.\\n' * 20 + '429 Too Many Requests'); sys.exit(1)",
+            APIRateLimitError,
+            "429 Too Many Requests",
+            4,
+        ),
         ("sys.stderr.write('connect ECONNREFUSED'); sys.exit(1)", APINetworkError, "ECONNREFUSED", 4),
         ("sys.stderr.write('upstream timed out'); sys.exit(1)", APITimeoutError, "upstream timed out", 4),
         ("sys.stderr.write('Invalid API key'); sys.exit(1)", APIAuthError, "Invalid API key", 1),

@@ -78,7 +78,9 @@ async def test_a_list_shows_the_others_and_names_the_damaged_one(
 
 
 @pytest.mark.parametrize("part", ["record", "body"])
-async def test_lists_of_whole_sessions_leave_out_what_cannot_be_read(part: str, tmp_path: Path) -> None:
+async def test_lists_of_whole_sessions_leave_out_what_cannot_be_read(
+    part: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "kept.db"
     ids = await held(path)
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -89,7 +91,9 @@ async def test_lists_of_whole_sessions_leave_out_what_cannot_be_read(part: str, 
     storage = SQLiteStorage(path)
     manager = SessionManager(storage)
     assert [one.id for one in await manager.list_sessions()] == [ids[2], ids[0]]
+    caplog.clear()
     assert [one.id for one in await storage.get_all_sessions()] == [ids[2], ids[0]]
+    assert f"session '{ids[1]}' is left out: " in caplog.text
     # What was said is not read to remove it.
     kept = [ids[1]] if part == "record" else []
     assert await manager.prune(manager.clock.now()) == 3 - len(kept)

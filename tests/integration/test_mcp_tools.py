@@ -143,7 +143,7 @@ def test_names_and_schemas_of_a_server_are_made_to_fit():
     tools = from_mcp("server", read_only=False)
     odd, large = (tool for _, tool in tools._select_tools(there).values())
     assert (odd.name, odd.description, large.parameters) == ("_1_odd_name", "Odd.", {"type": "object"})
-    assert "None" in repr(odd.parameters)
+    assert odd.parameters == {"type": "object"}
     with pytest.raises(ConfigurationError, match="two tools of server are named '_1_odd_name'"):
         tools._select_tools([there[0], types.Tool(name="1_odd name", input_schema={})])
 
@@ -205,3 +205,34 @@ async def test_a_server_that_is_gone_by_the_time_of_a_call_is_told_to_the_model(
     with pytest.raises(ConfigurationError, match="offers no tool 'stir'"):
         async with from_mcp(COMMAND, only=["stir"]):
             pytest.fail("entered")
+
+
+def test_only_descriptions_are_cut():
+    kinds = ["x" * 2000 + mark for mark in "ab"]
+    pattern = "a" * 2000
+    properties = {"kind": {"enum": kinds, "description": "y" * 2000}, "code": {"type": "string", "pattern": pattern}}
+    listed = types.Tool(name="pick", input_schema={"type": "object", "properties": properties})
+    ((_, tool),) = from_mcp("server", read_only=False)._select_tools([listed]).values()
+    kept = tool.parameters["properties"]
+    assert (kept["kind"]["enum"], kept["code"]["pattern"]) == (kinds, pattern)
+    assert len(kept["kind"]["description"]) == 1024
+
+
+async def test_a_server_that_never_answers_ends_a_block_in_time(monkeypatch):
+    monkeypatch.setattr(mcp_tools, "CONNECT_TIMEOUT_S", 1.0)
+    silent = from_mcp([sys.executable, "-c", "import time; time.sleep(60)"])
+    start = time.monotonic()
+    with pytest.raises(ConfigurationError, match="does not start"):
+        async with silent:
+            pass
+    took = time.monotonic() - start
+    # The limit, its slack, and what it takes to end the process.
+    assert 1 <= took < 1 + 2 + 5, f"ended after {took:.2f} s"
+
+
+async def test_a_toolkit_is_connected_once_at_a_time():
+    async with from_mcp(COMMAND) as toolkit:
+        with pytest.raises(ConfigurationError, match="connected already"):
+            async with toolkit:
+                pass
+        assert toolkit.get_tools()

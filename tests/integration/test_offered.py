@@ -88,3 +88,15 @@ async def test_a_run_says_when_it_has_begun_or_what_keeps_it_from_that() -> None
         await table.delete(gone.session_id)
         with pytest.raises(SessionNotFound), anyio.fail_after(5):
             await gone.begun()
+
+
+async def test_more_agents_than_the_owner_has_are_added_and_replace_none() -> None:
+    sceptic, optimist = config("sceptic", "openai", "gpt-5.2"), config("optimist", "openai", "gpt-5-mini")
+    table = table_of(sceptic, optimist)
+    assert chosen_agents(table, None, 1) == [sceptic.model_copy(update={"search": None})]
+    agents = chosen_agents(table, None, 5)
+    assert agents is not None
+    assert [agent.id if isinstance(agent, AgentConfig) else agent for agent in agents] == [
+        *("sceptic", "optimist"),
+        *("openai:gpt-5.2", "openai:gpt-5-mini", "openai:gpt-5.2"),
+    ]

@@ -338,6 +338,7 @@ def test_questions_are_read_from_csv_and_from_lines_of_json(tmp_path: Path) -> N
         pytest.param("q.csv", "Question;Gold;OPTIONS\nA, b?;4;4|5|\n", ("1", "A, b?", "4", ("4", "5")), id="marks"),
         pytest.param("q.tsv", "id\tquestion\tgold\nx\tA, b?\t 4 \n", ("x", "A, b?", "4", None), id="tabulators"),
         pytest.param("q.csv", "question,gold\r\n , \r\n\r\nA?,4,5,6\r\n", ("1", "A?", "4", None), id="empty lines"),
+        pytest.param("q.csv", "\r\n\nquestion,gold\nA?,4\n", ("1", "A?", "4", None), id="empty first lines"),
         pytest.param("q.csv", 'question,gold\n"A\nb?",4\n', ("1", "A\nb?", "4", None), id="two lines in a cell"),
         pytest.param(
             "q.jsonl", '{"question": "A\u2028b?", "gold": true}', ("1", "A\u2028b?", "true", None), id="a line of JSON"
@@ -369,6 +370,7 @@ def test_a_file_in_another_encoding_is_refused_with_what_to_do(tmp_path: Path) -
         pytest.param("q.csv", "question,gold\n", "holds no question", id="empty"),
         pytest.param("q.csv", "question\nWhy?\n", "line 2: gold", id="no gold"),
         pytest.param("q.csv", "question,gold\n\n,4\n", "line 3: question", id="no question"),
+        pytest.param("q.csv", "\n\nquestion,gold\n,4\n", "line 4: question", id="no question after empty lines"),
         pytest.param("q.csv", "id,question,gold\n1,a?,4\n1,b?,5\n", "two questions with the id '1'", id="ids"),
         pytest.param("q.jsonl", "nothing\n", "line 1: invalid JSON", id="no JSON"),
         pytest.param("q.jsonl", "[1]\n", "line 1: not an object", id="no object"),
@@ -388,3 +390,11 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, name: str, 
         file.write_text(text, "utf-8")
     with pytest.raises(ConfigurationError, match=message):
         read_questions(file)
+
+
+async def test_a_debate_that_is_dearer_than_the_longest_vote_is_not_compared() -> None:
+    table = Roundtable(scripted_agents({"ada": "4", "bo": "5"}), storage="memory://", analyzer="basic")
+    question = Question(id="1", question="2 + 2?", gold="4", options=("4", "5"))
+    with pytest.raises(RoundtableError, match="its dearest debate made 24 calls, as many as 12 rounds") as caught:
+        await run_study(table, [question], rounds=10, vote=True, resamples=100)
+    assert "ROUNDTABLE_MAX_ROUNDS allows 10" in caught.value.message

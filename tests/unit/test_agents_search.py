@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
+import anyio
 import pytest
 from snapshots.prompt_views import ADA, TOPIC, planned, view
 
+from roundtable import Roundtable
 from roundtable.agents import (
     BaseAgent,
     ChatGPTAgent,
@@ -20,7 +23,7 @@ from roundtable.agents import (
     create_gemini_agent,
     create_perplexity_agent,
 )
-from roundtable.errors import APIAuthError, APINetworkError, ConfigurationError
+from roundtable.errors import AgentError, APIAuthError, APINetworkError, ConfigurationError
 from roundtable.protocols import TurnListener
 from roundtable.providers import ScriptedModel
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, http_reply
@@ -28,6 +31,7 @@ from roundtable.types import (
     AgentConfig,
     AgentResponse,
     AgentTool,
+    ChatRequest,
     ChatResponse,
     Citation,
     JsonObject,
@@ -35,6 +39,7 @@ from roundtable.types import (
     ModelProfile,
     NativeContent,
     NativeSearch,
+    SearchProfile,
     ServerCall,
     ToolCall,
     ToolResult,
@@ -233,3 +238,29 @@ async def test_perplexity_is_asked_for_sources_and_searches_for_the_question() -
 @pytest.mark.parametrize("age", ["hour", "day", "week", "month", "year"])
 def test_every_age_that_perplexity_documents_can_be_asked_for(age: Any) -> None:
     assert PerplexitySearchOptions(recency_filter=age).to_search().recency == age
+
+
+class NoSearch(ScriptedModel):
+    """A model that refuses every search; its first call without one fails late, and for another reason."""
+
+    def __init__(self) -> None:
+        super().__init__({"*": YES}, profile=ModelProfile(search=SearchProfile()))
+        self._is_first = True
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        if request.search:
+            raise AgentError("web_search is not supported", retryable=False, details={"status": 400})
+        if self._is_first:
+            self._is_first = False
+            await anyio.sleep(0.2)
+            raise AgentError("bad request: too long", retryable=False, details={"status": 400})
+        return await super().complete(request)
+
+
+async def test_a_request_that_fails_without_a_search_too_keeps_its_error() -> None:
+    """Meanwhile other turns of the agent report the refusal."""
+    async with Roundtable([NoSearch()], storage="memory://", analyzer="basic", search=True) as table:
+        result = await table.debate("2 + 2?", mode="self-consistency:samples=4", rounds=1)
+    assert Counter(turn.outcome for turn in result.rounds[0].turns) == {"answered": 3, "failed": 1}
+    (failed,) = [turn for turn in result.rounds[0].turns if turn.outcome == "failed"]
+    assert failed.error.message.startswith("bad request: too long")

@@ -19,6 +19,7 @@ from roundtable.errors import (
 from roundtable.gateway import FallbackModel, Gateway
 from roundtable.providers import Delay, ScriptedModel
 from roundtable.types import (
+    AgentTool,
     ChatDelta,
     ChatRequest,
     ChatResponse,
@@ -275,3 +276,41 @@ def test_what_is_no_model_is_refused(wrong):
     with pytest.raises(ConfigurationError, match="takes models, not") as caught:
         FallbackModel(*wrong)
     assert "table.chat_model" in caught.value.hint
+
+
+class Noting(ScriptedModel):
+    """A model that keeps its requests, and calls no tools."""
+
+    def __init__(self, *replies):
+        super().__init__(list(replies), model="spare", profile=ModelProfile(calls_tools=False))
+        self.requests = []
+
+    async def complete(self, request):
+        self.requests.append(request)
+        return await super().complete(request)
+
+
+async def test_a_model_that_calls_no_tools_is_offered_none_and_the_answer_says_so():
+    spare = Noting("No.")
+    tool = AgentTool(name="look", description="Looks.")
+    asked = ASK.model_copy(update={"tools": (tool,)})
+    response = await FallbackModel(saying(APINetworkError("gone")), spare).complete(asked)
+    assert spare.requests[0].tools == ()
+    assert "the answer was given without tools" in response.warnings
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_what_failed_tries_cost_is_kept_where_the_next_one_may_not_start(streamed):
+    failure = APINetworkError("gone")
+    failure.usage = Usage(calls=1, input_tokens=100)
+    tries = []
+
+    async def before():
+        tries.append(None)
+        if len(tries) == 2:
+            raise BudgetExceeded("spent")
+
+    chain = FallbackModel(saying(failure), saying("Yes.")).asking(before)
+    with pytest.raises(BudgetExceeded) as caught:
+        await (collect(chain) if streamed else chain.complete(ASK))
+    assert caught.value.usage == failure.usage

@@ -437,7 +437,7 @@ async def test_every_report_carries_what_was_found() -> None:
         "**Without debate:** plurality of 3 answers: none; one agent alone: 1 cup",
         "**Movement:** 33% of answers changed from round to round, compared by position",
         "**Facing another position:** 33% took one of the others', 67% kept theirs",
-        "**Recommended:** query_detail",
+        "**Recommended:** Look at the details before you rely on it",
         "**Conflict:** Confidence — Ada: 90 % sure; Bo: 80 % sure; Cy: 20 % sure",
         "**Look again:** Low confidence: Cy",
         "**Key points of Ada:** ada likes the taste of it.; ada cannot do without it.",

@@ -102,11 +102,11 @@ def duration(seconds: float) -> str:
     """Return a duration in the unit that reads best.
 
     Example:
-        >>> duration(59.4), duration(600), duration(9000)
-        ('59 s', '10 min', '2.5 h')
+        >>> duration(59.4), duration(59.7), duration(600), duration(9000)
+        ('59 s', '1 min', '10 min', '2.5 h')
     """
-    if seconds < _MINUTE_S:
+    if round(seconds) < _MINUTE_S:
         return f"{seconds:.0f} s"
-    if seconds < _HOUR_S:
+    if round(seconds / _MINUTE_S) * _MINUTE_S < _HOUR_S:
         return f"{seconds / _MINUTE_S:.0f} min"
     return f"{seconds / _HOUR_S:.1f} h"

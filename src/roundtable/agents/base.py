@@ -187,13 +187,15 @@ class Conversation:
                 raise
             failure = error
         session = request.metadata.get("session", "")
-        self.search.refused(session, failure)
         try:
-            return await self._call(request.model_copy(update={"search": self.search.off}))
+            response = await self._call(request.model_copy(update={"search": self.search.off}))
         except RoundtableError as error:
-            if refuses_request(error) or isinstance(error, BudgetExceeded):
-                self.search.allowed(session)
+            # A request that fails in the same way without a search was not refused because of it.
+            if not (refuses_request(error) or isinstance(error, BudgetExceeded)):
+                self.search.refuse(session, failure)
             raise
+        self.search.refuse(session, failure)
+        return response
 
     def _submitted_response(self, response: ChatResponse, answer: JsonObject) -> ChatResponse:
         """Return the response with the submitted answer as its text, confidence on the scale of the model's texts."""
@@ -214,7 +216,7 @@ class Conversation:
             )
         except RoundtableError as error:
             if isinstance(error, BudgetExceeded) or refuses_request(error):
-                self.search.refused(request.metadata.get("session", ""), error)
+                self.search.refuse(request.metadata.get("session", ""), error)
                 return request.model_copy(update={"search": None})
             if not error.retryable:
                 raise
@@ -393,7 +395,7 @@ class BaseAgent:
 
     def search_refused(self, session_id: str) -> None:
         """Turn the search off for a session in which the provider refused it before."""
-        self._search.refused(session_id)
+        self._search.refuse(session_id)
 
     def with_search_config(self, config: AgentConfig, notes: Iterable[str] = ()) -> Self:
         """Return a copy of this agent with another search configuration, for one seat.

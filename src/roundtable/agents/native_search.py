@@ -55,28 +55,23 @@ class SeatSearch:
             return self.off
         return self.off if self.is_refused(context.session_id) else self.wanted
 
-    def refused(self, session: str, error: RoundtableError | None = None) -> None:
-        """Stop searching in a session.
+    def refuse(self, session: str, error: RoundtableError | None = None) -> None:
+        """Stop searching in a session; its first refusal is reported.
 
         Args:
             session: Its id.
             error: The provider's refusal, or the budget's; `None` if it is recorded already.
         """
-        self._refused[session] = None
-        if error is not None:
+        if error is not None and session not in self._refused:
             why = _NO_BUDGET if isinstance(error, BudgetExceeded) else SEARCH_REFUSED
             self._notes_of(session).append(f"{why}: {error.message[:_SHOWN_CHARS]}")
+        self._refused[session] = None
         while len(self._refused) > _MOST_SESSIONS:
             self._refused.popitem(last=False)
 
     def is_refused(self, session: str) -> bool:
         """Check whether the provider refused to search in a session."""
         return session in self._refused
-
-    def allowed(self, session: str) -> None:
-        """Undo the last refusal and its note, because the request fails in the same way without a search."""
-        self._refused.pop(session, None)
-        self._notes_of(session).pop()
 
     def take_notes(self, session: str) -> tuple[str, ...]:
         """Return the warnings that were not reported in the session yet; each one is returned once."""

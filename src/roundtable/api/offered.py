@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import cycle, islice
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from roundtable._core.words import counted
@@ -160,7 +161,7 @@ def chosen_agents(
         table: The server's table.
         names: Ids or names of its agents, or names of models that may be asked for.
         count: How many agents debate, instead of names; at most `ROUNDTABLE_MAX_AGENTS`. If the table has fewer
-            agents, several share a model.
+            agents, more are added with the models that it has.
         models: Models that may be requested as `"provider:model"`; `None` allows all models of the providers of the
             table's agents, except for programs and files of this machine.
 
@@ -174,14 +175,15 @@ def chosen_agents(
         allowed = _Models(table.wiring, seats) if models is None else models
         return [_find_agent(seats, name, allowed) for name in names]
     max_agents = table.wiring.settings.max_agents
-    wanted = min(count or len(seats), max_agents)
+    wanted = len(seats) if count is None else min(count, max_agents)
+    agents = [agent for _, agent in seats[:wanted]]
     if wanted <= len(seats):
-        return [agent for _, agent in seats[:wanted]]
+        return agents
     if any(not isinstance(agent, AgentConfig) for _, agent in seats):
         msg = f"this server has {counted(len(seats), 'agent')}, not {count}"
         raise ConfigurationError(msg, hint=f"Ask for at most {counted(len(seats), 'agent')}.")
     shared = [f"{config.provider}:{config.model}" if config.model else config.provider for config, _ in seats]
-    return [shared[index % len(shared)] for index in range(wanted)]
+    return [*agents, *islice(cycle(shared), wanted - len(seats))]
 
 
 def offered_search(table: Roundtable, search: SearchRequest | None) -> SearchLike | None:
@@ -199,7 +201,9 @@ def offered_search(table: Roundtable, search: SearchRequest | None) -> SearchLik
         msg = f"search={search!r:.80}: this server does not let agents search the web with their providers' own search"
         raise ConfigurationError(msg, hint="Leave `search` out, or set it to false.")
     wanted = search if isinstance(search, NativeSearch) else NativeSearch()
-    return table_search.over(wanted) if isinstance(table_search, NativeSearch) else wanted if wanted.asked else "auto"
+    if isinstance(table_search, NativeSearch):
+        return table_search.over(wanted)
+    return wanted if wanted.asked else "auto"
 
 
 def agents_of_table(table: Roundtable, agents: Sequence[AgentConfig]) -> Sequence[AgentLike]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -77,22 +78,24 @@ def read_questions(path: str | PathLike[str]) -> tuple[Question, ...]:
     if not questions:
         hint = "A CSV file needs a header such as question,gold,options; other files need one JSON object per line."
         raise ConfigurationError(f"{str(file)!r} holds no question", hint=hint)
-    ids = [question.id for question in questions]
-    if duplicate := next((name for name in ids if ids.count(name) > 1), None):
-        raise ConfigurationError(f"{str(file)!r} holds two questions with the id {duplicate!r}")
+    name, count = Counter(question.id for question in questions).most_common(1)[0]
+    if count > 1:
+        raise ConfigurationError(f"{str(file)!r} holds two questions with the id {name!r}")
     return questions
 
 
 def _csv_rows(text: str, file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    names = text.lstrip().partition("\n")[0]
+    table = text.lstrip("\r\n")
+    left_out = text[: len(text) - len(table)].count("\n")
+    names = table.partition("\n")[0]
     delimiter = max(_DELIMITERS, key=lambda mark: (names.count(mark), mark == ","))
     try:
-        lines = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        lines = csv.DictReader(io.StringIO(table, newline=""), delimiter=delimiter, strict=True)
         for row in lines:
             # csv stores cells after the last named column under the key None.
             cells = {name: cell for name, cell in row.items() if isinstance(name, str) and cell and cell.strip()}
             if cells:
-                yield lines.line_num, cells
+                yield left_out + lines.line_num, cells
     except csv.Error as error:
         raise ConfigurationError(f"{str(file)!r} is not valid CSV: {error}", cause=error) from error
 

@@ -79,21 +79,34 @@ class _Study:
             for question, outcomes in zip(questions, by_question, strict=True)
             if (debates := self._complete(question, outcomes))
         }
-        going_on = [question for question in questions if question.id in debated]
-        baselines = [baseline for question in going_on for baseline in self._baselines(question, debated[question.id])]
-        drawn = await self._hold(baselines)
-        for number, question in enumerate(going_on):
+        comparable = [
+            question
+            for question in questions
+            if question.id in debated and self._has_baselines(question, debated[question.id])
+        ]
+        drawn = await self._hold(
+            [baseline for question in comparable for baseline in self._baselines(question, debated[question.id])]
+        )
+        for number, question in enumerate(comparable):
             if (samples := self._complete(question, drawn[2 * number : 2 * number + 2])) is not None:
                 self._count(question, debated[question.id], *samples)
 
+    def _has_baselines(self, question: Question, debates: Sequence[DebateResult]) -> bool:
+        """Check whether answers without debate may cost as much as the dearest debate, else record why not."""
+        needed, most = _rounds_at(_price(debates), debates), self.table.wiring.settings.max_rounds
+        if needed > most:
+            self.failed[question.id] = (
+                f"its dearest debate made {_price(debates)} calls, as many as {needed} rounds of independent answers, "
+                f"but ROUNDTABLE_MAX_ROUNDS allows {most}"
+            )
+        return needed <= most
+
     def _baselines(self, question: Question, debates: Sequence[DebateResult]) -> list[dict[str, Any]]:
         """Return the debates that answer a question without debate, at the price of its dearest debate."""
-        price = max(max(1, result.usage.calls) for result in debates)
-        rounds_needed = -(-price // len(debates[0].agents))
-        rounds = min(rounds_needed, self.table.wiring.settings.max_rounds)
+        price = _price(debates)
         return [
             self.planned(question, f"self-consistency:samples={price}", 1),
-            self.planned(question, "independent-vote", rounds),
+            self.planned(question, "independent-vote", _rounds_at(price, debates)),
         ]
 
     def _complete(
@@ -146,6 +159,16 @@ class _Study:
             options = {**options, "baseline": False, "skip_rounds_when": None, "synthesize": False}
         set_options = {name: value for name, value in options.items() if value is not None or name != "options"}
         return {"topic": question.question, "mode": mode, **set_options}
+
+
+def _price(debates: Sequence[DebateResult]) -> int:
+    """Return the calls of the dearest debate."""
+    return max(max(1, result.usage.calls) for result in debates)
+
+
+def _rounds_at(price: int, debates: Sequence[DebateResult]) -> int:
+    """Return the rounds in which the agents of these debates answer at least `price` times."""
+    return -(-price // len(debates[0].agents))
 
 
 class _Total:

@@ -20,7 +20,7 @@ from roundtable.gateway.wrapping import close_stream, endpoint_of, make_ready
 from roundtable.types import ChatDelta, ChatResponse, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 
     from roundtable.protocols import ChatModel
     from roundtable.types import ChatRequest, JsonValue, ModelProfile
@@ -82,7 +82,7 @@ class FallbackModel:
         self.models: tuple[ChatModel, ...] = tuple(flat)
         """The models, first choice first."""
         self._before: Callable[[], Awaitable[None]] | None = None
-        self._told: Callable[[RetryNotice], Awaitable[None]] | None = None
+        self._on_retry: Callable[[RetryNotice], Awaitable[None]] | None = None
 
     def __repr__(self) -> str:
         return f"FallbackModel({', '.join(map(repr, self.models))})"
@@ -115,22 +115,22 @@ class FallbackModel:
     def over(self, wrap: Callable[[ChatModel], ChatModel]) -> FallbackModel:
         """Return the same chain with each model wrapped."""
         chain = FallbackModel(*(wrap(model) for model in self.models))
-        chain._before, chain._told = self._before, self._told
+        chain._before, chain._on_retry = self._before, self._on_retry
         return chain
 
     def asking(
         self,
         before: Callable[[], Awaitable[None]],
-        told: Callable[[RetryNotice], Awaitable[None]] | None = None,
+        on_retry: Callable[[RetryNotice], Awaitable[None]] | None = None,
     ) -> FallbackModel:
         """Return this model with callbacks before each try of each model; see `GuardedModel.asking`.
 
         Args:
             before: Awaited before each try; an error that it raises keeps the try from starting.
-            told: Called with each retry, and when a stream moves to the next model after it passed pieces on.
+            on_retry: Called with each retry, and when a stream moves to the next model after it passed pieces on.
         """
         chain = FallbackModel(*self.models)
-        chain._before, chain._told = before, told
+        chain._before, chain._on_retry = before, on_retry
         return chain
 
     async def prepare(self) -> None:
@@ -160,9 +160,10 @@ class FallbackModel:
         """
         failures = _Failures(self.models[-1])
         for model in self.models:
-            ready, fitted = await self._ready(model), self._fit(request, model)
+            fitted = self._fit(request, model)
             try:
-                return failures.mark(await ready.complete(fitted), model, _search_warnings(request, fitted))
+                ready = await self._ready(model)
+                return failures.mark(await ready.complete(fitted), model, _left_out(request, fitted))
             except RoundtableError as error:
                 failures.add(error, model)
         raise failures.to_error()
@@ -177,13 +178,15 @@ class FallbackModel:
     async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
         failures = _Failures(self.models[-1])
         for number, model in enumerate(self.models, 1):
-            ready, fitted = await self._ready(model), self._fit(request, model)
-            pieces = ready.stream(fitted)
+            fitted = self._fit(request, model)
+            pieces: AsyncIterator[ChatDelta | ChatResponse] | None = None
             shown = False
             try:
+                ready = await self._ready(model)
+                pieces = ready.stream(fitted)
                 async for piece in pieces:
                     if isinstance(piece, ChatResponse):
-                        yield failures.mark(piece, model, _search_warnings(request, fitted))
+                        yield failures.mark(piece, model, _left_out(request, fitted))
                         return
                     shown = shown or bool(piece.text)
                     yield piece
@@ -191,10 +194,11 @@ class FallbackModel:
             except RoundtableError as error:
                 failure = error
             finally:
-                await close_stream(pieces)
-            failures.add(failure, model, shown=shown and self._told is None)
-            if shown and self._told is not None and number < len(self.models):
-                await self._told(RetryNotice(number + 1, 0.0, failure, shown=True))
+                if pieces is not None:
+                    await close_stream(pieces)
+            failures.add(failure, model, shown=shown and self._on_retry is None)
+            if shown and self._on_retry is not None and number < len(self.models):
+                await self._on_retry(RetryNotice(number + 1, 0.0, failure, shown=True))
         raise failures.to_error()
 
     async def aclose(self) -> None:
@@ -213,7 +217,7 @@ class FallbackModel:
         if self._before is None:
             return model
         if isinstance(model, GuardedModel):
-            return model.asking(self._before, self._told)
+            return model.asking(self._before, self._on_retry)
         await self._before()
         return model
 
@@ -221,15 +225,17 @@ class FallbackModel:
         """Adapt a request that was made for the first model to another one."""
         if model is self.models[0]:
             return request
-        facts: dict[str, object] = {"model": model.model}
+        changes: dict[str, object] = {"model": model.model}
         if request.output_schema is not None and not model.profile.structured_output:
-            facts["output_schema"] = None
+            changes["output_schema"] = None
+        if request.tools and not model.profile.calls_tools:
+            changes["tools"] = ()
         if request.search:
             profile = model.profile
             alone = profile.search_alone and bool(request.tools)
             fitted = None if profile.search is None or alone else profile.search.fitted(request.search)
-            facts["search"] = fitted or profile.no_search
-        return request.model_copy(update=facts)
+            changes["search"] = fitted or profile.no_search
+        return request.model_copy(update=changes)
 
 
 class _Failures:
@@ -259,7 +265,7 @@ class _Failures:
 
     def mark(self, response: ChatResponse, model: ChatModel, notes: tuple[str, ...] = ()) -> ChatResponse:
         """Return a response with the model that gave it, the models that failed, and notes for the reader."""
-        facts: dict[str, object] = {
+        changes: dict[str, object] = {
             "provider": response.provider or model.provider,
             "model": response.model or model.model,
         }
@@ -267,9 +273,9 @@ class _Failures:
             warnings = (
                 f"{failed.provider}:{failed.model} did not answer: {error.message}" for failed, error in self._failed
             )
-            facts["warnings"] = (*warnings, *notes, *response.warnings)
-            facts["usage"] = self._total_usage(response.usage)
-        return response.model_copy(update=facts)
+            changes["warnings"] = (*warnings, *notes, *response.warnings)
+            changes["usage"] = self._total_usage(response.usage)
+        return response.model_copy(update=changes)
 
     def to_error(self) -> RoundtableError:
         """Return the error of a call that no model answered."""
@@ -295,8 +301,14 @@ class _Failures:
         return failure
 
 
-def _search_warnings(request: ChatRequest, fitted: ChatRequest) -> tuple[str, ...]:
-    return ("the answer was given without a search of the web",) if request.search and not fitted.search else ()
+def _left_out(request: ChatRequest, fitted: ChatRequest) -> tuple[str, ...]:
+    """Return warnings about what a request asked for and this model cannot do."""
+    warnings = []
+    if request.search and not fitted.search:
+        warnings.append("the answer was given without a search of the web")
+    if request.tools and not fitted.tools:
+        warnings.append("the answer was given without tools")
+    return tuple(warnings)
 
 
 def _log_fields(model: ChatModel) -> dict[str, str]:

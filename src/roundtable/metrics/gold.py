@@ -172,8 +172,8 @@ def expected_calibration_error(
     """Measure how far confidence is from the share of successes: `ECE = sum n_b / n |mean outcome - mean p|`.
 
     Bins have equal width and are closed below: [0, 1/B), [1/B, 2/B), ...; the last one holds 1 as well. Range: [0, 1],
-    exact, no unit; 0 is calibrated. It depends on the number of bins. Undefined without forecasts.
-    Source: M. Naeini, G. Cooper and M. Hauskrecht, AAAI 2015.
+    exact, no unit; 0 is calibrated. It depends on the number of bins; `figures["bins"]` says how many hold a forecast.
+    Undefined without forecasts. Source: M. Naeini, G. Cooper and M. Hauskrecht, AAAI 2015.
 
     Args:
         probabilities: Confidence in [0, 1].

@@ -92,9 +92,13 @@ class Plugins:
         if settings.plugins is None or self.installed in {"none", "named"}:
             return narrowed
         allowed = _split(settings.plugins)
-        if "none" in allowed:
-            return replace(narrowed, installed="none")
-        return narrowed if "all" in allowed else replace(narrowed, names=allowed)
+        if "all" in allowed:
+            return narrowed
+        if self.names:
+            allowed = tuple(name for name in self.names if any(same_distribution(name, listed) for listed in allowed))
+        if not allowed or "none" in allowed:
+            return replace(narrowed, installed="none", names=())
+        return replace(narrowed, names=allowed)
 
     def allows(self, distribution: str, entry_points: Sequence[str] = ()) -> bool:
         """Check whether an installed distribution may be loaded.
@@ -140,13 +144,10 @@ def _check_kinds(plugins: Sequence[object]) -> None:
             msg = f"{plugin.__qualname__} is a class; a plugin is a module or an object"
             raise PluginError(msg, plugin=plugin.__qualname__, stage="load", hint=f"Pass {plugin.__name__}().")
         if isinstance(plugin, str | bytes):
+            name = plugin if isinstance(plugin, str) else plugin.decode("utf-8", "replace")
             msg = f"{plugin!r} is a text; a plugin is a module or an object"
-            raise PluginError(
-                msg,
-                plugin=str(plugin),
-                stage="load",
-                hint=f"Import the module and pass that, or use Plugins.of({plugin!r}).",
-            )
+            hint = f"Import the module and pass that, or use Plugins.of({name!r})."
+            raise PluginError(msg, plugin=name, stage="load", hint=hint)
 
 
 def name_of(plugin: object) -> str:

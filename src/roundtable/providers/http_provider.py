@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -16,6 +17,8 @@ from roundtable.providers.shared import RefCounted
 from roundtable.providers.spec import batch_refusal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from roundtable.providers.batches.model import BatchModel
     from roundtable.providers.spec import ProviderSpec
     from roundtable.settings import Settings
@@ -68,6 +71,9 @@ class HttpProvider:
         name = _model(spec, model, settings, FIRST_LISTED if is_host else None)
         if not (config.timeout_s > 0 and math.isfinite(config.timeout_s)):
             raise ConfigurationError(f"timeout_s must be a positive number of seconds, not {config.timeout_s!r}")
+        batch = config.batch_options
+        in_batches = None if batch is None else _batches(spec, batch, settings)
+        # Last, since nothing gives the client back if this raises.
         owner = id(config.client)
         http = self._clients.take(owner, lambda: HttpClient(self.spec.name, client=config.client))
 
@@ -87,8 +93,7 @@ class HttpProvider:
             extra_body=config.extra_body,
             cache_prompts=config.cache_prompts,
         )
-        batch = config.batch_options
-        return made if batch is None else _batched(made, spec, batch, settings)
+        return made if in_batches is None else in_batches(made)
 
     def _variant(self, profile: str | None) -> ProviderSpec:
         if profile is None:
@@ -102,8 +107,12 @@ class HttpProvider:
         return self.spec.variants[profile]
 
 
-def _batched(model: HttpChatModel, spec: ProviderSpec, options: BatchOptions, settings: Settings) -> BatchModel:
-    """Return a model that makes the calls of another one in batches."""
+def _batches(spec: ProviderSpec, options: BatchOptions, settings: Settings) -> Callable[[HttpChatModel], BatchModel]:
+    """Return a function that returns a model which makes the calls of another one in batches.
+
+    Raises:
+        ConfigurationError: The provider makes no batches, or the journal cannot be used.
+    """
     from roundtable.providers.batches.journal import BatchJournal, default_journal
     from roundtable.providers.batches.model import BatchModel
     from roundtable.providers.batches.wires import batch_wire
@@ -111,7 +120,8 @@ def _batched(model: HttpChatModel, spec: ProviderSpec, options: BatchOptions, se
     if spec.batch_api is None:
         raise batch_refusal(spec.name)
     journal = BatchJournal(default_journal(settings.data_home) if options.journal is None else Path(options.journal))
-    return BatchModel(model, batch_wire(spec.batch_api), journal, options)
+    wire = batch_wire(spec.batch_api)
+    return lambda model: BatchModel(model, wire, journal, options)
 
 
 def _seeing(spec: ProviderSpec, inputs: tuple[InputKind, ...]) -> ProviderSpec:
@@ -141,9 +151,11 @@ def _base_url(spec: ProviderSpec, config: ProviderConfig, settings: Settings) ->
 
 
 def _key(spec: ProviderSpec, config: ProviderConfig, settings: Settings, base_url: str) -> str | None:
-    candidates = ((name, key) for name in spec.key_env if (key := settings.get(name)))
-    source, key = ("api_key", config.api_key) if config.api_key is not None else next(candidates, ("", None))
-    key = key and key.strip()
+    source, key = "api_key", config.api_key
+    if key is None:
+        source = next((name for name in spec.key_env if settings.get(name)), "")
+        key = settings.get(source) if source else None
+    key = (key or "").strip()
     if not key:
         # A server on this machine replaces the vendor; it may need no key.
         if not spec.key_required or is_loopback(urlsplit(base_url).hostname or ""):
@@ -167,11 +179,11 @@ def _model(spec: ProviderSpec, model: str | None, settings: Settings, fallback: 
     from_env = settings.get(spec.model_env) if spec.model_env is not None else None
     name = model or from_env or spec.default_model or fallback
     if name is None:
-        name_one = f"Name one: '{spec.name}:MODEL'"
+        way = f"Name one: '{spec.name}:MODEL'"
         raise ConfigurationError(
             f"the provider {spec.name!r} needs a model",
             provider=spec.name,
-            hint=f"{name_one}, or set {spec.model_env}." if spec.model_env else f"{name_one}.",
+            hint=f"{way}, or set {spec.model_env}." if spec.model_env else f"{way}.",
         )
     return name
 
@@ -182,12 +194,26 @@ def ollama_url(host: str) -> str:
     Example:
         >>> ollama_url("0.0.0.0"), ollama_url(":8000"), ollama_url("http://localhost:11434/")
         ('http://127.0.0.1:11434/v1', 'http://127.0.0.1:8000/v1', 'http://localhost:11434/v1')
+        >>> ollama_url("::1"), ollama_url("http://localhost:11434/v1")
+        ('http://[::1]:11434/v1', 'http://localhost:11434/v1')
     """
-    scheme, has_scheme, address = host.strip().rpartition("://")
-    host_port = address.rstrip("/")
-    name, colon, port = host_port.rpartition(":")
-    if not colon or "]" in port:
-        name, port = host_port, "443" if scheme == "https" else "80" if has_scheme else "11434"
+    text = host.strip()
+    if _is_bare_ipv6(text):
+        text = f"[{text}]"
+    parts = urlsplit(text if "://" in text else f"http://{text}")
+    default_port = 11434 if "://" not in text else 443 if parts.scheme == "https" else 80
+    try:
+        name, port = parts.hostname or "", parts.port or default_port
+    except ValueError:  # a port that is not a number; the check of the address names it
+        return text
     # A server that listens on every address is reached on this one; nothing is bound here.
-    name = "127.0.0.1" if name in {"", "0.0.0.0", "[::]"} else name  # noqa: S104
-    return f"{scheme or 'http'}://{name}:{port}/v1"
+    name = "127.0.0.1" if name in {"", "0.0.0.0", "::"} else f"[{name}]" if ":" in name else name  # noqa: S104
+    path = parts.path.rstrip("/").removesuffix("/v1")
+    return f"{parts.scheme}://{name}:{port}{path}/v1"
+
+
+def _is_bare_ipv6(text: str) -> bool:
+    try:
+        return ip_address(text).version == 6
+    except ValueError:
+        return False

@@ -195,7 +195,7 @@ def stack(parts: Iterable[tuple[int, int]]) -> Html:
     shapes: list[Html] = []
     start = 0
     for hue, count in counted:
-        x, width = round(100 * start / total, 2), round(100 * count / total - 0.8, 2)
+        x, width = round(100 * start / total, 2), max(0.2, round(100 * count / total - 0.8, 2))
         shapes.append(tag("rect", class_=f"s{hue % HUES}", x=x, width=width, height=8))
         start += count
     return _flat("stack", shapes, 8)

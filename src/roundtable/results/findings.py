@@ -364,8 +364,10 @@ def _layers(result: DebateResult) -> Iterator[tuple[str, str]]:
     layers = result.response
     if layers is None:
         return
-    advice, names = layers.decision.action_recommendation, {agent.id: agent.name for agent in result.agents}
-    yield "Recommended", f"{advice.type} — {advice.reason}"
+    names = {agent.id: agent.name for agent in result.agents}
+    advice = advice_in_words(result)
+    if advice is not None:
+        yield "Recommended", f"{advice[0]} — {advice[1]}"
     for conflict in layers.evidence.conflicts:
         sides = (f"{names.get(side.agent_id, side.agent_id)}: {side.stance}" for side in conflict.positions)
         yield "Conflict", f"{conflict.issue} — {'; '.join(sides)}"

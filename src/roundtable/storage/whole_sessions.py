@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from roundtable._core.clock import SystemClock
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["WholeSessionMethods"]
 
 _PAGE_SIZE = 10_000
+_log: logging.Logger = logging.getLogger(__name__)
 
 
 class WholeSessionMethods(Storage):
-    """Methods for whole sessions and single answers, as in the TypeScript API; a storage inherits them.
+    """Methods for whole sessions and single answers; a storage inherits them.
 
     They change a session under a lease, like any other writer: while its debate runs, they raise
     `SessionBusy`.
@@ -40,17 +42,19 @@ class WholeSessionMethods(Storage):
     async def get_all_sessions(self, *, tenant: str = "default") -> tuple[Session, ...]:
         """Return every session, newest first; a damaged session is left out, and named in the log."""
         sessions: list[Session] = []
-        page = SessionFilter(tenant=tenant, limit=_PAGE_SIZE)
-        while summaries := await self.list(page):
+        query = SessionFilter(tenant=tenant, limit=_PAGE_SIZE)
+        while summaries := await self.list(query):
             for summary in summaries:
                 try:
                     session = await self.get_session(summary.id, tenant=tenant)
                 except StorageError as error:
                     if not error.is_damage:
                         raise
+                    _log.warning("session %r is left out: %s", summary.id, error.message)
                     continue
-                sessions += [] if session is None else [session]  # it may have been deleted in the meantime
-            page = page.model_copy(update={"after": summaries[-1].cursor})
+                if session is not None:  # it may have been deleted in the meantime
+                    sessions.append(session)
+            query = query.model_copy(update={"after": summaries[-1].cursor})
         return tuple(sessions)
 
     async def save_session(self, session: Session, *, tenant: str = "default") -> None:

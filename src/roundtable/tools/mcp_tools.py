@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 import tempfile
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final, Self, TextIO
+from typing import TYPE_CHECKING, Final, Self, TextIO, assert_never
 
 import anyio
 from pydantic_core import to_json
@@ -101,14 +102,23 @@ class McpToolkit:
                     raise self._connection_error(error, log) from error
 
     async def __aenter__(self) -> Self:
-        stack = AsyncExitStack()
-        log = stack.enter_context(_log_file())
+        if self._connection is not None:
+            msg = f"the toolkit of {self.name} is connected already"
+            raise ConfigurationError(msg, hint="Leave its `async with` block first, or make a second toolkit.")
+        log = _log_file()
         try:
-            self._connection = stack, await stack.enter_async_context(self._connect(log))
-        except Exception as error:
-            failure = self._connection_error(error, log)
-            await stack.aclose()
-            raise failure from error
+            async with AsyncExitStack() as stack:
+                limit = stack.enter_context(anyio.fail_after(CONNECT_TIMEOUT_S))
+                client = await stack.enter_async_context(self._connect(log))
+                # The scope stays open as long as the connection, since scopes nest.
+                limit.deadline = math.inf
+                stack.callback(log.close)
+                self._connection = stack.pop_all(), client
+        except BaseException as error:
+            with log:
+                if isinstance(error, Exception):
+                    raise self._connection_error(error, log) from error
+                raise
         try:
             await self.prepare()
         except BaseException:
@@ -294,27 +304,46 @@ def _part_text(part: types.ContentBlock) -> str:
             return f"[{part.name}: {part.uri}]"
         case "image" | "audio":
             return f"[{part.type}, {part.mime_type}, left out]"
+        case unknown:
+            assert_never(unknown)
 
 
 def _agent_tool(tool: types.Tool, prefix: str) -> AgentTool:
     """Return an MCP tool as an `AgentTool`: with a valid name, and descriptions cut and neutralised."""
     name = re.sub(r"[^A-Za-z0-9_-]", "_", prefix + tool.name)
     name = (name if re.match("[A-Za-z_]", name) else f"_{name}")[:64]
-    schema = _clean_schema(tool.input_schema, _MAX_SCHEMA_DEPTH)
+    try:
+        schema = _clean_schema(tool.input_schema, _MAX_SCHEMA_DEPTH)
+    except _TooDeepError:
+        schema = None
     if not isinstance(schema, dict) or len(to_json(schema)) > MOST_SCHEMA_BYTES:
         schema = {"type": "object"}
     return AgentTool(name=name, description=_clean_text(tool.description or tool.title or ""), parameters=schema)
 
 
-def _clean_schema(value: JsonValue, depth: int) -> JsonValue:
+class _TooDeepError(ValueError):
+    """A schema has more levels than providers accept."""
+
+
+def _clean_schema(value: JsonValue, depth: int, name: str = "") -> JsonValue:
+    """Return a schema whose texts are neutralised, and whose descriptions are cut; values and patterns stay whole.
+
+    Args:
+        value: The schema, or a part of it.
+        depth: How many levels it may have.
+        name: Name of the part in its parent.
+
+    Raises:
+        _TooDeepError: It has more levels.
+    """
     if depth == 0:
-        return None
+        raise _TooDeepError
     if isinstance(value, str):
-        return _clean_text(value)
+        return _clean_text(value) if name in {"description", "title"} else neutralise(value)
     if isinstance(value, list):
         return [_clean_schema(item, depth - 1) for item in value]
     if isinstance(value, dict):
-        return {name: _clean_schema(item, depth - 1) for name, item in value.items()}
+        return {key: _clean_schema(item, depth - 1, key) for key, item in value.items()}
     return value
 
 

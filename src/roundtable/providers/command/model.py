@@ -158,6 +158,8 @@ async def _make_call(
     call: CommandRun, variables: Mapping[str, str], on_progress: Callable[[str], None] | None
 ) -> Reply:
     profile = call.profile
+    # Before a text is cut: half a key would not be recognised.
+    scrub = Scrubber(Settings(environment=variables).secrets).text
     file = find_binary(profile, path=variables.get("PATH"))
     if call.yolo:
         logger.warning("%s: %s", profile.name, PERMISSIONS_SKIPPED, extra={"provider": profile.name})
@@ -170,10 +172,11 @@ async def _make_call(
         title=profile.title,
         on_progress=on_progress,
     )
-    reply = _read(call, finished)
+    reply = _read(call, finished._replace(stderr=scrub(finished.stderr)))
     if reply.failed:
         _raise_if_gone(call, reply.text)
-        error = AgentError(f"{profile.title} agent error: {reply.text[:SHOWN_CHARS]}", hint=_agent_hint(reply.text))
+        message = f"{profile.title} agent error: {scrub(reply.text)[:SHOWN_CHARS]}"
+        error = AgentError(message, hint=_agent_hint(reply.text))
         error.usage = reply.usage
         raise error
     # A model may have made up the id, and the next call passes it as an argument.
@@ -203,8 +206,10 @@ def _raise_if_gone(call: CommandRun, text: str) -> None:
 
 def _exit_error(profile: CommandProfile, finished: ProcessResult) -> RoundtableError:
     """Return the error for a failed program, classified by its standard error."""
-    output = finished.stderr.strip()[:SHOWN_CHARS]
-    message, details = f"{profile.title} exited {finished.code}: {output}", {"exit_code": finished.code}
+    # Programs write warnings first, and the error last.
+    output = finished.stderr.strip()[-_SEARCHED_CHARS:]
+    shown = output if len(output) <= SHOWN_CHARS else f"…{output[-SHOWN_CHARS:]}"
+    message, details = f"{profile.title} exited {finished.code}: {shown}", {"exit_code": finished.code}
     if _QUOTA.search(output):
         return AgentError(
             message, details=details, hint="The account has no credit or quota left; check the vendor's console."
@@ -231,6 +236,7 @@ def _agent_hint(text: str) -> str:
     return "The agent itself reports this; change the prompt, or check the log of the agent."
 
 
+_SEARCHED_CHARS: Final = 4096
 _SHARED_GATEWAY = Gateway()
 """Gateway of all calls without their own gateway, so they share one circuit breaker."""
 

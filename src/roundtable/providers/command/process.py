@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import signal
 import sys
@@ -117,6 +118,9 @@ def _matches(name: str, pattern: str) -> bool:
 logger: logging.Logger = logging.getLogger("roundtable.providers.command")
 
 MOST_BYTES: Final = 8 * 1024 * 1024
+_UNFINISHED: Final = re.compile(
+    r"(?:\x1b(?:\][^\x07\x1b]{0,1024}\x1b?|[\[(][0-?]{0,64}[ -/]{0,8})?|\r)\Z"  # the rest is in the next piece
+)
 _PIPES_S: Final = 1.0
 _WATCHDOG_S: Final = 0.5
 """Seconds for the watchdog to kill the program before the whole group is killed."""
@@ -147,14 +151,21 @@ class _Output:
 
 
 class _ProgressReporter:
-    """Reporter that passes output to a callback in whole characters; a callback that fails is not called again."""
+    """Reporter that passes output to a callback in whole characters and without control sequences of terminals.
+
+    A callback that fails is not called again.
+    """
 
     def __init__(self, listener: Callable[[str], None]) -> None:
         self._listener: Callable[[str], None] | None = listener
         self._decoder = getincrementaldecoder("utf-8")("replace")
+        self._unfinished = ""
 
     def report(self, piece: bytes) -> None:
-        text = clean(self._decoder.decode(piece))
+        text = self._unfinished + self._decoder.decode(piece)
+        sequence = _UNFINISHED.search(text)
+        self._unfinished = "" if sequence is None else sequence.group()
+        text = clean(text.removesuffix(self._unfinished))
         if self._listener is None or not text:
             return
         try:
