@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
-__all__ = ["amount", "counted", "duration", "is_list", "listing", "percent", "quoted", "share_text"]
+__all__ = ["amount", "counted", "duration", "is_list", "listing", "percent", "quoted", "share_text", "shortened"]
 
 _LONGEST = 80
 _LARGEST: Final = 10**100
@@ -19,7 +19,17 @@ def quoted(text: object) -> str:
     """Quote a value, cut to a readable length."""
     # Python writes no integer of more than 4,300 digits.
     shown = "a number of many digits" if isinstance(text, int) and abs(text) > _LARGEST else repr(text)
-    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+    return shortened(shown, _LONGEST)
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text, or its beginning with an ellipsis if it has more than `most` characters.
+
+    Example:
+        >>> shortened("A rather long motion", 10), shortened("Tea", 10)
+        ('A rather …', 'Tea')
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def is_list(value: object) -> bool:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from roundtable._core.text import error_text
-from roundtable._core.words import listing
+from roundtable._core.words import listing, shortened
 from roundtable.errors import ConfigurationError
 from roundtable.logs import ROOT
 from roundtable.modes import answers_by_name
@@ -467,16 +467,12 @@ def _without_open_lead(decision: Decision, consensus: AnyConsensus) -> Decision:
     """Take back a winner or a tie that may change if answers that nobody compared say the same."""
     if decision.winner is None and not decision.is_tie:
         return decision
-    names = [repr(_short(cluster.theme)) for cluster in consensus.clusters[:_MOST_NAMED]]
+    names = [repr(shortened(cluster.theme, _NAME_CHARS)) for cluster in consensus.clusters[:_MOST_NAMED]]
     more = len(consensus.clusters) - len(names)
     named = listing([*names, f"{more} more"] if more else names)
     counted = "" if decision.winner is None else f" Counted as they are worded, {decision.why}"
     why = f"no decision: it depends on whether {named} say the same, which isn't settled.{counted}"
     return decision.model_copy(update={"winners": (), "passed": False, "is_tie": False, "tied": (), "why": why})
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _NAME_CHARS else f"{text[: _NAME_CHARS - 1]}…"
 
 
 def _decide_by_judges(record: RoundRecord, consensus: AnyConsensus | None, config: DebateConfig) -> Decision:

@@ -284,7 +284,10 @@ def answers_of(
 
 
 def _debate_answer(reader: Reader, result: DebateResult) -> StudyAnswer:
-    """Return the answer of a debate: its chair's conclusion, its final vote, or the count of its positions."""
+    """Return the answer of a debate: its chair's conclusion, its final vote, or the count of its positions.
+
+    The debate has a complete round: one that failed is left out before.
+    """
     last = _complete_rounds(result)[-1]
     if last.conclusion is not None:
         return reader.answer(result.mode, reader.read(last.conclusion), last.spoken, result.usage)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Unpack
 from anyio import current_time
 from pydantic import Field, ValidationError, model_validator
 
+from roundtable._core.words import shortened
 from roundtable.api.checks import check_job_name, check_list
 from roundtable.api.many import run_jobs
 from roundtable.bench.arms import Extract, Reader, StudyAnswer, answers_of, drawn_from, extract_last
@@ -266,7 +267,7 @@ def _differences(old: JsonValue, new: JsonValue, where: str = "") -> Iterator[st
 
 def _shown(value: JsonValue) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}\u2026"
+    return shortened(text, _MOST_SHOWN)
 
 
 def _failure(outcomes: Sequence[DebateResult | FailedDebate]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from roundtable._core.files import write_parts
-from roundtable._core.words import counted
+from roundtable._core.words import counted, shortened
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.storage_location import SHORT_ID
@@ -150,8 +150,7 @@ async def search_sessions(context: CommandContext, words: str, session: str | No
 
 
 def _row(summary: SessionSummary, mode_width: int, topic_width: int) -> Line:
-    topic = line(summary.topic).text
-    short = topic if len(topic) <= topic_width else f"{topic[: topic_width - 1]}…"
+    short = shortened(line(summary.topic).text, topic_width)
     rounds = f"{summary.current_round}/{summary.total_rounds}"
     mode = line(summary.mode).text
     if summary.error is not None:

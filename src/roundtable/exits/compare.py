@@ -381,10 +381,10 @@ class LeaderUnassailable(Exit):
         expected = len(failed | spoke) if self.voters is None else self.voters
         missing = max(0, expected - len(history))
         movers = 0 if self.votes_once else sum(path[-1:] != path[-2:-1] for path in history.values())
-        ranked = [*Counter(path[-1] for path in history.values()).most_common(2), ("", 0)]
-        (leader, votes), (_, next_votes) = ranked[:2]
-        if answers.basis == "position":
-            next_votes = len(history) - votes
+        (leader, votes), *rivals = Counter(path[-1] for path in history.values()).most_common()
+        rival_votes = [count for _, count in rivals]
+        # Other positions may turn out to say the same; other choices cannot.
+        next_votes = sum(rival_votes) if answers.basis == "position" else max(rival_votes, default=0)
         lead, needed = votes - next_votes, missing + 2 * movers
         figures: dict[str, JsonValue] = {
             "basis": answers.basis,

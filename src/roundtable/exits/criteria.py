@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Self, TypeAlias
 
 from roundtable._core.registry import Registry
-from roundtable._core.words import listing, percent, share_text
+from roundtable._core.words import listing, percent, share_text, shortened
 from roundtable.errors import ConfigurationError
 from roundtable.exits.base import AllOf, AnyOf, Exit, Load, as_json, not_ended, whole
 from roundtable.exits.compare import (
@@ -553,9 +553,7 @@ class ModeratorEnds(Exit):
         decision = turns[-1] if turns else None
         if not isinstance(decision, Turn) or not isinstance(decision.answer, BallotAnswer):
             return not_ended("no moderator decided after this round")
-        reason = " ".join(decision.answer.reasoning.split()) or "no reason given"
-        if len(reason) > _LONGEST_REASON:
-            reason = f"{reason[: _LONGEST_REASON - 1]}…"
+        reason = shortened(" ".join(decision.answer.reasoning.split()) or "no reason given", _LONGEST_REASON)
         figures: dict[str, JsonValue] = {"moderator": decision.agent_id, "decision": decision.answer.choice}
         if decision.answer.choice != "end":
             return not_ended(f"the moderator did not end the debate: {reason}", **figures)

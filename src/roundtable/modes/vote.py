@@ -6,6 +6,7 @@ from random import Random
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Final
 
+from roundtable._core.words import shortened
 from roundtable.modes.base import NO_TOOLS
 from roundtable.modes.context import NameMask
 from roundtable.modes.wrappers import WrappedMode
@@ -234,8 +235,7 @@ def _is_cut_of(name: str, position: str) -> bool:
 
 
 def _line(text: str, most: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return shortened(" ".join(text.split()), most)
 
 
 def _note(letter: str, text: tuple[str, str]) -> Note:

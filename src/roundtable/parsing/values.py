@@ -6,6 +6,7 @@ import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from roundtable._core.words import shortened
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -160,9 +161,8 @@ def _is_date_time(value: object) -> bool:
 def _in_words(error: Any, root: str = "") -> str:  # noqa: ANN401  (jsonschema has no types)
     """Return an error as one line, with the path of the part that is wrong."""
     path = ".".join([*([root] if root else []), *map(str, error.absolute_path)])
-    text = " ".join(str(error.message).split())
-    cut = text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}\u2026"
-    return f"{path}: {cut}" if path else cut
+    text = shortened(" ".join(str(error.message).split()), _SHOWN_CHARS)
+    return f"{path}: {text}" if path else text
 
 
 def _count_parts(root: JsonObject, schema: JsonValue, opened: tuple[str, ...], count: int = 0, depth: int = 0) -> int:

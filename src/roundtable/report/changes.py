@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from roundtable._core.words import shortened
 from roundtable.report.sanitize import plain, unmarked
 
 if TYPE_CHECKING:
@@ -79,10 +80,7 @@ def new_sentences(before: str, after: str) -> tuple[str, ...]:
         for sentence in _SENTENCE_END.split(unmarked(after))
         if _key(sentence) and _key(sentence) not in known
     )
-    return tuple(
-        text if len(text) <= _MAX_SENTENCE else f"{text[:_MAX_SENTENCE]}\u2026"
-        for text in list(sentences)[:_MAX_SENTENCES]
-    )
+    return tuple(shortened(sentence, _MAX_SENTENCE) for sentence in list(sentences)[:_MAX_SENTENCES])
 
 
 def _key(sentence: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from roundtable._core.words import shortened
 from roundtable._version import __version__
 from roundtable.report.charts import bar, interval, mean_confidence, stack, trajectory
 from roundtable.report.html_builder import Html, inline, join, link, prose, tag
@@ -209,7 +210,7 @@ def _rounds(view: ReportView) -> Iterator[str]:
 
 def _head(view: ReportView) -> Html:
     title = plain(view.title)
-    short = title if len(title) <= _MAX_HEADLINE else f"{title[:_MAX_HEADLINE]}\u2026"
+    short = shortened(title, _MAX_HEADLINE)
     return tag(
         "head",
         tag("meta", charset="utf-8"),

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from roundtable._core.words import shortened
 from roundtable.report.changes import ChangeView
 from roundtable.report.sanitize import plain
 
@@ -387,8 +388,7 @@ def short_name(name: str, width: int) -> str:
         >>> short_name("A rather long motion", 10), short_name("Tea", 10)
         ('A rather \u2026', 'Tea')
     """
-    text = plain(name)
-    return text if len(text) <= width else f"{text[: width - 1]}\u2026"
+    return shortened(plain(name), width)
 
 
 def initials(name: str) -> str:

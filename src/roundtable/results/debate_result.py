@@ -236,8 +236,7 @@ class DebateResult(Value):
             thresholds: Thresholds of the four-layer response; the defaults if omitted.
         """
         config = record.session.config
-        complete = [round_record for round_record in record.rounds if round_record.complete]
-        last = complete[-1] if complete else None
+        last = last_complete(record.rounds)
         decision = last.decision if last else None
         answer, source = _answer(record, last)
         result = cls(

@@ -200,9 +200,9 @@ def _story(result: DebateResult, flow: OpinionFlow | None) -> Iterator[str]:
         yield f"{', '.join(gave_way)} gave way to a majority without a new source"
     elif any(score.outvoted for score in scores):
         yield "nobody gave way to a majority without a new source"
-    missing = [agent.name for agent in result.agents if agent.id in missing_agents(result)]
+    missing = missing_agents(result)
     if missing:
-        yield f"missing: {', '.join(missing)}"
+        yield f"missing: {', '.join(agent_names(result, missing))}"
 
 
 def _moves(result: DebateResult, flow: OpinionFlow) -> Iterator[str]:
@@ -398,8 +398,8 @@ def synthesis_parts(result: DebateResult) -> tuple[tuple[str, tuple[str, ...]], 
 
 
 def _last_answers(result: DebateResult) -> tuple[AgentResponse, ...]:
-    complete = [record for record in result.rounds if record.complete]
-    return complete[-1].responses if complete else ()
+    last = last_complete(result.rounds)
+    return () if last is None else last.responses
 
 
 def _baselines(result: DebateResult) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
-from roundtable._core.words import amount, counted, listing
+from roundtable._core.words import amount, counted, listing, shortened
 from roundtable.scoring.ballot_forms import ballot_from_answer, first_places, order
 from roundtable.scoring.ballots import Abstention, Approval, Choice, Ranking, Scores
 from roundtable.scoring.camps import answer_names, find_round_camps
@@ -121,7 +121,7 @@ def option_motions(options: Iterable[str], responses: Iterable[AgentResponse] = 
 
 def _unique_names(texts: Sequence[str], marks: Sequence[tuple[str, str]]) -> list[str]:
     """Return a readable name for each text; equal ones are numbered by their marks, so no seat changes a name."""
-    short = [_short(" ".join(text.split()), _NAME_CHARS) for text in texts]
+    short = [shortened(" ".join(text.split()), _NAME_CHARS) for text in texts]
     names = list(short)
     used = set(short)
     for name in sorted(name for name, times in Counter(short).items() if times > 1):
@@ -137,13 +137,9 @@ def _unique_names(texts: Sequence[str], marks: Sequence[tuple[str, str]]) -> lis
     return names
 
 
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
 def _in_words(name: str) -> str:
     """Return a name as part of a sentence."""
-    return _short(name, _WORDS_CHARS).rstrip(".") or name
+    return shortened(name, _WORDS_CHARS).rstrip(".") or name
 
 
 def vote_in(voter: str, answer: Answer | None) -> MotionVote:
@@ -272,7 +268,7 @@ def _groups(
         if _stand_together(levels, set(members)):
             groups.append(members)
         else:
-            named = listing([repr(_short(name, _WORDS_CHARS)) for name in sorted(members)])
+            named = listing([repr(shortened(name, _WORDS_CHARS)) for name in sorted(members)])
             warnings.append(f"{vote.voter} says that {named} are the same, but places others between them")
     return tuple(groups)
 
@@ -309,7 +305,7 @@ def _classes(motions: Motions, votes: Sequence[MotionVote], warnings: list[str])
             for named in [groups.get(agent, [])]
         )
         if 2 * agreeing > len(votes) and pair in motions.told_apart:
-            named_pair = listing([repr(_short(name, _WORDS_CHARS)) for name in sorted(pair)])
+            named_pair = listing([repr(shortened(name, _WORDS_CHARS)) for name in sorted(pair)])
             warnings.append(
                 f"{agreeing} of {counted(len(votes), 'voter')} say that {named_pair} are the same, but their options, "
                 "stances or numbers differ"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable._core.words import counted
 from roundtable.api.debates import Debates
+from roundtable.api.offered import agents_of_table
 from roundtable.api.teams import calls_of_team
 from roundtable.errors import ConfigurationError, RoundtableError
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from roundtable.server.state import Caller
     from roundtable.types import DebateConfig
 
-__all__ = ["check_affordable", "check_further", "check_most_rounds", "check_team", "seconds_of"]
+__all__ = ["check_affordable", "check_fork", "check_further", "check_most_rounds", "check_team", "seconds_of"]
 
 
 _MAX_CALLS: Final = 500
@@ -48,6 +49,29 @@ async def check_affordable(caller: Caller, topic: str, options: DebateOptions) -
     """
     debates = Debates(caller.tenant_session.table.wiring)
     await debates.estimate_aside(topic, most_calls=_max_calls(caller), **options)
+
+
+async def check_fork(caller: Caller, session_id: str, changes: DebateOptions) -> int:
+    """Check that a fork does not have too many rounds or calls; return its rounds.
+
+    Args:
+        caller: The caller.
+        session_id: The session to fork.
+        changes: What the fork changes of it.
+
+    Raises:
+        RoundtableError: There is no such session, or an option is not valid or exceeds a limit.
+    """
+    table = caller.tenant_session.table
+    fold = await table.wiring.sessions.load(session_id)
+    config, rounds = fold.record.config, changes.get("rounds", fold.progress.total_rounds)
+    check_most_rounds(caller, rounds)
+    if config.team is None:
+        agents = agents_of_table(table, fold.record.agents)
+        await check_affordable(
+            caller, config.topic, {"mode": config.mode, "rounds": rounds, "agents": agents, **changes}
+        )
+    return rounds
 
 
 def check_team(caller: Caller, config: DebateConfig) -> None:

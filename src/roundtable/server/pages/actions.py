@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 from fastapi import APIRouter, Request, Response
 
-from roundtable.api.offered import agents_of_table
 from roundtable.errors import RoundtableError
 from roundtable.server.approvals import approvals_of
 from roundtable.server.pages.csrf import form_of
 from roundtable.server.rendering import see
-from roundtable.server.request_limits import check_affordable, check_further, check_most_rounds, seconds_of
+from roundtable.server.request_limits import check_fork, check_further, check_most_rounds, seconds_of
 from roundtable.server.runs import begun, further_rounds, resume_counted, until_begun
 from roundtable.server.state import Writer
 from roundtable.types import ContextResult
@@ -66,17 +65,9 @@ async def fork(session_id: str, request: Request, caller: Writer) -> Response:
     """Start a session that shares the first rounds of another, in this mode or another, and show it."""
     form = await form_of(request)
     shared = _whole_number(form, "after", "After round")
-    table = caller.tenant_session.table
-    fold = await table.wiring.sessions.load(session_id)
-    config, rounds = fold.record.config, fold.progress.total_rounds
     changes: DebateOptions = {"mode": form["mode"]} if form.get("mode") else {}
-    check_most_rounds(caller, rounds)
-    if config.team is None:
-        agents = agents_of_table(table, fold.record.agents)
-        await check_affordable(
-            caller, config.topic, {"mode": config.mode, "rounds": rounds, "agents": agents, **changes}
-        )
-    begin = partial(table.start_fork, session_id, at_round=shared, **changes)
+    rounds = await check_fork(caller, session_id, changes)
+    begin = partial(caller.tenant_session.table.start_fork, session_id, at_round=shared, **changes)
     handle, _ = await begun(caller, until_begun(begin), rounds=rounds, shared=shared)
     return see(f"/sessions/{handle.session_id}")
 
@@ -92,6 +83,8 @@ async def act(session_id: str, action: Literal["pause", "resume", "step", "stop"
             await table.stop(session_id)
         case "resume" | "step":
             await _resume(caller, session_id, step=action == "step")
+        case _:
+            assert_never(action)
     return see(f"/sessions/{session_id}")
 
 

@@ -9,7 +9,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 from pydantic_core import to_json
 
-from roundtable._core.words import counted
+from roundtable._core.words import counted, shortened
 from roundtable.report import Html, cost_in_words, section_parts
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.findings import is_stopped
@@ -329,4 +329,4 @@ def _approvals(result: DebateResult, waiting: Sequence[OpenApproval]) -> Iterato
 
 def _shorten(value: JsonValue) -> str:
     text = value if isinstance(value, str) else "" if value is None else to_json(value).decode()
-    return text if len(text) <= _MAX_CHARS else f"{text[:_MAX_CHARS]}\u2026"
+    return shortened(text, _MAX_CHARS)

@@ -9,7 +9,6 @@ import anyio
 from fastapi import APIRouter, Depends, Path
 from fastapi.responses import Response
 
-from roundtable.api.offered import agents_of_table
 from roundtable.engine.synthesis import stored_synthesis
 from roundtable.errors import ConfigurationError, SessionError
 from roundtable.server.approvals import approvals_of
@@ -24,7 +23,7 @@ from roundtable.server.request_bodies import (
     StopBody,
     SynthesisBody,
 )
-from roundtable.server.request_limits import check_affordable, check_further, check_most_rounds, seconds_of
+from roundtable.server.request_limits import check_fork, check_further, check_most_rounds, seconds_of
 from roundtable.server.response_bodies import ApprovalList, Started, links_of
 from roundtable.server.routes.debates import options_of
 from roundtable.server.routes.sessions import SessionId
@@ -170,15 +169,8 @@ async def fork_session(
     body: Annotated[ForkBody, Depends(JsonBody(ForkBody))],
 ) -> Response:
     """Start a session that shares the first rounds of another; the response is that of `POST /api/debates`."""
-    fold = await caller.tenant_session.table.wiring.sessions.load(session_id)
-    config, changes = fold.record.config, options_of(caller, body)
-    rounds = changes.get("rounds", fold.progress.total_rounds)
-    check_most_rounds(caller, rounds)
-    if config.team is None:
-        agents = agents_of_table(caller.tenant_session.table, fold.record.agents)
-        await check_affordable(
-            caller, config.topic, {"mode": config.mode, "rounds": rounds, "agents": agents, **changes}
-        )
+    changes = options_of(caller, body)
+    rounds = await check_fork(caller, session_id, changes)
 
     async def begin() -> DebateHandle:
         return await caller.tenant_session.table.start_fork(
