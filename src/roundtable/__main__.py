@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-HINT = "The command needs its extra. Install it with: pip install 'roundtable-sdk[cli]'"
-LEAVE = (129, 130, 143)
+_HINT = "The command needs its extra. Install it with: pip install 'roundtable-sdk[cli]'"
+_INTERRUPTED = (129, 130, 143)
 """Exit codes of an interruption: the process then exits without waiting for threads that still compute."""
 
 
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in {"rich", "typer"}:
             raise
-        sys.stderr.write(f"{HINT}\n")
+        sys.stderr.write(f"{_HINT}\n")
         return 2
     except KeyboardInterrupt:
         return 130
@@ -80,9 +80,9 @@ def _print(text: str) -> int:
 
 
 def _leave(code: int) -> None:
-    """Prevent anything from here on from looking like a failure: all output is written and everything is stored."""
+    """Restore the usual Ctrl-C; after an interruption write all output and exit at once: everything is stored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if code in LEAVE:
+    if code in _INTERRUPTED:
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError):  # the terminal is gone
                 stream.flush()

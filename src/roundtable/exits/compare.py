@@ -165,7 +165,7 @@ class Converged(Exit):
         everyone = sorted({agent for responses in window for agent in responses})
         present = [agent for agent in everyone if all(agent in responses for responses in window)]
         keys = [{turn.agent_id: turn.key for turn in _position_turns(round_)} for round_ in last]
-        moved = [agent for agent in present if not self._held(agent, window, keys)]
+        moved = [agent for agent in present if not _held_through(agent, window, keys)]
         figures: dict[str, JsonValue] = {
             "rounds": self.rounds,
             "compared": list(present),
@@ -179,12 +179,15 @@ class Converged(Exit):
         details = f"no agent moved in the last {self.rounds} rounds"
         return ExitResult(should_exit=True, reason=self.kind, details=details, figures=figures)
 
-    @staticmethod
-    def _held(agent: str, window: Sequence[Mapping[str, AgentResponse]], keys: Sequence[Mapping[str, TurnKey]]) -> bool:
-        return all(
-            held(before[agent], after[agent], key.get(agent))
-            for (before, after), key in zip(pairwise(window), keys, strict=False)
-        )
+
+def _held_through(
+    agent: str, window: Sequence[Mapping[str, AgentResponse]], keys: Sequence[Mapping[str, TurnKey]]
+) -> bool:
+    """Check whether an agent held its position in every pair of rounds of a window."""
+    return all(
+        held(before[agent], after[agent], key.get(agent))
+        for (before, after), key in zip(pairwise(window), keys, strict=False)
+    )
 
 
 def _position_turns(exit_round: ExitRound) -> Iterator[AnyTurn]:

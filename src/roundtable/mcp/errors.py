@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import secrets
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from mcp import types
-from mcp.types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from roundtable._core.text import error_text, well_formed
+from roundtable._core.text import error_text
 from roundtable.auth.identity import public_error
 from roundtable.errors import RoundtableError
 from roundtable.logs import ROOT
@@ -22,67 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "InvalidArguments",
-    "InvalidMessage",
     "NotFoundInSession",
     "error_of",
     "invalid_arguments",
     "invalid_value",
-    "message_error",
-    "parse_message",
 ]
-
-
-class InvalidMessage(NamedTuple):
-    """Why a text is not a valid message."""
-
-    code: int
-    """JSON-RPC error code."""
-    message: str
-    """Error message; never contains parts of the input."""
-    id: str | int | None = None
-    """Id of the request, if it could be read: the sender waits for an answer with this id."""
-
-    def to_json(self) -> str:
-        """Return the error response as JSON."""
-        error = types.ErrorData(code=self.code, message=self.message)
-        return types.JSONRPCError(jsonrpc="2.0", id=self.id, error=error).model_dump_json(
-            by_alias=True, exclude_unset=True
-        )
-
-
-def message_error(text: str | bytes) -> InvalidMessage | None:
-    """Return why a text is not a single message; `None` if it is one. A list of messages is invalid."""
-    message = parse_message(text)
-    return message if isinstance(message, InvalidMessage) else None
-
-
-def parse_message(text: str | bytes) -> types.JSONRPCMessage | InvalidMessage:
-    """Parse a message, or return why the text is not one."""
-    try:
-        return jsonrpc_message_adapter.validate_json(text, by_name=False)
-    except ValidationError as error:
-        is_json = error.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid"
-    request_id = _request_id(text)
-    if request_id is not None and not is_json:
-        # The standard library accepts half of a surrogate pair, which no valid text contains.
-        return InvalidMessage(types.INVALID_PARAMS, "A text of the message holds half of a surrogate pair", request_id)
-    if is_json:
-        return InvalidMessage(types.INVALID_REQUEST, "Invalid request", request_id)
-    return InvalidMessage(types.PARSE_ERROR, "Parse error")
-
-
-def _request_id(text: str | bytes) -> str | int | None:
-    """Return the request id of an invalid message; `None` if it has none."""
-    try:
-        message: object = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(message, dict) or "method" not in message:
-        return None
-    request_id = message.get("id")
-    if isinstance(request_id, str):
-        return request_id if request_id.isprintable() and well_formed(request_id) == request_id else None
-    return request_id if isinstance(request_id, int) and not isinstance(request_id, bool) else None
 
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.mcp")
@@ -166,7 +107,7 @@ def _resolve_refs(schema: JsonValue, definitions: JsonObject) -> JsonValue:
     return {key: _resolve_refs(value, definitions) for key, value in schema.items()}
 
 
-def error_of(error: Exception, *, elsewhere: bool = False) -> JsonObject:
+def error_of(error: Exception, *, for_remote_caller: bool = False) -> JsonObject:
     """Return an error as callers see it.
 
     An error of the library is shown in full. Of an unexpected error only its class is shown, because its message may
@@ -175,12 +116,12 @@ def error_of(error: Exception, *, elsewhere: bool = False) -> JsonObject:
 
     Args:
         error: What went wrong.
-        elsewhere: Whether the caller may be on another machine and must not see the names of local files.
+        for_remote_caller: Whether the caller may be on another machine and must not see the names of local files.
     """
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]  # the first failure among the tasks of one call
     if isinstance(error, RoundtableError):
-        shown = public_error(error) if elsewhere else error
+        shown = public_error(error) if for_remote_caller else error
         if shown is not error:
             logger.warning("a tool failed: %s", error)
         as_json = shown.to_dict()

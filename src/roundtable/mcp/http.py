@@ -15,7 +15,7 @@ from roundtable._core.eventloop import ends_at_once, hearing
 from roundtable.auth import LocalUser
 from roundtable.auth.guard import MOST_BODY_BYTES, AccessGuard, GuardBehavior, cors_options
 from roundtable.auth.listening import LocalOnly, address_of, listen
-from roundtable.mcp.errors import InvalidMessage, parse_message
+from roundtable.mcp.jsonrpc_errors import InvalidMessage, parse_message
 
 if TYPE_CHECKING:
     import signal

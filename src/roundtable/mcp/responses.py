@@ -56,7 +56,7 @@ async def call_tool(
     except InputRequired:
         return elicitation.result()
     except Exception as error:  # noqa: BLE001  (every error is reported to the caller, and the server keeps running)
-        return _result(error_of(error, elsewhere=is_remote(ctx)), is_error=True)
+        return _result(error_of(error, for_remote_caller=is_remote(ctx)), is_error=True)
     return _result(output)
 
 
@@ -108,7 +108,7 @@ def _protocol_errors(ctx: Context | None = None) -> Generator[None]:
     try:
         yield
     except Exception as error:  # noqa: BLE001  (every error is reported to the caller, and the server keeps running)
-        as_json = error_of(error, elsewhere=ctx is not None and is_remote(ctx))
+        as_json = error_of(error, for_remote_caller=ctx is not None and is_remote(ctx))
         code = types.INVALID_PARAMS if isinstance(error, RoundtableError) else types.INTERNAL_ERROR
         raise MCPError(code, str(as_json["message"]), as_json) from None
 

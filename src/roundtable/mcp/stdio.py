@@ -12,7 +12,7 @@ from anyio import to_thread
 from mcp import types
 
 from roundtable._core.eventloop import hearing
-from roundtable.mcp.errors import InvalidMessage, message_error
+from roundtable.mcp.jsonrpc_errors import InvalidMessage, message_error
 
 if TYPE_CHECKING:
     import signal

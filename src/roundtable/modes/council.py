@@ -79,14 +79,18 @@ class CouncilMode(BaseModeStrategy):
             sees = _under_aliases(view, [turn for turn in self.stage_turns(view, _ANSWERS) if turn.agent_id != seat.id])
             if len(sees) > 1:
                 names = tuple(visible.shown_as for visible in sees)
-                facts = {
-                    "role": "reviewer",
-                    "answer": "ranking",
-                    "counts": "inform",
-                    "options": names,
-                    "tools": NO_TOOLS,
-                }
-                reviews.append(self.ask(view, seat, sees, **facts))
+                reviews.append(
+                    self.ask(
+                        view,
+                        seat,
+                        sees,
+                        role="reviewer",
+                        answer="ranking",
+                        counts="inform",
+                        options=names,
+                        tools=NO_TOOLS,
+                    )
+                )
         return reviews
 
     def _conclude(self, view: DebateContext, seat: Seat, sees: tuple[Visible, ...]) -> TurnSpec:

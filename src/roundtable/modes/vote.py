@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import islice
 from random import Random
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Final
@@ -14,7 +16,8 @@ from roundtable.scoring import find_rule
 from roundtable.scoring.camps import answers_by_turn
 from roundtable.scoring.motions import find_motions, option_motions
 from roundtable.scoring.numbers import exact
-from roundtable.types import EndDebate, Note, RoundRecord, Stage, TurnSpec
+from roundtable.types import EndDebate, Note, Stage, TurnSpec
+from roundtable.types.debate import responses_of
 from roundtable.types.plan import VOTE_STAGE
 
 if TYPE_CHECKING:
@@ -74,7 +77,7 @@ def motions_of(
         options: Options of the debate.
         earlier: Turns of the rounds before, to whose answers this round's may refer.
     """
-    responses = RoundRecord(number=1, turns=tuple(turns)).responses
+    responses = responses_of(turns)
     if options is not None:
         return option_motions(options, responses)
     return find_motions(responses, answers_by_turn((*earlier, *turns)))
@@ -154,37 +157,52 @@ class VotedMode(WrappedMode):
         return self.every or is_last
 
     def _ballots(self, view: DebateContext, motions: Motions) -> tuple[TurnSpec, ...]:
+        """Return a private turn for each agent, in which it votes on motions under letters, or on the options."""
         seed = f"vote {view.seed} {view.current_round}"
         orders = voting_orders(motions.names, [seat.id for seat in view.agents], seed)
-        texts = {} if view.options else _shown(view, motions)
-        option_notes = _held(view) if view.options else {}
         form_task = _TASK_BY_FORM[self.form].format(scale=_in_words(*self.scale))
-        task = f"{_VOTE_TASK}{_SAME_TASK}{_SAME_BY_FORM[self.form]} {form_task}" if texts else _OPTION_TASK + form_task
-        answers = {name.casefold() for name in motions.names}
-        letters = [letter for letter in ascii_uppercase if letter.casefold() not in answers]  # "B" may be an answer
-        ballots: list[TurnSpec] = []
-        for slot, seat in enumerate(view.agents):
-            order = orders[seat.id]
-            labels = dict(zip(letters, order, strict=False)) if texts else dict(zip(order, order, strict=True))
-            ballots.append(
-                TurnSpec(
-                    slot=slot,
-                    agent=seat.id,
-                    role="voter",
-                    task=task,
-                    brief=f"You vote in private. {form_task}",
-                    prompt_id=self.prompt_id,
-                    notes=tuple(_note(label, texts[name]) for label, name in labels.items())
-                    if texts
-                    else tuple(option_notes[name] for name in order if name in option_notes),
-                    answer=_KIND_BY_FORM[self.form],
-                    options=tuple(labels),
-                    motions=labels,
-                    scale=self.scale if self.form == "scores" else (None, None),
-                    tools=NO_TOOLS,
-                )
+        if view.options:
+            notes_of = partial(_option_notes, _held(view))
+            names_by_label = {agent: {name: name for name in order} for agent, order in orders.items()}
+            task = _OPTION_TASK + form_task
+        else:
+            notes_of = partial(_motion_notes, _shown(view, motions))
+            letters = _letters(motions)
+            names_by_label = {agent: dict(zip(letters, order, strict=True)) for agent, order in orders.items()}
+            task = f"{_VOTE_TASK}{_SAME_TASK}{_SAME_BY_FORM[self.form]} {form_task}"
+        return tuple(
+            TurnSpec(
+                slot=slot,
+                agent=seat.id,
+                role="voter",
+                task=task,
+                brief=f"You vote in private. {form_task}",
+                prompt_id=self.prompt_id,
+                notes=notes_of(names_by_label[seat.id]),
+                answer=_KIND_BY_FORM[self.form],
+                options=tuple(names_by_label[seat.id]),
+                motions=names_by_label[seat.id],
+                scale=self.scale if self.form == "scores" else (None, None),
+                tools=NO_TOOLS,
             )
-        return tuple(ballots)
+            for slot, seat in enumerate(view.agents)
+        )
+
+
+def _letters(motions: Motions) -> tuple[str, ...]:
+    """Return a letter for each motion; not one that is an answer itself, such as "B"."""
+    answers = {name.casefold() for name in motions.names}
+    # There are at most nine motions, so letters do not run out.
+    unused = (letter for letter in ascii_uppercase if letter.casefold() not in answers)
+    return tuple(islice(unused, len(motions.names)))
+
+
+def _motion_notes(texts: Mapping[str, tuple[str, str]], names_by_label: Mapping[str, str]) -> tuple[Note, ...]:
+    return tuple(_note(label, texts[name]) for label, name in names_by_label.items())
+
+
+def _option_notes(notes: Mapping[str, Note], names_by_label: Mapping[str, str]) -> tuple[Note, ...]:
+    return tuple(notes[name] for name in names_by_label.values() if name in notes)
 
 
 def _mask_of(view: DebateContext, spared: Iterable[str] = ()) -> NameMask:
@@ -211,7 +229,7 @@ def _held(view: DebateContext) -> dict[str, Note]:
     turns = tuple(turn for turn in view.transcript if turn.round == view.current_round)
     mask = _mask_of(view)
     by_option: dict[str, AgentResponse] = {}
-    responses = RoundRecord(number=1, turns=turns).responses
+    responses = responses_of(turns)
     for response in sorted(
         responses, key=lambda response: (len(response.position), response.position, response.reasoning)
     ):
@@ -272,8 +290,13 @@ def with_vote(
 
 def _scale(parameters: Mapping[str, ParameterValue]) -> tuple[float | None, float | None]:
     """Return the range of grades that a rule accepts, from 0 to 10 if it sets none."""
-    low, high = (None if (end := parameters.get(name)) is None else float(exact(end, name)) for name in ("low", "high"))
+    low, high = _bound(parameters, "low"), _bound(parameters, "high")
     return _SCALE if low is None and high is None else (low, high)
+
+
+def _bound(parameters: Mapping[str, ParameterValue], name: str) -> float | None:
+    value = parameters.get(name)
+    return None if value is None else float(exact(value, name))
 
 
 def _in_words(low: float | None, high: float | None) -> str:

@@ -89,7 +89,7 @@ class PostgresKeyValue:
             TypeError: The value is not a JSON value.
         """
         name, text = _Name(tenant, key), json_text(value)
-        _check_span(ttl_s)
+        _check_ttl(ttl_s)
 
         async def store(connection: psycopg.AsyncConnection) -> None:
             await self._put(connection, name, text, ttl_s)
@@ -128,11 +128,11 @@ class PostgresKeyValue:
     ) -> JsonValue:
         """Replace a value by a function of the current one. See `KeyValue.update`.
 
-        If `fn` raises, its error is raised here and nothing changes. `fn` runs on the storage's own thread, and once
-        more if the value changes meanwhile: it must be quick, have no side effects and not use the storage.
+        If `fn` raises, its error is raised here and nothing changes. `fn` runs on the storage's own thread, and
+        again each time the value changes meanwhile: it must be quick, have no side effects and not use the storage.
         """
         name = _Name(tenant, key)
-        _check_span(ttl_s)
+        _check_ttl(ttl_s)
 
         async def change(connection: psycopg.AsyncConnection) -> str:
             while True:
@@ -196,6 +196,7 @@ class _Name:
         self.name_key = key_hash(self.text)
 
 
-def _check_span(ttl_s: float | None) -> None:
+def _check_ttl(ttl_s: float | None) -> None:
+    """Check a time to live before the statement that needs the database's own time."""
     if ttl_s is not None:
         span_end(datetime.now(UTC), ttl_s)

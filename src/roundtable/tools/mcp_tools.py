@@ -304,8 +304,8 @@ def _part_text(part: types.ContentBlock) -> str:
             return f"[{part.name}: {part.uri}]"
         case "image" | "audio":
             return f"[{part.type}, {part.mime_type}, left out]"
-        case unknown:
-            assert_never(unknown)
+        case _:
+            assert_never(part.type)
 
 
 def _agent_tool(tool: types.Tool, prefix: str) -> AgentTool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Final, Literal, Self, TypeAlias
 
@@ -51,6 +51,7 @@ __all__ = [
     "Turn",
     "TurnResult",
     "last_complete",
+    "responses_of",
     "status_in_words",
 ]
 
@@ -455,10 +456,7 @@ class RoundRecord(Value):
 
     @cached_property
     def _responses(self) -> tuple[AgentResponse, ...]:
-        excluded = (BASELINE_STAGE, CHAIR_STAGE)
-        positions = [(stage, answer) for stage, answer in self._positions() if stage not in excluded]
-        last_stage = {answer.agent_id: stage for stage, answer in positions}
-        return tuple(answer for stage, answer in positions if last_stage[answer.agent_id] == stage)
+        return responses_of(self.turns)
 
     @cached_property
     def missing(self) -> tuple[FailedTurn, ...]:
@@ -475,19 +473,26 @@ class RoundRecord(Value):
     @property
     def conclusion(self) -> AgentResponse | None:
         """The chair's conclusion, if the mode has a chair; it is the answer, and does not count as a position."""
-        return next((answer for stage, answer in reversed(self._positions()) if stage == CHAIR_STAGE), None)
+        return next((answer for stage, answer in reversed(_positions(self.turns)) if stage == CHAIR_STAGE), None)
 
     @property
     def spoken(self) -> tuple[AgentResponse, ...]:
         """`responses`, followed by `conclusion` if there is one: what a reader of the round is shown."""
         return self.responses if self.conclusion is None else (*self.responses, self.conclusion)
 
-    def _positions(self) -> list[tuple[str, AgentResponse]]:
-        return [
-            (turn.stage, turn.answer)
-            for turn in self.turns
-            if turn.outcome == "answered" and turn.answer.kind == "position"
-        ]
+
+def responses_of(turns: Iterable[AnyTurn]) -> tuple[AgentResponse, ...]:
+    """Return the positions of a round's turns; if a later stage asks an agent again, only the later ones."""
+    excluded = (BASELINE_STAGE, CHAIR_STAGE)
+    positions = [(stage, answer) for stage, answer in _positions(turns) if stage not in excluded]
+    last_stage = {answer.agent_id: stage for stage, answer in positions}
+    return tuple(answer for stage, answer in positions if last_stage[answer.agent_id] == stage)
+
+
+def _positions(turns: Iterable[AnyTurn]) -> list[tuple[str, AgentResponse]]:
+    return [
+        (turn.stage, turn.answer) for turn in turns if turn.outcome == "answered" and turn.answer.kind == "position"
+    ]
 
 
 def last_complete(rounds: Sequence[RoundRecord]) -> RoundRecord | None:

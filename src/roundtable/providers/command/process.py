@@ -106,8 +106,10 @@ def visible_environment(profile: CommandProfile, environment: Mapping[str, str])
         >>> visible_environment(CLAUDE, on_bedrock) == on_bedrock, visible_environment(CLAUDE, {"AWS_REGION": "x"})
         (True, {})
     """
-    active = [names for cloud, names in profile.clouds.items() if environment.get(cloud, "").casefold().strip() in _ON]
-    patterns = (*_COMMON_VARIABLES, *profile.environment, *(name for names in active for name in names))
+    patterns = [*_COMMON_VARIABLES, *profile.environment]
+    for cloud, names in profile.clouds.items():
+        if environment.get(cloud, "").casefold().strip() in _ON:
+            patterns += names
     return {name: value for name, value in environment.items() if any(_matches(name, pattern) for pattern in patterns)}
 
 
