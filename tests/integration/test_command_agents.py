@@ -213,7 +213,7 @@ async def test_a_file_that_cannot_be_started_says_so(stubs: Stubs) -> None:
     ("body", "kind", "message", "tries"),
     [
         ("sys.stderr.write('boom'); sys.exit(1)", AgentError, "Claude exited 1: boom", 4),
-        ("sys.stderr.write('x' * 2000); sys.exit(3)", AgentError, r"Claude exited 3: …x{500} \(after", 4),
+        ("sys.stderr.write('x' * 2000); sys.exit(3)", AgentError, r"Claude exited 3: x{420} … x{200} \(after", 4),
         ("os.kill(os.getpid(), signal.SIGSEGV)", AgentError, f"Claude exited -{int(signal.SIGSEGV)}: ", 4),
         ("sys.exit(137)", AgentError, "Claude exited 137: ", 4),
         ("sys.stderr.write('429 Too Many Requests'); sys.exit(1)", APIRateLimitError, "Claude exited 1: 429", 4),

@@ -206,9 +206,12 @@ def _raise_if_gone(call: CommandRun, text: str) -> None:
 
 def _exit_error(profile: CommandProfile, finished: ProcessResult) -> RoundtableError:
     """Return the error for a failed program, classified by its standard error."""
-    # Programs write warnings first, and the error last.
-    output = finished.stderr.strip()[-_SEARCHED_CHARS:]
-    shown = output if len(output) <= SHOWN_CHARS else f"…{output[-SHOWN_CHARS:]}"
+    # Some programs write the error first, others after their warnings.
+    output = finished.stderr.strip()
+    if len(output) > 2 * _SEARCHED_CHARS:
+        output = f"{output[:_SEARCHED_CHARS]}\n{output[-_SEARCHED_CHARS:]}"
+    is_long = len(output) > _HEAD_CHARS + _TAIL_CHARS
+    shown = f"{output[:_HEAD_CHARS]} … {output[-_TAIL_CHARS:]}" if is_long else output
     message, details = f"{profile.title} exited {finished.code}: {shown}", {"exit_code": finished.code}
     if _QUOTA.search(output):
         return AgentError(
@@ -237,6 +240,8 @@ def _agent_hint(text: str) -> str:
 
 
 _SEARCHED_CHARS: Final = 4096
+_HEAD_CHARS: Final = 420
+_TAIL_CHARS: Final = 200
 _SHARED_GATEWAY = Gateway()
 """Gateway of all calls without their own gateway, so they share one circuit breaker."""
 
