@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -172,8 +172,8 @@ def chosen_agents(
         return None
     seats = _seats(table)
     if names is not None:
-        allowed = _Models(table.wiring, seats) if models is None else models
-        return [_find_agent(seats, name, allowed) for name in names]
+        providers = _named_providers(table.wiring, seats)
+        return [_find_agent(seats, name, models, providers) for name in names]
     max_agents = table.wiring.settings.max_agents
     wanted = len(seats) if count is None else min(count, max_agents)
     agents = [agent for _, agent in seats[:wanted]]
@@ -234,21 +234,10 @@ def _without_search(config: AgentConfig) -> AgentConfig:
     return config.model_copy(update={"search": None})
 
 
-class _Models(Collection[str]):
-    """All models of the providers of those agents of a table that were configured by name."""
-
-    def __init__(self, wiring: TableParts, seats: Sequence[tuple[AgentConfig, AgentLike]]) -> None:
-        providers = sorted({config.provider for config, agent in seats if isinstance(agent, AgentConfig)})
-        self._providers = [name for name in providers if not _is_of_machine(wiring, name)]
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name.partition(":")[0] in self._providers
-
-    def __iter__(self) -> Iterator[str]:
-        return (f"{name}:MODEL" for name in self._providers)
-
-    def __len__(self) -> int:
-        return len(self._providers)
+def _named_providers(wiring: TableParts, seats: Sequence[tuple[AgentConfig, AgentLike]]) -> list[str]:
+    """Return the providers of agents that were configured by name, all of whose models may be requested."""
+    providers = sorted({config.provider for config, agent in seats if isinstance(agent, AgentConfig)})
+    return [name for name in providers if not _is_of_machine(wiring, name)]
 
 
 def _is_of_machine(wiring: TableParts, provider: str) -> bool:
@@ -257,13 +246,27 @@ def _is_of_machine(wiring: TableParts, provider: str) -> bool:
     return bool(getattr(factory, "runs_programs", False) or getattr(factory, "reads_files", False))
 
 
-def _find_agent(seats: Sequence[tuple[AgentConfig, AgentLike]], name: str, models: Collection[str]) -> AgentLike:
+def _find_agent(
+    seats: Sequence[tuple[AgentConfig, AgentLike]], name: str, models: Collection[str] | None, providers: Sequence[str]
+) -> AgentLike:
+    """Return the agent with an id or a name, or a model that may be requested.
+
+    Args:
+        seats: The table's agents.
+        name: What the caller asks for.
+        models: Models that may be requested; `None` allows all models of `providers`.
+        providers: Providers of the table's agents.
+
+    Raises:
+        ConfigurationError: There is neither; the code is `AGENT_NOT_FOUND`.
+    """
     for config, agent in seats:
         if name in {config.id, config.name}:
             return agent
-    if name in models:
+    if name in models if models is not None else name.partition(":")[0] in providers:
         return name
-    offered = ", ".join(repr(config.id) for config, _ in seats)
-    models_hint = f"; or a model: {', '.join(models)}" if models else ""
+    agents = ", ".join(repr(config.id) for config, _ in seats)
+    shown_models = [f"{provider}:MODEL" for provider in providers] if models is None else models
+    models_hint = f"; or a model: {', '.join(shown_models)}" if shown_models else ""
     msg = f"this server offers no agent {name!r}"
-    raise ConfigurationError(msg, code="AGENT_NOT_FOUND", hint=f"Agents: {offered}{models_hint}.")
+    raise ConfigurationError(msg, code="AGENT_NOT_FOUND", hint=f"Agents: {agents}{models_hint}.")
