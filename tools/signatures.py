@@ -72,9 +72,9 @@ CALLER_DOCS = {
     "debate fails with `QuorumLost`. The table's `quorum` when left out.",
     "search": 'How agents search the web in this debate, instead of what the table says: `"auto"`, `True`, `False`, or '
     "options. Stored with the session.",
-    "answer_schema": "Type of an object that every agent gives beside its position: a pydantic model, another class "
-    "that pydantic knows, or a JSON Schema. It is checked as JSON Schema (extra `schema`), and the agent is asked once "
-    "more if it does not fit. `value` of the result is what those who hold the answer agree on.",
+    "answer_schema": "Type of an object that every agent returns in addition to its position: a pydantic model, "
+    "another class that pydantic knows, or a JSON Schema. It is checked as JSON Schema (extra `schema`), and the agent "
+    "is asked once more if it does not fit. `value` of the result is what those who hold the answer agree on.",
     "budget": "Limits for this debate, in addition to those of the table.",
     "metadata": "Your own notes, stored with the session.",
 }

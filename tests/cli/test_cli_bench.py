@@ -138,7 +138,7 @@ def test_a_study_in_a_file_is_held_kept_and_continued(command: Command) -> None:
     done = command(*words, "--db", "s.db")
     assert done.code == 0, done.both
     assert "- delphi: conditional" in done.out
-    assert "Every answer is kept" in done.err
+    assert "Every answer is stored" in done.err
     assert command(*words, "--db", "s.db").out == done.out
     refused = command(*words, "--modes", "council")
     assert refused.code == 2
@@ -151,7 +151,7 @@ def test_a_kept_study_asks_once_and_stays_the_same_study(command: Command) -> No
     words = ("bench", "study", "q.csv", "--agents", agents, "--analyzer", "declared", "--study", "sums", "--db", "s.db")
     done = command(*words)
     assert done.code == 0, done.both
-    assert "the same command continues" in done.err
+    assert "run the same command again to continue" in done.err
     assert "3 of 3 debates" in done.err
     kept = command("sessions", "--db", "s.db", "--json").json
     again = command(*words, "--quiet")

@@ -248,9 +248,10 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             claims: Whether agents give their reasons also as claims: at most five short sentences, each with the
                 earlier claims that it supports or attacks, and its sources. Answers and prompts grow by it; the
                 estimate says by how much.
-            answer_schema: Type of an object that every agent gives beside its position: a pydantic model, another class
-                that pydantic knows, or a JSON Schema. It is checked as JSON Schema (extra `schema`), and the agent is
-                asked once more if it does not fit. `value` of the result is what those who hold the answer agree on.
+            answer_schema: Type of an object that every agent returns in addition to its position: a pydantic model,
+                another class that pydantic knows, or a JSON Schema. It is checked as JSON Schema (extra `schema`), and
+                the agent is asked once more if it does not fit. `value` of the result is what those who hold the answer
+                agree on.
             skip_rounds_when: Hold no round after the first if the independent answers agree at least this much, 0 to 1;
                 `exit` of the result says what was saved.
             budget: Limits for this debate, in addition to those of the table.

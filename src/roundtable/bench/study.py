@@ -418,8 +418,8 @@ class Study(Value):
     normalise: Literal["casefold", "exact", "numeric"] = "casefold"
     """When two spellings are the same answer."""
     extract: NonEmpty | None = None
-    """Regular expression for the answer in a position, whose last match counts; or `number`. `None` is the whole
-    position."""
+    """Regular expression that finds the answer in a position; the last match counts. `number` takes the last number,
+    and `None` is the whole position."""
     resamples: Annotated[int, Field(ge=1)] = 10_000
     """Resamples of each bootstrap interval."""
     seed: int = 0

@@ -78,6 +78,14 @@ Attach = Annotated[
         help="Attach an image, a PDF document or a text to the question; can be repeated.",
     ),
 ]
+AttachToFork = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--attach",
+        metavar="FILE",
+        help="Replace the session's files with this image, PDF document or text; can be repeated.",
+    ),
+]
 VoteEvery = Annotated[bool, typer.Option("--vote-every", help="Let the agents vote after every round.")]
 Synthesize = Annotated[
     bool, typer.Option("--synthesize", help="Ask one model to synthesize the debate at its end: one extra call.")
@@ -91,7 +99,7 @@ AnswerSchema = Annotated[
     typer.Option(
         "--answer-schema",
         metavar="FILE",
-        help="JSON Schema of an object that every agent gives beside its position.",
+        help="JSON Schema of an object that every agent returns in addition to its position.",
     ),
 ]
 SkipRounds = Annotated[
@@ -99,7 +107,7 @@ SkipRounds = Annotated[
     typer.Option(
         "--skip-rounds-when",
         metavar="LEVEL",
-        help="Hold only one round if independent answers agree at least this much, 0 to 1.",
+        help="Skip the rounds after the first if the independent answers agree at least this much, 0 to 1.",
     ),
 ]
 ExitEarly = Annotated[
@@ -128,7 +136,9 @@ Adopt = Annotated[
     typer.Option("--adopt", help="Continue with prompts or agents that changed since the session began."),
 ]
 Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question for the next rounds.")]
-Force = Annotated[bool, typer.Option("--force", help="Continue without answers that the agents require.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Continue although required requests for information are unanswered.")
+]
 
 
 def _version(requested: bool) -> None:
@@ -234,7 +244,7 @@ def resume(
     no_live: NoLive = False,
     quiet: Quiet = False,
 ) -> int:
-    """Resume a session that was paused, failed or was killed.
+    """Resume a session that was paused or killed, or that failed.
 
     Stored answers are not requested again.
     """
@@ -304,7 +314,7 @@ def fork(
     ] = None,
     options: Options = None,
     option: Option = None,
-    attachments: Attach = None,
+    attachments: AttachToFork = None,
     decide: Annotated[
         str | None, typer.Option("--decide", help="Decision rule.", show_default="that of the session")
     ] = None,
@@ -414,7 +424,7 @@ def new_plugin(
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Write the package of a new plugin, with tests of the kit, a CI file and an example."""
+    """Create the package of a new plugin, with conformance tests, a CI file and an example."""
     from roundtable.cli import plugins
 
     kinds = split_list(kind, "--kind") or ()

@@ -142,6 +142,23 @@ def _check_normalise(normalise: str) -> None:
         raise ConfigurationError(f"unknown value for --normalise: {normalise!r}; choose {', '.join(_NORMALISATIONS)}")
 
 
+_Extract = Annotated[
+    str | None,
+    typer.Option(
+        "--extract",
+        metavar="PATTERN",
+        help="Regular expression that finds the answer in a position; the last match counts. `number` takes the last "
+        "number.",
+    ),
+]
+_StudyName = Annotated[
+    str | None,
+    typer.Option(
+        "--study", metavar="NAME", help="Store the answers under this name; run the same command again to continue."
+    ),
+]
+
+
 @bench.command()
 def study(
     file: Annotated[
@@ -156,19 +173,9 @@ def study(
     normalise: Annotated[
         str, typer.Option("--normalise", help="How answers are compared: casefold, exact or numeric.")
     ] = "casefold",
-    extract: Annotated[
-        str | None,
-        typer.Option(
-            "--extract",
-            metavar="PATTERN",
-            help="Regular expression for the answer in a position, whose last match counts; or `number`.",
-        ),
-    ] = None,
+    extract: _Extract = None,
     concurrency: Annotated[int, typer.Option("--concurrency", help="Questions to run at the same time.")] = 4,
-    name: Annotated[
-        str | None,
-        typer.Option("--study", metavar="NAME", help="Keep the answers under this name; the same command continues."),
-    ] = None,
+    name: _StudyName = None,
     fleet: Annotated[
         str | None,
         typer.Option("--fleet", metavar="FLEET", help="Let this fleet and all its workers hold the debates."),

@@ -237,7 +237,7 @@ async def hold_study(context: CommandContext, study: Study, asked: Asked) -> Exi
     if asked.report is not None:
         check_plots()
     if study.name is not None and not context.screen.quiet:
-        context.screen.remark("Every answer is kept. If this ends early, the same command continues.")
+        context.screen.remark("Every answer is stored. If this ends early, run the same command again to continue.")
     if asked.fleet is None:
         report = await _hold_study(context, study, asked)
     else:

@@ -38,16 +38,16 @@ class ExitCode(IntEnum):
 
 MEANING: Final = {
     ExitCode.OK: "success; a result can still be partial, see its status",
-    ExitCode.FAILED: "any other error; also when the reader of the output has gone (a closed pipe)",
+    ExitCode.FAILED: "any other error, including a closed pipe (the program that reads the output has ended)",
     ExitCode.USAGE: "the command line or the configuration is invalid; `doctor`: no debate can be held",
     ExitCode.AUTH: "the keys of all agents were rejected; the session can be resumed",
     ExitCode.UNREACHABLE: "all agents met a rate limit, a network error or a deadline; the session can be resumed",
     ExitCode.QUORUM: "too few agents answered, for other or mixed reasons; the session can be resumed",
-    ExitCode.SESSION: "the session does not exist, is run by another process, or does not allow this",
+    ExitCode.SESSION: "the session does not exist, is run by another process, or does not allow the operation",
     ExitCode.STORAGE: "the storage could not read or write",
-    ExitCode.HUNG_UP: "SIGHUP, for example from a closed terminal; as with Ctrl-C",
+    ExitCode.HUNG_UP: "SIGHUP, for example from a closed terminal; handled like Ctrl-C",
     ExitCode.INTERRUPTED: "Ctrl-C; a running debate is paused and can be resumed",
-    ExitCode.TERMINATED: "SIGTERM; as with Ctrl-C",
+    ExitCode.TERMINATED: "SIGTERM; handled like Ctrl-C",
 }
 """The meaning of each code, for the help text and the docs."""
 

@@ -66,7 +66,7 @@ _Concurrency = Annotated[
     typer.Option(
         "--concurrency",
         metavar="N",
-        help="Most debates at the same time in each worker; the latest worker's number holds for all.",
+        help="Maximum debates at the same time per worker; the value of the worker started last applies to all.",
     ),
 ]
 _JobBudget = Annotated[
@@ -78,7 +78,7 @@ _JobBudget = Annotated[
 @fleet.command()
 def submit(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Questions: a JSON text or object in each line (.jsonl).")
+        str, typer.Argument(metavar="FILE", help="Questions: one JSON string or object per line (.jsonl).")
     ],
     *,
     job: Annotated[
@@ -94,7 +94,7 @@ def submit(
     budget: BudgetLimits = None,
     job_budget: _JobBudget = None,
     priority: Annotated[
-        int, typer.Option("--priority", metavar="N", help="Jobs with a lower number are held first.")
+        int, typer.Option("--priority", metavar="N", help="Jobs with a lower number run first.")
     ] = 1_000,
     work: Annotated[
         bool | None,
@@ -120,7 +120,7 @@ def submit(
 ) -> int:
     """Queue a debate for each question in a file.
 
-    The same command again continues: nothing is queued twice, and no stored answer is asked for again.
+    Run the same command again to continue: nothing is queued twice, and no stored answer is requested again.
     """
     arguments = locals()
     limits, options = read_budget(job_budget), _options(arguments)
@@ -161,9 +161,9 @@ def hold_debates(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Hold queued debates until a signal ends this; start it on as many machines as you like.
+    """Run a worker: hold queued debates until Ctrl-C or SIGTERM. Start one on as many machines as you like.
 
-    Running debates then go back to the queue, and other workers continue them.
+    When a worker ends, its running debates go back to the queue, and other workers continue them.
     """
     arguments = locals()
     return _run(arguments, lambda context, fleet: _work(context, fleet, concurrency, until_done))
@@ -175,16 +175,14 @@ def status(
     *,
     watch: Annotated[
         float | None,
-        typer.Option(
-            "--watch", metavar="SECONDS", help="Show it again every so many seconds, until all jobs are done."
-        ),
+        typer.Option("--watch", metavar="SECONDS", help="Refresh every SECONDS until all jobs are done."),
     ] = None,
     name: _Name = "default",
     database: Database = None,
     storage: Storage = None,
     as_json: Json = False,
 ) -> int:
-    """Show how far jobs are, how fast, what they consumed, and why debates failed."""
+    """Show the progress, rate and consumption of jobs, and why debates failed."""
     arguments = locals()
     if watch is not None and not watch >= _SHORTEST_WATCH_S:
         raise ConfigurationError(f"--watch must be at least {_SHORTEST_WATCH_S:g} s, not {watch:g}")
@@ -212,7 +210,7 @@ def status(
 def cancel(
     job: _Job, *, name: _Name = "default", database: Database = None, storage: Storage = None, as_json: Json = False
 ) -> int:
-    """Cancel what is queued or running of a job; stored answers stay."""
+    """Cancel the queued and running debates of a job; stored answers are kept."""
 
     async def act(context: CommandContext, fleet: Fleet) -> ExitCode:
         _show(context, [await fleet.cancel(job)])
@@ -250,7 +248,9 @@ def results(
     *,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write a JSON object in each line to this file."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the answers to this file, one JSON object per line."
+        ),
     ] = None,
     name: _Name = "default",
     database: Database = None,

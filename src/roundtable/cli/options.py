@@ -120,7 +120,9 @@ Baseline = Annotated[bool, typer.Option("--baseline", help="Ask every agent alon
 ExitWhen = Annotated[
     str | None,
     typer.Option(
-        "--exit-when", metavar="TEXT", help="End early on a criterion, such as 'consensus(0.9) & min_rounds(2)'."
+        "--exit-when",
+        metavar="TEXT",
+        help="End early when a criterion is met, such as 'consensus(0.9) & min_rounds(2)'.",
     ),
 ]
 Context = Annotated[
@@ -141,7 +143,9 @@ AllowHosts = Annotated[
 AllowOrigins = Annotated[
     list[str] | None,
     typer.Option(
-        "--allow-origin", metavar="URL", help="Web origin whose pages can call the server, but not *; can be repeated."
+        "--allow-origin",
+        metavar="URL",
+        help="Web origin whose pages can call the server; * is not allowed; can be repeated.",
     ),
 ]
 NoAuth = Annotated[bool, typer.Option("--no-auth", help="Require no token; only on a loopback address.")]

@@ -48,7 +48,10 @@ def _limit(name: str, meaning: str) -> OptionInfo:
 
 
 _Https = Annotated[
-    bool, typer.Option("--https", help="Say that browsers use https, through a reverse proxy that terminates TLS.")
+    bool,
+    typer.Option(
+        "--https", help="Set this if browsers reach the server over https, through a reverse proxy that terminates TLS."
+    ),
 ]
 _OpenMetrics = Annotated[
     bool, typer.Option("--open-metrics", help="Let programs on this machine read /metrics without a token.")
@@ -59,8 +62,10 @@ _ReusePort = Annotated[
 _Drain = Annotated[
     float, typer.Option("--drain", metavar="SECONDS", min=0, help="How long to keep serving after a signal to stop.")
 ]
-_Conversations = Annotated[str | None, _limit("conversations", "Maximum conversations per user and hour")]
-_Concurrent = Annotated[str | None, _limit("concurrent", "Maximum conversations of a user at the same time")]
+_Conversations = Annotated[str | None, _limit("conversations", "Maximum debates and conversations per user and hour")]
+_Concurrent = Annotated[
+    str | None, _limit("concurrent", "Maximum debates and conversations of a user at the same time")
+]
 _Rounds = Annotated[str | None, _limit("rounds", "Maximum rounds per user in 24 hours")]
 _UserStreams = Annotated[str | None, _limit("user-streams", "Maximum open streams per user")]
 _Streams = Annotated[str | None, _limit("streams", "Maximum open streams in total")]
@@ -69,7 +74,8 @@ _PauseAfter = Annotated[
     typer.Option(
         "--pause-after",
         metavar="SECONDS",
-        help="Pause a watched debate or conversation when nobody has listened for this long; `none` to never pause.",
+        help="Pause a debate or conversation that was started as a stream when no client has followed it for this "
+        "long; `none` to never pause.",
         show_default="from the environment, else 60",
     ),
 ]

@@ -123,13 +123,15 @@ def audit(
         typer.Option(
             "--rerun",
             metavar="N",
-            help="Ask the models: hold the last round again N times, and count how often the answer holds.",
+            help="Ask the models: repeat the last round N times, and count how often the answer stays the same.",
         ),
     ] = None,
     change: Annotated[
         Literal["seats", "labels"],
         typer.Option(
-            "--change", help="With --rerun: shuffle the order of the agents, or only what depends on the seed."
+            "--change",
+            help="With --rerun: `seats` shuffles the order of the agents and changes the seed; `labels` changes only "
+            "the seed.",
         ),
     ] = "seats",
     without: Annotated[
@@ -151,8 +153,8 @@ def audit(
 ) -> int:
     """Audit a stored decision: show what would change it. No model is called, except with --rerun.
 
-    The ballots are counted again without each agent, with one vote for another option, by other rules, and before the
-    debate.
+    The ballots are recounted: without each agent in turn, with one vote changed, by other rules, and as they stood
+    before the debate.
     """
     arguments = locals()
     from roundtable.cli.debates import show_rerun
@@ -185,7 +187,8 @@ def arguments(
 ) -> int:
     """Show the claims of a stored debate and what they refer to. No model is called.
 
-    It shows which claims nobody answered, and which were dropped without a reason. Hold the debate with --claims.
+    Show which claims nobody answered, and which were dropped without a reason. The debate must have been held with
+    --claims.
     """
     from roundtable.cli.sessions import show_arguments
 
@@ -199,7 +202,9 @@ def evidence(
     *,
     allow: Annotated[
         list[str] | None,
-        typer.Option("--allow", metavar="HOST:PORT", help="A host that need not be public; can be repeated."),
+        typer.Option(
+            "--allow", metavar="HOST:PORT", help="Also open pages of this host if it is not public; can be repeated."
+        ),
     ] = None,
     domains: Annotated[
         list[str] | None,
@@ -212,7 +217,7 @@ def evidence(
 ) -> int:
     """Check the evidence of a stored debate: fetch the pages that claims cite, and look for the quoted words.
 
-    Only pages of the public web are opened, and no model is called. Hold the debate with --claims.
+    Only pages of the public web are opened, and no model is called. The debate must have been held with --claims.
     """
     from roundtable.cli.sessions import show_evidence
 
@@ -329,7 +334,11 @@ def verify(
     *,
     head: Annotated[
         str | None,
-        typer.Option("--head", metavar="HEAD", help="Compare with the head that an earlier check or a page showed."),
+        typer.Option(
+            "--head",
+            metavar="HEAD",
+            help="Compare with this head: the hash of the whole log, as an earlier check or a page showed it.",
+        ),
     ] = None,
     key: Annotated[
         str | None,
@@ -341,7 +350,7 @@ def verify(
 ) -> int:
     """Check that a stored or exported session was not changed.
 
-    Show where events were changed, cut or re-ordered; exit with 1 unless all is as it was stored.
+    Show where events were changed, cut or reordered; exit with 1 unless the log is intact.
     """
     from roundtable.cli.files import verify_session
 
@@ -360,7 +369,7 @@ def import_(
     run_programs: Annotated[
         bool,
         typer.Option(
-            "--run-programs", help="Let the session start the programs that it names as agents, on this machine."
+            "--run-programs", help="Allow the session to run, on this machine, the programs that its agents name."
         ),
     ] = False,
     database: Database = None,
@@ -438,7 +447,7 @@ def search(
     words: Annotated[
         str,
         typer.Argument(
-            metavar="WORDS", help='Words that must all occur; "quotes" for a phrase, a star for any ending.'
+            metavar="WORDS", help='Words that must all occur; use "quotes" for a phrase, and * for any ending.'
         ),
     ],
     *,

@@ -183,7 +183,7 @@ class Fleet:
         Args:
             job: Name of the job: 1 to 100 letters, digits, hyphens and underscores.
             questions: What to debate: texts, `DebateRequest`s, or mappings with the fields of one.
-            priority: Debates of jobs with a lower number are held first, 1 to 1,000,000.
+            priority: Debates of jobs with a lower number run first, 1 to 1,000,000.
             job_budget: Limits for all debates of the job together: calls, tokens and dollars. Before a debate begins,
                 its worst case is set aside; a debate that the rest does not cover fails with `BudgetExceeded`.
             options: Options of all debates, as for `Roundtable.debate`; a question's own options win. They must be
@@ -430,9 +430,9 @@ class Fleet:
         )
 
     async def cancel(self, job: str) -> JobStatus:
-        """Cancel what is queued or running of a job; answers that are stored stay stored.
+        """Cancel the queued and running debates of a job; stored answers are kept.
 
-        A running debate ends when its worker hears of it, within about a second, and its session is stopped.
+        A running debate ends when its worker notices, within about a second, and its session is stopped.
 
         Raises:
             ConfigurationError: No job has this name.

@@ -352,7 +352,7 @@ async def stored_result(table: Roundtable, session_id: str) -> DebateResult | No
 
 
 def read_jsonl(path: str | PathLike[str]) -> list[DebateRequest]:
-    """Read a file of questions: one JSON text or object in each line; empty lines are left out.
+    """Read a file of questions: one JSON string or object per line; empty lines are left out.
 
     Args:
         path: A file in UTF-8. An object has the fields of a `DebateRequest`, at least `topic` or `question`.
