@@ -370,12 +370,12 @@ class BudgetExceeded(RoundtableError):
 
 
 class CassetteMiss(RoundtableError):
-    """A cassette that only replays does not hold the call. This ends the run; it is not a failed turn.
+    """A cassette that only replays does not contain the call. This ends the run; it is not a failed turn.
 
     `details` name the most similar recorded call, and the first place where the two differ.
     """
 
-    default_message = "The cassette does not hold this call"
+    default_message = "The cassette does not contain this call"
     default_code = "CASSETTE_MISS"
     default_hint: ClassVar[str | None] = "Record it: open the cassette with mode='auto', or anew with mode='record'."
 

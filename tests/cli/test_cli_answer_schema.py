@@ -25,7 +25,7 @@ def test_values_of_the_type_in_a_file_are_in_the_result(command: Command) -> Non
     [
         (None, "'price.json' cannot be read as JSON"),
         ("{", "'price.json' cannot be read as JSON"),
-        ("[]", "'price.json' holds no JSON object"),
+        ("[]", "'price.json' contains no JSON object"),
         ('{"type": "string"}', "must have"),
     ],
     ids=["missing", "no JSON", "a list", "no object"],

@@ -44,7 +44,7 @@ def test_a_debate_shows_positions_reasons_confidence_agreement_and_where_it_is(
         "Round 2 of 2",
         "Agreement 0.33 to 1.00: 1 answer not compared (declared)",
         "Answer: Tea",
-        "Agreement before anyone heard anyone: 0.33 to 1.00: 1 answer not compared",
+        "Agreement before the debate: 0.33 to 1.00: 1 answer not compared",
         str(tmp_path / "data" / "roundtable.db"),
         "roundtable show ",
         "roundtable extend ",

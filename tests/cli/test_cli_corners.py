@@ -61,7 +61,7 @@ def test_the_table_is_shown_with_what_could_be_seated_besides(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key")
     shown = command("agents")
     assert shown.code == 0
-    assert "At the table:" in shown.out
+    assert "Agents:" in shown.out
     assert "Could be used:" in shown.out
     assert "ANTHROPIC_API_KEY is set" in shown.out
     assert "set ROUNDTABLE_MODEL" in shown.out

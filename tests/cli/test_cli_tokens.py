@@ -19,7 +19,7 @@ def test_a_token_is_shown_once_listed_without_it_and_revoked(command: Command) -
     assert command("tokens", "revoke", number).code == 0
     again = command("tokens", "revoke", number)
     assert (again.code, again.out) == (1, "")
-    assert f"there is no token '{number}'" in again.err
+    assert f"unknown token '{number}'" in again.err
     assert "roundtable tokens list" in again.err
 
 

@@ -247,7 +247,7 @@ async def test_a_debate_that_failed_is_held_again(retries: int, success: bool, t
     assert one.folder is not None
     assert json.loads((one.folder / "metadata.json").read_text("utf-8"))["success"] is success
     if not success:
-        with pytest.raises(ConfigurationError, match="holds no results"):
+        with pytest.raises(ConfigurationError, match="contains no results"):
             read_metrics(tmp_path)
 
 

@@ -195,7 +195,7 @@ async def test_tables_and_figures_hold_what_the_rows_hold() -> None:
         "confidence of Cy",
         "agreement",
         "agreement if the rest is equal",
-        "agreement before debate",
+        "agreement before the debate",
     ]
     assert ax.get_title() == "collaborative: Tea"
 

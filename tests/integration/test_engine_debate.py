@@ -347,7 +347,9 @@ class RestlessMode(EndlessMode):
     ("mode", "calls", "message"),
     [
         pytest.param(ForgetfulMode(), 0, "next_stage of mode 'forgetful' returned NoneType", id="nothing"),
-        pytest.param(RestlessMode(), 256, "'speech 256' after 256 others in one round", id="on and on"),
+        pytest.param(
+            RestlessMode(), 256, r"plans more than 256 stages in one round \(the last is 'speech 256'\)", id="on and on"
+        ),
         pytest.param(EndlessMode(), 1, "plans the stage 'speech' a second time in one round", id="again"),
         pytest.param(EmptyMode(), 0, "plans the stage 'speech' without any turn", id="nobody"),
     ],

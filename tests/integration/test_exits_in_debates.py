@@ -472,9 +472,13 @@ class Copying(Said):
     [
         pytest.param(Nameless("Tea"), "exit_when: Nameless has no kind", id="none"),
         pytest.param(
-            rt.MinRounds(2) & Posing("Tea"), "Posing has the kind of another exit, 'max_rounds'", id="built in"
+            rt.MinRounds(2) & Posing("Tea"),
+            "Posing uses the kind 'max_rounds', which belongs to another exit",
+            id="built in",
         ),
-        pytest.param(Said("Tea") | Copying("Milk"), "Copying has the kind of another exit, 'said'", id="own"),
+        pytest.param(
+            Said("Tea") | Copying("Milk"), "Copying uses the kind 'said', which belongs to another exit", id="own"
+        ),
     ],
 )
 async def test_a_criterion_without_a_kind_of_its_own_is_refused(exit_when: Exit, message: str) -> None:

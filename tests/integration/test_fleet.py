@@ -526,7 +526,7 @@ class TestRefusals:
                 with pytest.raises(ConfigurationError, match="concurrency"):
                     await fleet.work(concurrency=concurrency)  # type: ignore[arg-type]
             for act in (fleet.status, fleet.cancel, fleet.retry, fleet.results, fleet.wait):
-                with pytest.raises(ConfigurationError, match="there is no job 'x'; known jobs: none"):
+                with pytest.raises(ConfigurationError, match="unknown job 'x'; known jobs: none"):
                     await act("x")
 
     @pytest.mark.anyio

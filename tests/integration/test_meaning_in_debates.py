@@ -442,7 +442,7 @@ async def test_other_words_that_become_the_same_are_no_collapse() -> None:
     assert result.health is not None
     assert {"collapse", "no-new-evidence"}.isdisjoint(flag.name for flag in result.health.flags)
     assert result.response is not None
-    assert "only after they heard each other" not in result.response.decision.action_recommendation.reason
+    assert "only after they read each other's answers" not in result.response.decision.action_recommendation.reason
 
 
 async def test_agreement_that_nobody_measured_is_neither_low_nor_high() -> None:
@@ -527,7 +527,7 @@ async def test_without_an_answer_there_is_no_mean_confidence() -> None:
     ("first", "kind"),
     [
         (("No", "No", "No"), "verify"),
-        (("No", "No", "Yes"), "verify"),  # all agree only after they heard each other
+        (("No", "No", "Yes"), "verify"),  # all agree only after they read each other's answers
         (("Yes", "Yes", "Yes"), "proceed"),
     ],
     ids=["all changed", "two changed", "none changed"],

@@ -115,9 +115,9 @@ async def test_other_users_see_and_decide_nothing() -> None:
     ):
         session_id = await client.start("Shall we order?", rounds=1)
         (question,) = await waiting(client, session_id)
-        with pytest.raises(RoundtableError, match="no session"):
+        with pytest.raises(RoundtableError, match="unknown session"):
             await stranger.approvals(session_id)
-        with pytest.raises(RoundtableError, match="no session"):
+        with pytest.raises(RoundtableError, match="unknown session"):
             await stranger.decide_approval(session_id, question.approval_id, allowed=True)
         assert await client.approvals(session_id) == (question,)
         await client.stop(session_id)

@@ -296,13 +296,13 @@ def test_what_ends_a_debate_early_does_not_end_the_vote_beside_it() -> None:
     [
         pytest.param({"questions": []}, "at least one question", id="no question"),
         pytest.param({"modes": []}, "at least one mode", id="no mode"),
-        pytest.param({"modes": ["delphi", "delphi"]}, "each once", id="twice"),
+        pytest.param({"modes": ["delphi", "delphi"]}, "no mode twice", id="twice"),
         pytest.param({"options": ["a"]}, "belong to the questions", id="options"),
         pytest.param({"modes": ["duel"]}, "duel", id="unknown mode"),
         pytest.param({"concurrency": 0}, "at least 1", id="none at a time"),
         pytest.param({"normalise": "fuzzy"}, "fuzzy", id="normalise"),
         pytest.param({"modes": "delphi"}, "modes must be a list", id="a mode for a list"),
-        pytest.param({"decide": "judge"}, "judges cannot decide it", id="judges"),
+        pytest.param({"decide": "judge"}, "decide='judge' cannot be used", id="judges"),
         pytest.param({"resamples": 1}, "resamples must be 100", id="resamples"),
         pytest.param({"questions": QUESTIONS[:1] * 2}, "2 questions of a study have the id '0'", id="ids"),
         pytest.param({"questions": [PRIME], "modes": ["oxford"]}, "takes 2 options, not 3", id="options of a mode"),
@@ -367,7 +367,7 @@ def test_a_file_in_another_encoding_is_refused_with_what_to_do(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        pytest.param("q.csv", "question,gold\n", "holds no question", id="empty"),
+        pytest.param("q.csv", "question,gold\n", "contains no question", id="empty"),
         pytest.param("q.csv", "question\nWhy?\n", "line 2: gold", id="no gold"),
         pytest.param("q.csv", "question,gold\n\n,4\n", "line 3: question", id="no question"),
         pytest.param("q.csv", "\n\nquestion,gold\n,4\n", "line 4: question", id="no question after empty lines"),
@@ -380,7 +380,7 @@ def test_a_file_in_another_encoding_is_refused_with_what_to_do(tmp_path: Path) -
             "q.csv", f"question,gold\n{'x' * 200_000},4\n", "is not valid CSV: field larger", id="endless cell"
         ),
         pytest.param("q.csv", 'question,gold\n"a?,4\n', "is not valid CSV: unexpected end", id="open quote"),
-        pytest.param("q.csv", "caf\u00e9?,4\n", "holds no question", id="no line of names"),
+        pytest.param("q.csv", "caf\u00e9?,4\n", "contains no question", id="no line of names"),
         pytest.param("q.jsonl", '{"question": "a?", "gold": "4", "options": 4}', "line 1: options", id="no options"),
     ],
 )

@@ -122,7 +122,7 @@ def test_a_debate_is_held_without_await() -> None:
             made.stop(result.session_id)
         with made.watch(result.session_id) as watch:
             assert [event.type for event in watch][-1] == "debate_complete"
-        with pytest.raises(SessionError, match="no session 'nope'"):
+        with pytest.raises(SessionError, match="unknown session 'nope'"):
             made.watch("nope").__enter__()
         with pytest.raises(ConfigurationError, match="needs a file"):
             made.chat_model("scripted")

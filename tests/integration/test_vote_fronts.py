@@ -377,7 +377,7 @@ async def test_a_plot_draws_the_interval_even_of_a_single_round() -> None:
     (bars,) = axes.collections
     assert bars.get_segments()[0].tolist() == [[1, pytest.approx(1 / 3)], [1, 1]]
     handles, labels = axes.get_legend_handles_labels()
-    before = handles[labels.index("agreement before debate")]
+    before = handles[labels.index("agreement before the debate")]
     assert is_interval(*before.get_extents().transformed(axes.transData.inverted()).intervaly)
 
 
@@ -387,8 +387,8 @@ def test_the_command_shows_the_interval(tmp_path: Path) -> None:
     seats = ",".join(script(tmp_path, name, {"*": it}) for name, it in said.items())
     done = as_process(tmp_path, (QUESTION, "--agents", seats, "--rounds", "1", "--mode", "delphi", "--db", "kept.db"))
     assert f"Agreement {SHOWN} (declared)" in done.out
-    assert f"Agreement after debate: {SHOWN} (declared)" in done.out
-    assert f"Agreement before anyone heard anyone: {SHOWN}" in done.out
+    assert f"Agreement after the debate: {SHOWN} (declared)" in done.out
+    assert f"Agreement before the debate: {SHOWN}" in done.out
 
 
 @pytest.mark.slow

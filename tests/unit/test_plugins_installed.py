@@ -75,7 +75,7 @@ def test_a_plugin_is_named_by_its_distribution_or_its_entry_point(site: Site, na
 
 def test_one_that_is_named_and_not_installed_is_said_at_once(site: Site) -> None:
     site.install("roundtable-court")
-    with pytest.raises(PluginError, match="no installed plugin 'roundtable-curt'") as refusal:
+    with pytest.raises(PluginError, match="plugin 'roundtable-curt' is not installed") as refusal:
         load_plugins(Plugins.of("roundtable-curt"))
     assert "roundtable-court" in str(refusal.value.hint)
 

@@ -60,7 +60,7 @@ class TestAnthropic:
         assert (answer.server_calls[0].name, answer.server_calls[0].output) == ("code", "4")
 
     def test_an_answer_without_content_is_worth_another_try(self):
-        with pytest.raises(AgentError, match="holds no content") as caught:
+        with pytest.raises(AgentError, match="has no content") as caught:
             whole("anthropic", {"type": "message", "content": None})
         assert caught.value.retryable
 

@@ -749,7 +749,7 @@ async def test_agreement_that_came_about_in_the_debate_is_to_be_verified() -> No
     assert result.response is not None
     advice = result.response.decision.action_recommendation
     assert (advice.type, result.consensus and result.consensus.level_in_words) == ("verify", "0.82")
-    assert "before they heard each other, agreement was at most 0.27" in advice.reason
+    assert "before they read each other's answers, agreement was at most 0.27" in advice.reason
 
 
 # ---------------------------------------------------------------- views that are computed when they are read

@@ -98,7 +98,7 @@ def test_searxng_may_stand_in_the_environment():
         ("tavily", "tavily needs a key"),
         ("searxng", "needs the address"),
         ("searxng:example.org", "not an http or https address"),
-        ("searxng:http://me:secret-word@example.org", "must not hold a user name"),
+        ("searxng:http://me:secret-word@example.org", "must not contain a user name"),
         ("static:no-such-file.json", "cannot be read"),
     ],
 )

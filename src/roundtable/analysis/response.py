@@ -111,9 +111,9 @@ def build_response(result: DebateFacts, settings: ResponseSettings = _DEFAULTS) 
     1. Low agreement, several conflicts, or a mean confidence below 0.5: `query_detail`. High agreement with a mean
        confidence of at least 0.8 outweighs conflicts.
     2. A single answer, agents that did not answer, abstained or cast no vote, agreement that is not high for certain,
-       agreement that came about only after agents heard each other (all of it, or more than 0.3 of it) or may have,
-       agents that all gave another answer in the first round, no decision, or a conflict with a mean confidence below
-       0.6: `verify`.
+       agreement that came about only after agents read each other's answers (all of it, or more than 0.3 of it) or
+       may have, agents that all gave another answer in the first round, no decision, or a conflict with a mean
+       confidence below 0.6: `verify`.
     3. High agreement: `proceed`.
 
     An interval of agreement is low if its upper bound is, and high if its lower bound is. The confidence of agents that
@@ -273,7 +273,7 @@ def _doubts(result: DebateFacts, last: RoundRecord, consensus: AnyConsensus) -> 
         yield "no answer was decided on"
     complete = [entry for entry in result.rounds if entry.complete]
     if has_collapsed(complete):
-        yield "all agree only after they heard each other"
+        yield "all agree only after they read each other's answers"
         return
     if have_all_changed(complete):
         yield "every agent gave another answer in the first round"
@@ -284,9 +284,9 @@ def _doubts(result: DebateFacts, last: RoundRecord, consensus: AnyConsensus) -> 
         return
     enough = exact(consensus.agreement_level) - _FAR_BELOW
     if exact(before.agreement_at_most) < enough:
-        yield f"before they heard each other, agreement was at most {before.agreement_at_most:.2f}"
+        yield f"before they read each other's answers, agreement was at most {before.agreement_at_most:.2f}"
     elif exact(before.agreement_level) < enough:
-        yield "it isn't known whether they agreed before they heard each other"
+        yield "it isn't known whether they agreed before they read each other's answers"
 
 
 def _are(conflicts: Sequence[Conflict]) -> str:

@@ -347,7 +347,7 @@ class TableParts:
             exit_when: The criterion as text, as an object, or as JSON, which requests and studies hold.
 
         Raises:
-            ConfigurationError: It is not a criterion, has no kind, or has the kind of another exit.
+            ConfigurationError: It is not a criterion, has no kind, or uses the kind of another exit.
         """
         if isinstance(exit_when, str):
             return exit_from_text(exit_when, self.catalog.exits).to_spec()
@@ -368,8 +368,8 @@ class TableParts:
         if kind not in exits:
             exits.add(kind, member.from_spec, source="this table")
         elif getattr(exits.get(kind), "__self__", exit_class) is not exit_class:
-            msg = f"exit_when: {exit_class.__name__} has the kind of another exit, {kind!r}"
-            raise ConfigurationError(msg, hint="Give your exit a kind of its own; sessions are stored with it.")
+            msg = f"exit_when: {exit_class.__name__} uses the kind {kind!r}, which belongs to another exit"
+            raise ConfigurationError(msg, hint="Choose a kind that no other exit uses; sessions store it.")
 
     def offers(self) -> tuple[Offer, ...]:
         """List the providers that the environment offers."""

@@ -298,7 +298,7 @@ def _split_messages(messages: object) -> tuple[tuple[ChatMessage, ...], str]:
         index for index, message in enumerate(conversation) if message.role == "user" and message.content.strip()
     ]
     if not requests:
-        raise _validation_error("messages", "must hold at least one message of the user")
+        raise _validation_error("messages", "must contain at least one message of the user")
     last = requests[-1]
     return (*conversation[:last], *conversation[last + 1 :]), conversation[last].content
 

@@ -344,7 +344,9 @@ def read_metrics(folder: str | PathLike[str]) -> list[BenchmarkMetrics]:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(f"{str(file)!r} is not metadata of a debate: {error}", cause=error) from error
     if not metrics:
-        raise ConfigurationError(f"{str(root)!r} holds no results", hint="Name a folder that `bench run` has written.")
+        raise ConfigurationError(
+            f"{str(root)!r} contains no results", hint="Name a folder that `bench run` has written."
+        )
     return metrics
 
 

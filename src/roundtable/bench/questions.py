@@ -77,7 +77,7 @@ def read_questions(path: str | PathLike[str]) -> tuple[Question, ...]:
     questions = tuple(_question(row, position, number, file) for position, (number, row) in enumerate(rows, 1))
     if not questions:
         hint = "A CSV file needs a header such as question,gold,options; other files need one JSON object per line."
-        raise ConfigurationError(f"{str(file)!r} holds no question", hint=hint)
+        raise ConfigurationError(f"{str(file)!r} contains no question", hint=hint)
     name, count = Counter(question.id for question in questions).most_common(1)[0]
     if count > 1:
         raise ConfigurationError(f"{str(file)!r} holds two questions with the id {name!r}")

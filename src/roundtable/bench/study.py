@@ -362,7 +362,7 @@ async def run_study(
         raise ConfigurationError("a study needs at least one question")
     check_list("modes", modes, "a list of modes")
     if not modes or len({*modes}) < len(modes):
-        raise ConfigurationError("a study needs at least one mode, and each once")
+        raise ConfigurationError(f"modes must name at least one mode, and no mode twice, not {[*modes]!r}")
     if concurrency < 1:
         raise ConfigurationError(f"concurrency must be at least 1, not {concurrency}")
     normaliser(normalise)
@@ -371,7 +371,8 @@ async def run_study(
         raise ConfigurationError("options belong to the questions of a study: set Question(options=...)")
     if options.get("decide") in JUDGED:
         hint = "Use Roundtable.debate_many for debates with judges."
-        raise ConfigurationError("a study counts all answers by one rule, so judges cannot decide it", hint=hint)
+        msg = f"decide={options['decide']!r} cannot be used in a study: one rule counts all answers, without judges"
+        raise ConfigurationError(msg, hint=hint)
     if study is not None:
         check_job_name(study)
     elif on is not None:

@@ -200,7 +200,9 @@ async def list_experiments(context: CommandContext, folder: str) -> ExitCode:
     """List the experiments in a folder."""
     files = _files(folder)
     if not files:
-        raise ConfigurationError(f"{folder!r} holds no experiment", hint="Name a folder with YAML, TOML or JSON files.")
+        raise ConfigurationError(
+            f"{folder!r} contains no experiment", hint="Name a folder with YAML, TOML or JSON files."
+        )
     experiments = [(file, read_experiment(file)) for file in files]
     if context.screen.as_json:
         context.screen.data(

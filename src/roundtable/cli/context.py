@@ -176,7 +176,7 @@ def _read_schema(file: str | None) -> JsonObject | None:
     """Read a JSON Schema from a file; `None` if none is named.
 
     Raises:
-        ConfigurationError: The file cannot be read, or holds no JSON object.
+        ConfigurationError: The file cannot be read, or contains no JSON object.
     """
     if file is None:
         return None
@@ -186,7 +186,7 @@ def _read_schema(file: str | None) -> JsonObject | None:
         msg = f"--answer-schema: {file!r} cannot be read as JSON: {error}"
         raise ConfigurationError(msg, hint="Name a file with a JSON Schema in UTF-8.") from error
     if not isinstance(schema, dict):
-        raise ConfigurationError(f"--answer-schema: {file!r} holds no JSON object", hint="Name a JSON Schema.")
+        raise ConfigurationError(f"--answer-schema: {file!r} contains no JSON object", hint="Name a JSON Schema.")
     return schema
 
 

@@ -313,7 +313,7 @@ async def _work(context: CommandContext, fleet: Fleet, concurrency: int, job: st
             screen.remark(f"{status.ended:,} of {status.debates:,} debates have ended{failed}")
 
     if job is None and not screen.quiet:
-        screen.remark(f"Worker of the fleet {fleet.name!r}: waits for debates. End it with Ctrl-C.")
+        screen.remark(f"Worker of the fleet {fleet.name!r} is waiting for debates. Press Ctrl-C to end it.")
     holding = partial(fleet.work, concurrency=concurrency, until_done=job, on_progress=progress)
     outcome = await interruptible(holding, screen)
     if outcome.code:

@@ -187,7 +187,7 @@ async def list_agents(context: CommandContext) -> ExitCode:
     if screen.as_json:
         screen.data({"agents": [_seat_data(seat, reason_of[seat.id]) for seat in seats], "offers": offer_data(offers)})
         return ExitCode.OK
-    screen.show([line("At the table:", "bold")])
+    screen.show([line("Agents:", "bold")])
     for seat in seats:
         model = f"{seat.provider}:{seat.model}" if seat.model else f"{seat.provider} (default model)"
         persona = f", speaks as {seat.persona.name}" if seat.persona else ""

@@ -64,7 +64,7 @@ async def full_id(table: Roundtable, location: StorageLocation, id_prefix: str) 
     prefix = id_prefix.strip()
     listing = f"{location.command('sessions')} lists the sessions."
     if location.is_empty():
-        msg = f"there is no session {prefix!r}: nothing is stored in {location.shown}"
+        msg = f"unknown session {prefix!r}: nothing is stored in {location.shown}"
         raise SessionNotFound(msg, hint="Name its storage with --db or --storage.")
     if len(prefix) >= WHOLE_ID:
         return prefix

@@ -166,8 +166,8 @@ def _figures(result: DebateResult) -> list[Line]:
     lines = [line(f"{advice[0]}: {advice[1]}", paragraph=True)] if advice is not None else []
     lines += [line(f"How it came about: {story}", paragraph=True)] if story else []
     lines += [
-        line(f"Agreement after debate: {after}"),
-        line(f"Agreement before anyone heard anyone: {before}"),
+        line(f"Agreement after the debate: {after}"),
+        line(f"Agreement before the debate: {before}"),
     ]
     if result.exit is not None:
         lines.append(line(f"Ended: {result.exit.reason}, {result.exit.details}"))

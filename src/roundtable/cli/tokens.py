@@ -112,7 +112,7 @@ def revoke(
 
     async def work(context: CommandContext) -> ExitCode:
         if context.place.is_empty() or not await (await _store(context)).revoke(token):
-            raise RoundtableError(f"there is no token {token!r}", hint=f"See {context.place.command('tokens', 'list')}")
+            raise RoundtableError(f"unknown token {token!r}", hint=f"See {context.place.command('tokens', 'list')}")
         if context.screen.as_json:
             context.screen.data({"id": token, "revoked": True})
         else:

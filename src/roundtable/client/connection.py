@@ -105,7 +105,7 @@ def path_of(*parts: str) -> str:
     """
     for part in parts:
         if part in {"", ".", ".."}:
-            raise SessionNotFound(f"there is no session {part!r}")
+            raise SessionNotFound(f"unknown session {part!r}")
     return "/".join(("/api", *(quote(part, safe="") for part in parts)))
 
 

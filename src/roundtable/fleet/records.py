@@ -66,7 +66,7 @@ class FleetRecords:
         job = await self.find_job(name)
         if job is None:
             known = ", ".join(stored_job.name for stored_job in await self.jobs()) or "none"
-            raise ConfigurationError(f"there is no job {name!r}; known jobs: {known}", hint="Submit it first.")
+            raise ConfigurationError(f"unknown job {name!r}; known jobs: {known}", hint="Submit it first.")
         return job
 
     async def jobs(self) -> list[Job]:

@@ -64,7 +64,7 @@ def checked_url(url: str, *, what: str = "the base URL", has_key: bool = True) -
     if parts.scheme not in {"http", "https"} or not host or any(ord(char) <= 32 or ord(char) == 127 for char in url):
         raise ConfigurationError(f"{what} {masked_url(url)!r} is not an http or https address", hint=_HINT)
     if "@" in parts.netloc:
-        raise ConfigurationError(f"{what} must not hold a user name or password", hint="Pass the key as `api_key`.")
+        raise ConfigurationError(f"{what} must not contain a user name or password", hint="Pass the key as `api_key`.")
     if parts.query or parts.fragment:
         raise ConfigurationError(f"{what} {masked_url(url)!r} must not have a query or fragment", hint=_HINT)
     if has_key and parts.scheme == "http" and not is_loopback(host):

@@ -92,17 +92,17 @@ def check_plan(mode: DebateModeStrategy, plan: object, stages_held: Collection[s
         msg = f"next_stage of mode {mode.name!r} returned {type(plan).__name__}, which is not a plan"
         raise ConfigurationError(msg, hint="Return a Stage, EndRound() or EndDebate() on every path.")
     if not plan.turns:
-        problem = "without any turn"
+        problem = f"the stage {plan.name!r} without any turn"
     elif plan.name in stages_held:
-        problem = "a second time in one round"
+        problem = f"the stage {plan.name!r} a second time in one round"
     elif len(stages_held) >= MAX_STAGES:
-        problem = f"after {MAX_STAGES} others in one round"
+        problem = f"more than {MAX_STAGES} stages in one round (the last is {plan.name!r})"
     else:
         _check_others(mode, plan)
         _check_ballots(mode, plan)
         return
-    msg = f"mode {mode.name!r} plans the stage {plan.name!r} {problem}"
-    raise ConfigurationError(msg, hint="A mode ends a round with EndRound() and names each stage of it once.")
+    hint = "End the round with EndRound(), and use each stage name once per round."
+    raise ConfigurationError(f"mode {mode.name!r} plans {problem}", hint=hint)
 
 
 def _check_others(mode: DebateModeStrategy, stage: Stage) -> None:
@@ -110,7 +110,7 @@ def _check_others(mode: DebateModeStrategy, stage: Stage) -> None:
     for turn in stage.turns:
         if turn.counts is not None and turn.answer not in _BALLOTS:
             where = f"mode {mode.name!r} plans the stage {stage.name!r}"
-            msg = f"{where} with counts={turn.counts!r} for answers of the kind {turn.answer!r}, which are no ballots"
+            msg = f"{where} with counts={turn.counts!r}, but its answers (kind {turn.answer!r}) are not ballots"
             raise ConfigurationError(msg, hint='Leave counts out, or ask for ballots, such as answer="ballot".')
 
 

@@ -73,11 +73,11 @@ def check_supported(
     counts = getattr(mode, "agent_counts", None)
     if agents is not None and isinstance(counts, range) and agents not in counts:
         msg = f"mode {name!r} needs {_span(counts, 'agent')}, not {agents}"
-        raise ConfigurationError(msg, hint="Seat another number of agents, or use another mode.")
+        raise ConfigurationError(msg, hint="Use another number of agents, or another mode.")
     choices = getattr(mode, "option_counts", None)
     if options is not None and isinstance(choices, range) and options not in choices:
         msg = f"mode {name!r} takes {_span(choices, 'option')}, not {options}"
-        raise ConfigurationError(msg, hint="Give another number of options, or use another mode.")
+        raise ConfigurationError(msg, hint="Use another number of options, or another mode.")
     if perspectives and not getattr(mode, "takes_perspectives", True):
         msg = f"mode {name!r} does not use perspectives"
         raise ConfigurationError(msg, hint="Use the mode 'expert-panel', or leave perspectives out.")

@@ -247,7 +247,7 @@ class LoadedPlugins:
                 if not any(
                     same_distribution(name, called) for plugin in allowed for called in (plugin.name, *plugin.called)
                 ):
-                    msg = f"there is no installed plugin {name!r}"
+                    msg = f"plugin {name!r} is not installed"
                     names = ", ".join(plugin.name for plugin in self.installed) or "none"
                     raise PluginError(msg, plugin=name, stage="metadata", hint=f"Install it. Installed: {names}.")
         for plugin in allowed:

@@ -503,7 +503,7 @@ class AnthropicMessages:
             if answer.get("type") == "error" or answer.get("error"):
                 raise error_for(self.provider, status, headers, read_refusal(answer))
             if not isinstance(answer.get("content"), list):
-                raise AgentError("the answer holds no content", provider=self.provider, retryable=True)
+                raise AgentError("the answer has no content", provider=self.provider, retryable=True)
         blocks = [object_of(block) for block in items_of(answer.get("content"))]
         for block in blocks:
             draft.take_whole(block)

@@ -597,7 +597,7 @@ class GoogleGenerate:
                     raise error_for(self.provider, status, headers, read_refusal(answer))
                 draft.raw = answer
             if not draft.has_candidates and draft.finish is None:
-                raise AgentError("the answer holds no candidates", provider=self.provider, retryable=True)
+                raise AgentError("the answer has no candidates", provider=self.provider, retryable=True)
             return draft.response()
 
     def stream_decoder(self, headers: Mapping[str, str]) -> Decoder:

@@ -409,7 +409,7 @@ def read_answer(draft: ChatResponseBuilder, answer: JsonObject) -> ChatResponse:
         request_id = request_id_of(draft.headers)
         with draft.charged():
             raise AgentError(
-                "the answer holds no choices", provider=draft.provider, retryable=True, request_id=request_id
+                "the answer has no choices", provider=draft.provider, retryable=True, request_id=request_id
             )
     choice = next((choice for choice in choices if choice.get("index") == 0), choices[0])
     draft.take_message(object_of(choice.get("message")))

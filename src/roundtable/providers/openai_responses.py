@@ -452,7 +452,7 @@ class OpenAIResponses:
             if answer.get("error") or text_of(answer.get("status")) in {"failed", "cancelled"}:
                 raise error_for(self.provider, status, headers, read_refusal(answer))
             if not isinstance(answer.get("output"), list):
-                raise AgentError("the answer holds no output", provider=self.provider, retryable=True)
+                raise AgentError("the answer has no output", provider=self.provider, retryable=True)
         draft.take_answer(answer, [object_of(item) for item in items_of(answer.get("output"))])
         return draft.response()
 

@@ -283,5 +283,5 @@ class ScriptedProvider:
         replies = script.values() if isinstance(script, dict) else [script]
         items = [item for reply in replies for item in (reply if isinstance(reply, list) else [reply])]
         if not isinstance(script, list | dict) or not all(isinstance(item, str | dict) for item in items):
-            raise ConfigurationError(f"the script {model!r} may only hold texts and objects", hint=hint)
+            raise ConfigurationError(f"the script {model!r} may only contain strings and objects", hint=hint)
         return ScriptedModel(script, model=Path(model).name)

@@ -161,9 +161,7 @@ def _line(points: Sequence[_Point | None], kind: str, *, dots: bool) -> Iterator
 
 
 def _description(view: ReportView, rounds: Sequence[RoundView]) -> str:
-    sentences = (
-        [f"before anyone heard anyone, agreement {view.independent:.2f}"] if view.independent is not None else []
-    )
+    sentences = [f"before the debate: agreement {view.independent:.2f}"] if view.independent is not None else []
     for round_view in (rounds[0], rounds[-1]) if len(rounds) > 1 else rounds:
         level = round_view.shown_level or "not measured"
         confidence = percent(mean_confidence(round_view)) or "not given"

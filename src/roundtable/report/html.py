@@ -486,7 +486,7 @@ def _trajectory(view: ReportView) -> Iterator[Html]:
 def _legend(view: ReportView) -> Html:
     items = [tag("li", tag("i"), "Agreement"), tag("li", tag("i", class_="confidence"), "Mean confidence")]
     if view.independent is not None:
-        items.append(tag("li", tag("i", class_="before"), "Agreement before anyone heard anyone"))
+        items.append(tag("li", tag("i", class_="before"), "Agreement before the debate"))
     return tag("ul", *items, class_="legend")
 
 

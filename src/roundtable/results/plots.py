@@ -169,7 +169,7 @@ def draw_rounds(
         )
     _draw_agreement(ax, complete)
     if independent_agreement is not None:
-        before = "agreement before debate"
+        before = "agreement before the debate"
         if independent_at_most is None or independent_at_most <= independent_agreement:
             ax.axhline(independent_agreement, linestyle=":", color="black", label=before)
         else:

@@ -418,11 +418,11 @@ def _figures(result: DebateResult) -> tuple[tuple[str, str, str], ...]:
     if result.team is not None:
         return costs
     return (
-        ("Agreement after debate", level, f"{open_pairs}{_measured_by(result)}"),
+        ("Agreement after the debate", level, f"{open_pairs}{_measured_by(result)}"),
         (
-            "Agreement before debate",
+            "Agreement before the debate",
             level_before,
-            f"{open_before}before anyone heard anyone"
+            f"{open_before}before they read each other's answers"
             if before is not None
             else result.independent_agreement_reason or "",
         ),

@@ -164,7 +164,7 @@ def _unique_names(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 LONGEST_WAIT_S: Final = 600.0

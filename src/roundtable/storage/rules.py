@@ -202,7 +202,7 @@ def session_key(tenant: str, session_id: str) -> tuple[str, str]:
 
 def session_not_found(session_id: str) -> SessionError:
     """Return the error for an unknown session id of this tenant."""
-    return SessionNotFound(f"there is no session {session_id!r}")
+    return SessionNotFound(f"unknown session {session_id!r}")
 
 
 def session_exists(session_id: str) -> SessionError:

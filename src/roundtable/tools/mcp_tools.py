@@ -74,7 +74,8 @@ class McpToolkit:
         if isinstance(server, str):
             words = (server,) if is_url else tuple(shlex.split(server))
         if not words:
-            raise ConfigurationError("from_mcp needs a command or an http address", hint=_HINT)
+            hint = 'For example: from_mcp("python server.py") or from_mcp("https://example.org/mcp").'
+            raise ConfigurationError("from_mcp needs a command or an http address", hint=hint)
         if is_url:
             checked_url(words[0], what="the address of the MCP server", has_key=bool(headers))
         self._is_url, self._words = is_url, words

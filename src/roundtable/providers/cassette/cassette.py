@@ -367,7 +367,7 @@ class Cassette:
 
     def _miss(self, facts: JsonObject, provider: str | None, model: str) -> CassetteMiss:
         closest = most_similar_call(facts, self._calls)
-        head = f"the cassette {self.path!r} does not hold this call"
+        head = f"the cassette {self.path!r} does not contain this call"
         if closest is None:
             return CassetteMiss(f"{head}; it is empty", provider=provider)
         where = f"line {closest.line}" + (f", for {closest.label['agent']}" if "agent" in closest.label else "")

@@ -219,7 +219,7 @@ def replayed(call: RecordedCall) -> ChatResponse:
 
 def _unreadable(call: RecordedCall) -> ConfigurationError:
     return ConfigurationError(
-        f"line {call.line} of the cassette does not hold a valid response", hint="Record the cassette again."
+        f"line {call.line} of the cassette does not contain a valid response", hint="Record the cassette again."
     )
 
 

