@@ -181,7 +181,8 @@ MODULES = {
                 name="Watch",
                 target="_source",
                 sources=(("api/runs.py", "Watch"),),
-                doc="Follows a session that runs in this or another process; never runs it itself.",
+                doc="Iterator over the events of a session that runs in this or another process; it never runs the "
+                "session itself.",
                 base="BlockingIterator[Event]",
                 start="_source: AsyncWatch",
             ),

@@ -94,7 +94,7 @@ class DebateStream(BlockingIterator[Event]):
 
 
 class Watch(BlockingIterator[Event]):
-    """Follows a session that runs in this or another process; never runs it itself."""
+    """Iterator over the events of a session that runs in this or another process; it never runs the session itself."""
 
     _source: AsyncWatch
 

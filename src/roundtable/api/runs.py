@@ -319,7 +319,7 @@ _ENTER_HINT = "Write `async with table.stream(...) as events: async for event in
 
 
 class Watch:
-    """Follows a session that runs here or in another process; never runs it.
+    """Iterator over the events of a session that runs here or in another process; it never runs the session itself.
 
     It yields every durable event once and in order, and live events of sessions that run in this process. It ends
     after the event that ended the latest run; while another run may follow, it continues until it is closed. With

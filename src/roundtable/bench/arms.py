@@ -133,7 +133,7 @@ class StudyAnswer(Value):
     """Version of this library when the study was evaluated."""
 
     def of(self, question: Question, result: DebateResult) -> StudyAnswer:
-        """Return the answer with the question, and with what it was made with."""
+        """Return a copy of the answer with the question and its origin: session, mode, seed, models and versions."""
         turns = [turn for record in result.rounds for turn in record.turns if turn.outcome == "answered"]
         return self.model_copy(
             update={

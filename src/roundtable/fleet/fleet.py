@@ -302,12 +302,12 @@ class Fleet:
     ) -> None:
         """Hold queued debates until cancelled, or until a job is done. Needs asyncio, and one worker per process.
 
-        When it is cancelled, running debates end as with `Ctrl-C` and go back to the queue. A server that cannot be
-        reached is waited for: for a minute at the start, and later for as long as it takes.
+        When it is cancelled, running debates end as with `Ctrl-C` and go back to the queue. If the server cannot be
+        reached, the worker waits: a minute at the start, later as long as it takes.
 
         Args:
-            concurrency: Most debates at the same time, 1 to 1000. It is a setting of the fleet: the latest worker's
-                number holds for each of its workers.
+            concurrency: Maximum debates at the same time, 1 to 1000. It is a setting of the fleet: the value of the
+                worker started last applies to all.
             until_done: Name of a job: return when none of its debates is queued or running, also if other workers held
                 them.
             on_progress: Called with the state of that job when it has changed, at most twice a second.

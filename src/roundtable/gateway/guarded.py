@@ -242,8 +242,8 @@ class RetryLoop:
 
         Args:
             error: Why it failed.
-            shown: Text that it passed on before.
-            begun: Whether it passed on anything.
+            shown: Text that the try passed on before it failed.
+            begun: Whether the try passed on anything, text or not.
 
         Raises:
             RoundtableError: There is no next try. The error states the number of tries, their usage and the text shown.

@@ -161,7 +161,7 @@ class ModelPrice:
 
         Args:
             usage: Usage of the calls.
-            share: Share of the price of tokens that is charged, such as a half in a batch.
+            share: Share of the token price that is charged, such as 0.5 in a batch.
         """
         read, write, reasoning = usage.cache_read_tokens, usage.cache_write_tokens, usage.reasoning_tokens
         plain_in = max(0, usage.input_tokens - read - write)
@@ -248,7 +248,7 @@ class PriceTable:
             model: Model id.
             usage: Usage of the calls.
             endpoint: Root of the API the calls went to; the vendor's own when empty.
-            share: Share of the price of tokens that is charged, such as a half in a batch.
+            share: Share of the token price that is charged, such as 0.5 in a batch.
         """
         stated = self._stated.get((provider, model)) or self._stated.get((provider, "*"))
         if stated is not None:

@@ -491,7 +491,7 @@ class EndpointState:
         self._count(-1)
 
     def adopt_limit(self, limit: RateLimit | None, sent_at: float) -> None:
-        """Adopt the request limit from response headers, where the current rate is a default.
+        """Adopt the request limit from response headers, if the current limit is only a default.
 
         Args:
             limit: The limit in the headers.

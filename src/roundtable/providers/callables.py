@@ -42,11 +42,11 @@ _MOST_THREADS: Final = 100
 
 
 class CallableModel(NonStreamingModel):
-    """A `ChatModel` that calls a function. `roundtable.agents.from_callable` seats one under a name of its own.
+    """A `ChatModel` that calls a function. `roundtable.agents.from_callable` makes an agent of one.
 
     The function gets a `ChatRequest`. Most need two of its properties: `request.instructions`, the system message, and
     `request.prompt`, the rest as one text, which asks for the answer as JSON. `request.response_schema` is the schema
-    of that JSON, if there is one. The function is tried again, limited and counted like any model.
+    of that JSON, if there is one. Its calls are retried, limited and counted like those of any model.
 
     Args:
         function: Answers a request; a function that is not async runs in a thread.

@@ -68,7 +68,7 @@ def _pieces(matcher: SequenceMatcher[str], old: list[str], new: list[str]) -> It
 
 
 def new_sentences(before: str, after: str) -> tuple[str, ...]:
-    """Return the first sentences of a text that another text does not have.
+    """Return the first sentences of `after` that are not in `before`, at most four.
 
     Example:
         >>> new_sentences("It keeps. It is cheap.", "It keeps. It travels well.")

@@ -86,7 +86,7 @@ def is_stopped(result: DebateResult) -> bool:
 
 
 def interim_mark(result: DebateResult) -> str:
-    """Return what to write before a decision while rounds are to come that may change it; empty after the last one."""
+    """Return the prefix for a decision that later rounds may still change; empty after the last round."""
     complete = sum(record.complete for record in result.rounds)
     has_ended = result.session_status == "completed" or (result.session_status == "active" and result.exit is not None)
     if has_ended or not 0 < complete < result.total_rounds:

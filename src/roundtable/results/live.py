@@ -252,8 +252,8 @@ def _notebook_display() -> Any:  # noqa: ANN401  (IPython has no types, and is n
 def show_live(stream: _Stream, *, write: Callable[[str], None] = print) -> DebateResult:
     """Show a debate while it runs, and return its result.
 
-    In a notebook, the cell shows who writes, what each agent holds and the camps of each round, and in the end the
-    result. Elsewhere, each answer is a line.
+    In a notebook, the cell shows who is writing, the current position of each agent, the camps of each round, and at
+    the end the result. Elsewhere, it prints a line for each answer.
 
     Args:
         stream: The debate, as `roundtable.sync.Roundtable.stream` returns it, entered.

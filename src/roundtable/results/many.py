@@ -58,7 +58,7 @@ def _cell(row: JsonObject, name: str) -> str:
 
 
 class Progress(Value):
-    """How far many debates are.
+    """Progress of many debates.
 
     Example:
         >>> Progress(ended=20, total=60, elapsed_s=30.0).left_s

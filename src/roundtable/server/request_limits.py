@@ -110,7 +110,7 @@ def _max_calls(caller: Caller) -> int:
 
 
 def seconds_of(caller: Caller, asked_s: float | None, field: str = "deadlineS", *, team: bool) -> float | None:
-    """Return the seconds that a run may take; for a team at most what the server allows, for a new or a resumed run.
+    """Return the seconds that a new or resumed run may take; a team may take at most what the server allows.
 
     Args:
         caller: Who makes the request.

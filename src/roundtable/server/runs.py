@@ -65,7 +65,8 @@ async def begun(
 ) -> tuple[DebateHandle, Mapping[str, str]]:
     """Count a conversation or debate for the caller's limits and start it in their tenant session.
 
-    Check everything else first: the limits are checked before `start`, and a run that `start` refuses is not counted.
+    Make all other checks before you call this. It checks the limits before `start`, and doesn't count a run that
+    `start` refuses.
 
     Args:
         caller: Who makes the request.

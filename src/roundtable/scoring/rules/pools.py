@@ -42,7 +42,7 @@ def _confidence(ballot: Ballot) -> Fraction:
 def reconcile_weight(confidence: Fraction) -> Fraction:
     """Return the step weight of ReConcile for a confidence in [0, 1].
 
-    0.1 up to 0.6, 0.3 below 0.8, 0.5 below 0.9, 0.8 below 1, and 1 for certainty.
+    The weight is 0.1 for a confidence up to 0.6, 0.3 below 0.8, 0.5 below 0.9, 0.8 below 1, and 1 at 1.
 
     Source: Chen, Saha and Bansal, ACL 2024 (arXiv 2309.13007), as in the authors' code.
 
