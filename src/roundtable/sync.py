@@ -514,7 +514,7 @@ class Roundtable:
         without: str | None = None,
         concurrency: int = 4,
     ) -> RerunAudit:
-        """Repeat the last complete round of a debate with something changed, and count how often its answer holds."""
+        """Repeat the last complete round with something changed, and count how often the answer stays the same."""
         return self._portal.call(
             lambda: self._table.rerun(session_id, times=times, change=change, without=without, concurrency=concurrency)
         )

@@ -40,7 +40,7 @@ __all__ = [
 _SURE: Final = Fraction(8, 10)
 _MEAN_SURE: Final = Fraction(85, 100)
 _NEEDED: Final = 2
-_ADVICE: Final = "Ask for the strongest case against the common position, or seat agents of another provider."
+_ADVICE: Final = "Ask for the strongest case against the common position, or add agents of another provider."
 
 
 def detect_groupthink(responses: Sequence[AgentResponse], *, all_say_the_same: bool | None = None) -> GroupthinkWarning:

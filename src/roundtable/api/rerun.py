@@ -49,7 +49,7 @@ class Rerun:
         Raises:
             ConfigurationError: An argument is not valid.
             SessionConflict: The session has no complete round.
-            RoundtableError: A repetition failed; the same call continues.
+            RoundtableError: A repetition failed; make the same call again to continue.
         """
         source = await self._checked(debates)
         at_round = _last_round(source) - 1
@@ -132,7 +132,7 @@ async def _held(debates: Debates, source: DebateResult, at_round: int, change: R
         return result
     reason = "" if result.exit is None else f" ({result.exit.reason}: {result.exit.details})"
     msg = f"the repetition in session {result.session_id!r} stopped before its end{reason}"
-    raise SessionConflict(msg, hint="Remove the cause, such as a budget that is used up; the same call then continues.")
+    raise SessionConflict(msg, hint="Remove the cause, such as a budget that is used up, and make the same call again.")
 
 
 async def _held_so_far(debates: Debates, source: DebateResult, at_round: int, change: Rearranged) -> DebateResult:

@@ -318,7 +318,7 @@ class StoredSessions(ABC):
         without: str | None = None,
         concurrency: int = 4,
     ) -> RerunAudit:
-        """Repeat the last complete round of a debate with something changed, and count how often its answer holds.
+        """Repeat the last complete round with something changed, and count how often the answer stays the same.
 
         Each repetition is a fork with an id that follows from the arguments: the same call again asks only for what is
         missing, and a larger `times` keeps the earlier repetitions. Models are asked; `estimate_rerun` says how often.
@@ -335,7 +335,7 @@ class StoredSessions(ABC):
             SessionNotFound: No session has this id.
             SessionConflict: It has no complete round, or is a team's; or a repetition stopped before its end.
             ConfigurationError: An argument is not valid, or the mode needs the agent that is left out.
-            RoundtableError: A repetition failed; the same call continues.
+            RoundtableError: A repetition failed; make the same call again to continue.
 
         Example:
             >>> import anyio

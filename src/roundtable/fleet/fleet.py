@@ -308,7 +308,7 @@ class Fleet:
         Args:
             concurrency: Maximum debates at the same time, 1 to 1000. It is a setting of the fleet: the value of the
                 worker started last applies to all.
-            until_done: Name of a job: return when none of its debates is queued or running, also if other workers held
+            until_done: Name of a job: return when none of its debates is queued or running, even if other workers held
                 them.
             on_progress: Called with the state of that job when it has changed, at most twice a second.
 
