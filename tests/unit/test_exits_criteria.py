@@ -728,3 +728,15 @@ def test_everything_wrong_with_criteria_is_listed() -> None:
         "confidenceThreshold must be a finite number, not 'high'",
         "'maxRound' is not an exit criterion",
     )
+
+
+def test_without_numbers_any_rise_in_two_rounds_is_progress() -> None:
+    assert NoProgress().to_spec() == {"kind": "no_progress", "rounds": 2, "gain": 0.0}
+
+
+def test_criteria_that_end_early_are_joined_where_there_are_several() -> None:
+    consensus, confidence = ConsensusReached(Fraction(9, 10)), AllConfident(Fraction(8, 10))
+    both = ExitCriteria(max_rounds=3, consensus_threshold=0.9, confidence_threshold=0.8)
+    assert early_exit(both) == AnyOf((consensus, confidence))
+    assert early_exit(ExitCriteria(max_rounds=3, confidence_threshold=0.8)) == confidence
+    assert early_exit(ExitCriteria(max_rounds=3)) is None

@@ -168,6 +168,8 @@ def test_gwet_ac1() -> None:
     assert gwet_ac1(ratings, ["a", "b"]).value == Fraction(161, 181)
     assert gwet_ac1([["a", "b"], ["a", None]], ["a", "b", "c"]).value == 1
     assert gwet_ac1([["a"], ["A"]], ["a", "b"]).value == 1
+    # Two pairs of four raters agree: 2/6 of the pairs, where half is due to chance.
+    assert gwet_ac1([["a"], ["a"], ["b"], ["b"]], ["a", "b"]).value == Fraction(-1, 3)
     assert gwet_ac1([["a", None]], ["a", "b"]).reason == "no unit has two ratings"
     assert gwet_ac1([[1, 2], [1, 3]], [1, 2, 3]).figures["expected"] == Fraction(5, 16)
     with pytest.raises(ConfigurationError, match="at least two categories"):

@@ -149,3 +149,12 @@ def test_numbers_in_names_tell_nothing_apart() -> None:
 )
 def test_more_phrases_abstain_and_what_may_be_an_answer_does_not(text: str) -> None:
     assert is_abstention(text) is (text != "N/A")
+
+
+@pytest.mark.parametrize(("text", "alike"), [('"a"', "a"), ("\u201ctea\u201d", "tea"), ("'ab'", "ab")])
+def test_quotation_marks_around_a_whole_answer_do_not_count(text: str, alike: str) -> None:
+    assert open_key(text) == open_key(alike)
+
+
+def test_a_quotation_mark_on_one_side_belongs_to_the_answer() -> None:
+    assert open_key('the "Ada"') != open_key('he "Ada')

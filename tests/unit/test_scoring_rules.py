@@ -179,6 +179,7 @@ def test_the_hybrid_rule_asks_less_after_some_turns() -> None:
     late = decide(most, rule="hybrid", turn=6)
     assert late.passed
     assert late.why == "a wins: 3 of 4 votes (75 %), at least 3/4 (from turn 6 on)."
+    assert "turn 5 of 5 that ask for all" in decide(most, rule="hybrid", turn=5).why
     assert decide(["a"] * 4, rule="hybrid").why == (
         "a wins: 4 of 4 votes (100 %), all of them (turn 1 of 5 that ask for all)."
     )
@@ -763,3 +764,15 @@ def test_only_rules_can_be_found_as_rules() -> None:
     with pytest.raises(ConfigurationError, match="the rule 'odd' is already registered"):
         rules.add("odd", _broken("nothing"))
     assert decide(["a"], rules=rules).winner == "a"
+
+
+@pytest.mark.parametrize("rule", ["majority", "supermajority", "unanimity", "hybrid"])
+def test_where_nobody_voted_no_threshold_is_passed(rule: str) -> None:
+    decision = decide([None, None], rule=rule)
+    assert (decision.passed, decision.winners) == (False, ())
+    assert "nobody voted" in decision.why
+
+
+def test_free_mad_has_the_points_of_its_paper() -> None:
+    rule, _ = find_rule("free-mad")
+    assert rule.parameters == {"initial": 20, "leave": 25, "adopt": 30, "keep": 20}
