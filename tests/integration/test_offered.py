@@ -96,7 +96,18 @@ async def test_more_agents_than_the_owner_has_are_added_and_replace_none() -> No
     assert chosen_agents(table, None, 1) == [sceptic.model_copy(update={"search": None})]
     agents = chosen_agents(table, None, 5)
     assert agents is not None
-    assert [agent.id if isinstance(agent, AgentConfig) else agent for agent in agents] == [
-        *("sceptic", "optimist"),
-        *("openai:gpt-5.2", "openai:gpt-5-mini", "openai:gpt-5.2"),
+    assert [(agent.id, agent.name, agent.model) for agent in agents if isinstance(agent, AgentConfig)] == [
+        ("sceptic", "Sceptic", "gpt-5.2"),
+        ("optimist", "Optimist", "gpt-5-mini"),
+        ("sceptic-2", "Sceptic (2)", "gpt-5.2"),
+        ("optimist-2", "Optimist (2)", "gpt-5-mini"),
+        ("sceptic-3", "Sceptic (3)", "gpt-5.2"),
     ]
+
+
+async def test_a_copy_of_an_agent_has_an_id_of_its_own() -> None:
+    ada = config("ada", "openai", "gpt-5.2")
+    table = table_of(ada, ada.model_copy(update={"id": "ada-2"}))
+    agents = chosen_agents(table, None, 4)
+    assert agents is not None
+    assert [agent.id for agent in agents if isinstance(agent, AgentConfig)] == ["ada", "ada-2", "ada-3", "ada-2-2"]

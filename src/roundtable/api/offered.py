@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import count as count_from
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -161,7 +162,7 @@ def chosen_agents(
         table: The server's table.
         names: Ids or names of its agents, or names of models that may be asked for.
         count: How many agents debate, instead of names; at most `ROUNDTABLE_MAX_AGENTS`. If the table has fewer
-            agents, more are added with the models that it has.
+            agents, models that it names share them under different personas, and configured agents are copied.
         models: Models that may be requested as `"provider:model"`; `None` allows all models of the providers of the
             table's agents, except for programs and files of this machine.
 
@@ -182,8 +183,25 @@ def chosen_agents(
     if any(not isinstance(agent, AgentConfig) for _, agent in seats):
         msg = f"this server has {counted(len(seats), 'agent')}, not {count}"
         raise ConfigurationError(msg, hint=f"Ask for at most {counted(len(seats), 'agent')}.")
-    shared = [f"{config.provider}:{config.model}" if config.model else config.provider for config, _ in seats]
-    return [*agents, *islice(cycle(shared), wanted - len(seats))]
+    given = table.wiring.options.agents
+    if given is None or all(isinstance(item, str) for item in given):
+        models_in_turn = cycle(
+            f"{config.provider}:{config.model}" if config.model else config.provider for config, _ in seats
+        )
+        return [*islice(models_in_turn, wanted)]
+    return [*agents, *_copies([config for config, _ in seats], wanted - len(seats))]
+
+
+def _copies(configs: Sequence[AgentConfig], wanted: int) -> list[AgentConfig]:
+    """Return copies of agents in turn, with ids and names of their own."""
+    ids = {config.id for config in configs}
+    copies: list[AgentConfig] = []
+    for config in islice(cycle(configs), wanted):
+        number = next(number for number in count_from(2) if f"{config.id}-{number}" not in ids)
+        copy = config.model_copy(update={"id": f"{config.id}-{number}", "name": f"{config.name} ({number})"})
+        ids.add(copy.id)
+        copies.append(copy)
+    return copies
 
 
 def offered_search(table: Roundtable, search: SearchRequest | None) -> SearchLike | None:

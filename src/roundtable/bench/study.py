@@ -369,9 +369,9 @@ async def run_study(
     check_resamples(resamples)
     if "options" in options:
         raise ConfigurationError("options belong to the questions of a study: set Question(options=...)")
-    if options.get("decide") in JUDGED:
+    if (rule := options.get("decide")) in JUDGED:
         hint = "Use Roundtable.debate_many for debates with judges."
-        msg = f"decide={options['decide']!r} cannot be used in a study: one rule counts all answers, without judges"
+        msg = f"decide={rule!r} cannot be used in a study: one rule counts all answers, without judges"
         raise ConfigurationError(msg, hint=hint)
     if study is not None:
         check_job_name(study)
