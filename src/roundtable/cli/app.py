@@ -14,30 +14,44 @@ from roundtable.cli.exit_codes import exit_codes_help
 from roundtable.cli.fleet import fleet
 from roundtable.cli.mcp import mcp
 from roundtable.cli.options import (
+    Adopt,
     Agents,
     Analyzer,
+    AnswerSchema,
     ApproveTools,
+    Attach,
     Baseline,
     BaseUrls,
     Batch,
     BudgetLimits,
+    Claims,
     Context,
     Database,
+    Deadline,
+    ExitEarly,
     ExitWhen,
     Fetch,
+    Focus,
+    Force,
     Html,
     Json,
+    Metadata,
     Mode,
     NoLive,
     Option,
     Options,
+    Perspectives,
     Quiet,
+    Quorum,
     Search,
     Session,
+    SkipRounds,
     Storage,
+    Synthesize,
     Timeout,
     Tools,
     Vote,
+    VoteEvery,
 )
 from roundtable.cli.serve import serve
 from roundtable.cli.session_commands import stored_session_commands
@@ -66,18 +80,6 @@ app.add_typer(mcp)
 app.add_typer(serve)
 
 
-Deadline = Annotated[
-    float | None,
-    typer.Option("--deadline", metavar="SECONDS", help="Stop after this time; finished answers are kept."),
-]
-Attach = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--attach",
-        metavar="FILE",
-        help="Attach an image, a PDF document or a text to the question; can be repeated.",
-    ),
-]
 AttachToFork = Annotated[
     list[str] | None,
     typer.Option(
@@ -86,58 +88,9 @@ AttachToFork = Annotated[
         help="Replace the session's files with this image, PDF document or text; can be repeated.",
     ),
 ]
-VoteEvery = Annotated[bool, typer.Option("--vote-every", help="Let the agents vote after every round.")]
-Synthesize = Annotated[
-    bool, typer.Option("--synthesize", help="Ask one model to synthesize the debate at its end: one extra call.")
-]
-Claims = Annotated[
-    bool,
-    typer.Option("--claims", help="Ask agents for their reasons as claims that support or attack earlier ones."),
-]
-AnswerSchema = Annotated[
-    str | None,
-    typer.Option(
-        "--answer-schema",
-        metavar="FILE",
-        help="JSON Schema of an object that every agent returns in addition to its position.",
-    ),
-]
-SkipRounds = Annotated[
-    float | None,
-    typer.Option(
-        "--skip-rounds-when",
-        metavar="LEVEL",
-        help="Skip the rounds after the first if the independent answers agree at least this much, 0 to 1.",
-    ),
-]
-ExitEarly = Annotated[
-    bool, typer.Option("--exit-on-consensus", help="End early on agreement, convergence or confidence.")
-]
-Quorum = Annotated[
-    int | None,
-    typer.Option(
-        "--quorum", metavar="NUMBER", help="Minimum number of answers per stage, or per round if agents take turns."
-    ),
-]
-Metadata = Annotated[
-    list[str] | None,
-    typer.Option("--meta", metavar="KEY=VALUE", help="Store your own note with the session; can be repeated."),
-]
 Estimate = Annotated[
     bool,
     typer.Option("--estimate", help="Show the maximum calls, tokens and cost of the debate, and call no model."),
-]
-Perspectives = Annotated[
-    list[str] | None,
-    typer.Option("--perspective", metavar="TEXT", help="A perspective of an expert panel, or `auto`; can be repeated."),
-]
-Adopt = Annotated[
-    bool,
-    typer.Option("--adopt", help="Continue with prompts or agents that changed since the session began."),
-]
-Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question for the next rounds.")]
-Force = Annotated[
-    bool, typer.Option("--force", help="Continue although required requests for information are unanswered.")
 ]
 
 

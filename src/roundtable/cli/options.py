@@ -7,36 +7,50 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "Adopt",
     "Agents",
     "AllowHosts",
     "AllowOrigins",
     "Analyzer",
+    "AnswerSchema",
     "ApproveTools",
+    "Attach",
     "BaseUrls",
     "Baseline",
     "Batch",
     "BudgetLimits",
+    "Claims",
     "Context",
     "Database",
+    "Deadline",
+    "ExitEarly",
     "ExitWhen",
     "Fetch",
+    "Focus",
+    "Force",
     "Host",
     "Html",
     "Http",
     "Json",
+    "Metadata",
     "Mode",
     "NoAuth",
     "NoLive",
     "Option",
     "Options",
+    "Perspectives",
     "Port",
     "Quiet",
+    "Quorum",
     "Search",
     "Session",
+    "SkipRounds",
     "Storage",
+    "Synthesize",
     "Timeout",
     "Tools",
     "Vote",
+    "VoteEvery",
 ]
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of lines; errors too.")]
@@ -149,3 +163,64 @@ AllowOrigins = Annotated[
     ),
 ]
 NoAuth = Annotated[bool, typer.Option("--no-auth", help="Require no token; only on a loopback address.")]
+Deadline = Annotated[
+    float | None,
+    typer.Option("--deadline", metavar="SECONDS", help="Stop after this time; finished answers are kept."),
+]
+Attach = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--attach",
+        metavar="FILE",
+        help="Attach an image, a PDF document or a text to the question; can be repeated.",
+    ),
+]
+VoteEvery = Annotated[bool, typer.Option("--vote-every", help="Let the agents vote after every round.")]
+Synthesize = Annotated[
+    bool, typer.Option("--synthesize", help="Ask one model to synthesize the debate at its end: one extra call.")
+]
+Claims = Annotated[
+    bool,
+    typer.Option("--claims", help="Ask agents for their reasons as claims that support or attack earlier ones."),
+]
+AnswerSchema = Annotated[
+    str | None,
+    typer.Option(
+        "--answer-schema",
+        metavar="FILE",
+        help="JSON Schema of an object that every agent returns in addition to its position.",
+    ),
+]
+SkipRounds = Annotated[
+    float | None,
+    typer.Option(
+        "--skip-rounds-when",
+        metavar="LEVEL",
+        help="Skip the rounds after the first if the independent answers agree at least this much, 0 to 1.",
+    ),
+]
+ExitEarly = Annotated[
+    bool, typer.Option("--exit-on-consensus", help="End early on agreement, convergence or confidence.")
+]
+Quorum = Annotated[
+    int | None,
+    typer.Option(
+        "--quorum", metavar="NUMBER", help="Minimum number of answers per stage, or per round if agents take turns."
+    ),
+]
+Metadata = Annotated[
+    list[str] | None,
+    typer.Option("--meta", metavar="KEY=VALUE", help="Store your own note with the session; can be repeated."),
+]
+Perspectives = Annotated[
+    list[str] | None,
+    typer.Option("--perspective", metavar="TEXT", help="A perspective of an expert panel, or `auto`; can be repeated."),
+]
+Adopt = Annotated[
+    bool,
+    typer.Option("--adopt", help="Continue with prompts or agents that changed since the session began."),
+]
+Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question for the next rounds.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Continue although required requests for information are unanswered.")
+]
