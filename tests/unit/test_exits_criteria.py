@@ -376,6 +376,13 @@ def test_stability_reads_stances_or_wordings_and_needs_answers() -> None:
     wordings = [record(number, said("a", "same")) for number in (1, 2)]
     assert Stable(patience=1).check(wordings).figures["basis"] == "position"
     assert Stable(patience=1).check([record(1), record(2)]).details == "a round has no answers"
+    # One round without answers is enough, also where the others have some.
+    gap = [chosen(1, "xx"), record(2), chosen(3, "xx")]
+    assert Stable(patience=2).check(gap).details == "a round has no answers"
+    # Only as many rounds are compared as the patience asks for.
+    late = [chosen(1, "xy"), chosen(2, "xx"), chosen(3, "xx")]
+    assert Stable(patience=1).check(late).should_exit
+    assert not Stable(patience=2).check(late).should_exit
 
 
 def test_stability_needs_sound_thresholds() -> None:

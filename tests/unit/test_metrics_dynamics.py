@@ -12,6 +12,7 @@ from roundtable.metrics import (
     Transitions,
     brier_score,
     conformity,
+    cv_change,
     disagreement_collapse,
     expected_calibration_error,
     flip_rate,
@@ -21,6 +22,7 @@ from roundtable.metrics import (
     obstinacy,
     oracle_gap,
     position_drift,
+    share_near_median,
     transitions,
     van_der_eijk_a,
 )
@@ -166,3 +168,14 @@ def test_whole_numbers_may_be_written_as_floats() -> None:
     assert jury_bound(cast("Any", 3.0), 0.5) == jury_bound(3, 0.5)
     with pytest.raises(ConfigurationError, match=r"bins must be a whole number of at least 1, not 2\.5"):
         expected_calibration_error([0.5], [True], bins=cast("Any", 2.5))
+
+
+def test_ratings_are_near_the_median_within_one_unless_another_distance_is_given() -> None:
+    assert share_near_median([1, 3, 3, 5]).value == Fraction(1, 2)
+    assert share_near_median([1, 3, 3, 5], distance=2).value == 1
+
+
+def test_a_change_of_variation_is_the_difference_of_both_rounds() -> None:
+    measure = cv_change([1, 2, 3], [2, 3, 4])
+    before, after = measure.figures["before"], measure.figures["after"]
+    assert measure.value == pytest.approx(abs(float(after) - float(before)))

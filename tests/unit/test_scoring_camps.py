@@ -38,6 +38,8 @@ def test_the_table_of_figures(
     assert (found.at_least, found.at_most) == (low, high)
     assert (found.winner and found.winner.agents) == winner
     assert found.is_measured is (low == high and len(texts) > 1)
+    # A lead is open where wordings were not compared; numbers always are.
+    assert found.is_lead_open is (winner is None and low != high)
 
 
 def test_three_that_declare_each_other_the_same_agree() -> None:

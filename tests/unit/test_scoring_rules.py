@@ -773,6 +773,23 @@ def test_where_nobody_voted_no_threshold_is_passed(rule: str) -> None:
     assert "nobody voted" in decision.why
 
 
-def test_free_mad_has_the_points_of_its_paper() -> None:
-    rule, _ = find_rule("free-mad")
-    assert rule.parameters == {"initial": 20, "leave": 25, "adopt": 30, "keep": 20}
+DEFAULTS: dict[str, dict[str, object]] = {
+    **{name: {"of": "cast"} for name in ("majority", "unanimity")},
+    "supermajority": {"q": Fraction(2, 3), "of": "cast"},
+    "hybrid": {"turn": 1, "turns": 5, "small": 3, "q": Fraction(3, 4), "of": "cast"},
+    "random-dictator": {"seed": 0},
+    "score": {"low": None, "high": None, "by": "mean"},
+    **{name: {"low": None, "high": None} for name in ("median", "star")},
+    "cumulative": {"points": 10, "spend": "at-most"},
+    **{name: {"strength": "margins"} for name in ("schulze", "ranked-pairs")},
+    "free-mad": {"initial": 20, "leave": 25, "adopt": 30, "keep": 20},
+    "judge": {"recuse": "vote"},
+    "judge-panel": {"recuse": "vote", "of": "cast"},
+}
+"""What sessions that name no parameters are decided by: a change would decide stored debates in another way."""
+
+
+@pytest.mark.parametrize("name", rule_registry().names())
+def test_the_parameters_of_a_rule_keep_their_defaults(name: str) -> None:
+    rule, _ = find_rule(name)
+    assert rule.parameters == DEFAULTS.get(name, {})
