@@ -296,13 +296,13 @@ async def test_ballots_that_inform_count_nothing() -> None:
         ),
         pytest.param(
             JuryMode("decide", answer="position"),
-            "counts='decide' for answers of the kind 'position'",
+            "counts='decide', but its answers .kind 'position'. are not ballots",
             "ballot",
             id="no ballot",
         ),
         pytest.param(
             JuryMode("inform", answer="position"),
-            "counts='inform' for answers of the kind 'position'",
+            "counts='inform', but its answers .kind 'position'. are not ballots",
             "ballot",
             id="inform",
         ),
