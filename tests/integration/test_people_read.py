@@ -169,7 +169,7 @@ async def test_what_was_not_compared_is_a_note_under_the_figure() -> None:
         result = await table.debate("What shall we drink?", rounds=1)
     shown = result.to_html()
     assert '<dd class="value">0.33 to 1.00</dd><dd class="note">1 answer not compared; method: declared</dd>' in shown
-    assert '<dd class="note">1 answer not compared; before they read each other&#x27;s answers</dd>' in shown
+    assert '<dd class="note">1 answer not compared; independent answers</dd>' in shown
 
 
 async def test_oxford_names_who_argued_what_and_who_changed_their_vote() -> None:

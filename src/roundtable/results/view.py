@@ -422,9 +422,7 @@ def _figures(result: DebateResult) -> tuple[tuple[str, str, str], ...]:
         (
             "Agreement before the debate",
             level_before,
-            f"{open_before}before they read each other's answers"
-            if before is not None
-            else result.independent_agreement_reason or "",
+            f"{open_before}independent answers" if before is not None else result.independent_agreement_reason or "",
         ),
         *costs,
     )
