@@ -2,9 +2,9 @@
 
     python benchmarks/bench_fleet.py [--debates 200] [--postgres URL]
 
-Two scripted agents debate for two rounds. CPU is the process time of all threads. With `--postgres`, workers in
-processes of their own share a job, with answers that take 50 ms. Printed, never asserted.
-`bench_fleet_failures.py` kills workers and the database.
+Two scripted agents debate for two rounds, and three agents for three rounds over loopback HTTP. CPU is the process time
+of all threads; the HTTP server is a process of its own. With `--postgres`, workers in processes of their own share a
+job, with answers that take 50 ms. Printed, never asserted. `bench_fleet_failures.py` kills workers and the database.
 """
 
 from __future__ import annotations
@@ -14,27 +14,38 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import anyio
 
-from roundtable import Roundtable
+from roundtable import AgentConfig, ProviderConfig, Roundtable
 from roundtable.fleet import Fleet
 from roundtable.providers import Delay, ScriptedModel
 from roundtable.types import ChatRequest
 
-NAMES = ("ada", "bo")
-ROUNDS = 2
+NAMES = ("ada", "bo", "cy")
 CONCURRENCY = 8
 ANSWER = {"position": "Tea", "reasoning": "It keeps."}
 
 
-def table_for(storage: str, answer_s: float = 0.0) -> Roundtable:
+def scripted(storage: str, answer_s: float = 0.0) -> Roundtable:
     """Return a table of two scripted agents."""
 
     def reply(_: ChatRequest) -> Delay | dict[str, str]:
         return Delay(answer_s, ANSWER) if answer_s else ANSWER
 
-    return Roundtable([ScriptedModel(reply, model=name) for name in NAMES], storage=storage, analyzer="declared")
+    return Roundtable([ScriptedModel(reply, model=name) for name in NAMES[:2]], storage=storage, analyzer="declared")
+
+
+def over_http(storage: str, origin: str) -> Roundtable:
+    """Return a table of three agents whose model is a loopback server."""
+    return Roundtable(
+        [AgentConfig(id=name, name=name, provider="compatible", model="debater") for name in NAMES],
+        providers={"compatible": ProviderConfig(base_url=f"{origin}/v1", api_key="none")},
+        storage=storage,
+        analyzer="declared",
+    )
 
 
 def questions(count: int) -> list[str]:
@@ -42,58 +53,56 @@ def questions(count: int) -> list[str]:
     return [f"question-{number}: tea or coffee?" for number in range(count)]
 
 
-async def many(storage: str, count: int) -> tuple[float, float]:
+async def many(table: Roundtable, count: int, rounds: int) -> tuple[float, float]:
     """Hold debates with `debate_many`; return seconds and CPU seconds."""
-    async with table_for(storage) as table:
-        await table.debate_many(questions(2), rounds=ROUNDS)  # what is loaded once
+    async with table:
+        await table.debate_many(questions(2), rounds=rounds)  # what is loaded once
         begun, cpu = time.perf_counter(), time.process_time()
-        await table.debate_many(questions(count), rounds=ROUNDS, concurrency=CONCURRENCY)
+        await table.debate_many(questions(count), rounds=rounds, concurrency=CONCURRENCY)
         return time.perf_counter() - begun, time.process_time() - cpu
 
 
-async def fleet(storage: str, count: int) -> tuple[float, float, float, float]:
+async def fleet(table: Roundtable, count: int, rounds: int) -> tuple[float, float, float, float]:
     """Hold debates with a fleet of one worker; return seconds to queue, CPU to queue, and the same of holding them."""
-    async with table_for(storage) as table, Fleet(table) as jobs:
-        await jobs.submit("warm", questions(2), rounds=ROUNDS)
+    async with table, Fleet(table) as jobs:
+        await jobs.submit("warm", questions(2), rounds=rounds)
         await jobs.work(until_done="warm", concurrency=CONCURRENCY)
         begun, cpu = time.perf_counter(), time.process_time()
-        await jobs.submit("job", questions(count), rounds=ROUNDS)
+        await jobs.submit("job", questions(count), rounds=rounds)
         queued, queued_cpu = time.perf_counter() - begun, time.process_time() - cpu
         begun, cpu = time.perf_counter(), time.process_time()
         await jobs.work(until_done="job", concurrency=CONCURRENCY)
         return queued, queued_cpu, time.perf_counter() - begun, time.process_time() - cpu
 
 
-async def beside(name: str, storages: tuple[str, str], count: int) -> None:
+async def beside(name: str, size: str, tables: tuple[Roundtable, Roundtable], count: int, rounds: int) -> None:
     """Print a fleet beside `debate_many` on the same kind of storage."""
-    many_s, many_cpu = await many(storages[0], count)
-    queued, queued_cpu, held, held_cpu = await fleet(storages[1], count)
-    print(f"{name}, {count} debates of {len(NAMES)} x {ROUNDS}, {CONCURRENCY} at once:")
+    many_s, many_cpu = await many(tables[0], count, rounds)
+    queued, queued_cpu, held, held_cpu = await fleet(tables[1], count, rounds)
+    more = 1000 * (held_cpu + queued_cpu - many_cpu) / count
+    print(f"{name}, {count} debates of {size}, {CONCURRENCY} at once:")
     print(f"  debate_many        {count / many_s:7.1f} debates/s  {1000 * many_cpu / count:6.1f} ms CPU a debate")
     print(f"  fleet, one worker  {count / held:7.1f} debates/s  {1000 * held_cpu / count:6.1f} ms CPU a debate")
     print(f"  to queue           {count / queued:7.0f} debates/s  {1000 * queued_cpu / count:6.2f} ms CPU a debate")
-    print(f"  CPU of the fleet beside debate_many: {(held_cpu + queued_cpu) / many_cpu:.2f}", flush=True)
-
-
-async def work(storage: str, job: str, answer_s: float) -> None:
-    """Be a worker process."""
-    async with table_for(storage, answer_s) as table, Fleet(table) as jobs:
-        await jobs.work(until_done=job, concurrency=4)
-
-
-def worker(storage: str, job: str, answer_s: float) -> subprocess.Popen[bytes]:
-    """Start a worker process."""
-    return subprocess.Popen(  # noqa: S603  (this file)
-        [sys.executable, __file__, "--worker", storage, job, str(answer_s)]
+    print(
+        f"  CPU of the fleet beside debate_many: {(held_cpu + queued_cpu) / many_cpu:.2f}, {more:.1f} ms more a debate"
     )
+    sys.stdout.flush()
 
 
-async def shared(storage: str, workers: int, count: int) -> float:
+async def work(storage: str, job: str, answer_s: float, concurrency: int) -> None:
+    """Be a worker process."""
+    async with scripted(storage, answer_s) as table, Fleet(table) as jobs:
+        await jobs.work(until_done=job, concurrency=concurrency)
+
+
+async def shared(storage: str, workers: int, count: int, concurrency: int) -> float:
     """Return the debates a second of several worker processes, from the first debate to the last."""
-    job = f"shared-{workers}"
+    job = f"shared-{workers}-{concurrency}"
+    worker = [sys.executable, __file__, "--worker", storage, job, "0.05", str(concurrency)]
     async with Fleet(storage=storage) as jobs:
-        await jobs.submit(job, questions(count), rounds=ROUNDS)
-        processes = [worker(storage, job, 0.05) for _ in range(workers)]
+        await jobs.submit(job, questions(count), rounds=2)
+        processes = [subprocess.Popen(worker) for _ in range(workers)]  # noqa: ASYNC220, S603  (this file)
         while (await jobs.status(job)).completed == 0:  # noqa: ASYNC110  (other processes change it)
             await anyio.sleep(0.05)
         begun = time.perf_counter()
@@ -104,26 +113,44 @@ async def shared(storage: str, workers: int, count: int) -> float:
     return count / took
 
 
-async def main(count: int, postgres: str | None) -> None:
+async def main(origin: str, count: int, postgres: str | None) -> None:
     """Run everything."""
     with tempfile.TemporaryDirectory() as folder:
-        await beside("SQLite", (f"sqlite:///{folder}/a.db", f"sqlite:///{folder}/b.db"), count)
-    if postgres is None:
-        return
-    query = "&" if "?" in postgres else "?"
-    await beside("PostgreSQL", (f"{postgres}{query}schema=a", f"{postgres}{query}schema=b"), count)
-    rates = {workers: await shared(f"{postgres}{query}schema=c", workers, count) for workers in (1, 2, 4)}
-    print("PostgreSQL, workers in processes of their own, answers of 50 ms, 4 debates at once in each:")
-    for workers, rate in rates.items():
-        print(f"  {workers} workers  {rate:6.1f} debates/s  {rate / rates[1]:.2f} times one")
+        storages: dict[str, Callable[[str], str]] = {"SQLite": lambda name: f"sqlite:///{folder}/{name}.db"}
+        if postgres is not None:
+            query = "&" if "?" in postgres else "?"
+            storages["PostgreSQL"] = lambda name: f"{postgres}{query}schema={name}"
+        for name, storage in storages.items():
+            tables = scripted(storage("a")), scripted(storage("b"))
+            await beside(name, "2 scripted agents and 2 rounds", tables, count, 2)
+            tables = over_http(storage("c"), origin), over_http(storage("d"), origin)
+            await beside(name, "3 agents and 3 rounds over HTTP", tables, count, 3)
+        if postgres is None:
+            return
+        for concurrency in (2, 4):
+            rates = {
+                workers: await shared(storages["PostgreSQL"]("e"), workers, count, concurrency) for workers in (1, 2, 4)
+            }
+            print(
+                f"PostgreSQL, workers in their own processes, answers of 50 ms, {concurrency} debates at once in each:"
+            )
+            for workers, rate in rates.items():
+                print(f"  {workers} workers  {rate:6.1f} debates/s  {rate / rates[1]:.2f} times one", flush=True)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--worker"]:
-        anyio.run(work, sys.argv[2], sys.argv[3], float(sys.argv[4]))
+        anyio.run(work, sys.argv[2], sys.argv[3], float(sys.argv[4]), int(sys.argv[5]))
     else:
         parser = argparse.ArgumentParser()
         parser.add_argument("--debates", type=int, default=200)
         parser.add_argument("--postgres")
-        given = parser.parse_args()
-        anyio.run(main, given.debates, given.postgres)
+        options = parser.parse_args()
+        models = [sys.executable, str(Path(__file__).with_name("bench_http.py")), "--serve"]
+        # The server of the other benchmark, which answers at once.
+        with subprocess.Popen(models, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:  # noqa: S603
+            assert server.stdout is not None
+            assert server.stdin is not None
+            address = f"http://127.0.0.1:{server.stdout.readline().strip()}"
+            anyio.run(main, address, options.debates, options.postgres)
+            server.stdin.close()

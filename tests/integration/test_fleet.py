@@ -30,6 +30,7 @@ from roundtable.fleet import Fleet, JobStatus, read_jsonl
 from roundtable.fleet.jobs import Job, file_hashes, queued_request, request_from_queue
 from roundtable.fleet.queue import FORMAT
 from roundtable.fleet.tracing import job_traced, within_trace
+from roundtable.fleet.worker import polling_interval
 from roundtable.plugins.observer_thread import ObserverThread
 from roundtable.plugins.otel import OpenTelemetryObserver
 from roundtable.providers import ScriptedModel
@@ -764,3 +765,18 @@ class TestTraces:
         with within_trace(job):
             provider.get_tracer("worker").start_span("debate").end()
         assert spans.get_finished_spans() == ()
+
+
+@pytest.mark.parametrize(
+    ("durations", "seconds"),
+    [
+        ([], 0.2),
+        ([0.01] * 7, 0.2),  # too few to tell
+        ([0.01] * 8, 0.04),
+        ([0.2, 0.4] * 4, 0.06),
+        ([1.0] * 8, 0.2),
+        ([60.0] * 20, 0.2),
+    ],
+)
+def test_a_worker_looks_for_short_debates_more_often(durations: list[float], seconds: float) -> None:
+    assert polling_interval(durations, concurrency=8) == pytest.approx(seconds)
