@@ -58,6 +58,8 @@ __all__ = [
 
 logger: logging.Logger = logging.getLogger("roundtable.providers.command")
 
+TIMEOUT_S: Final = 600.0
+CALL_LIMIT_USD: Final = 1.0
 SHOWN_CHARS: Final = 500
 LONGEST_WORD_BYTES: Final = 120 * 1024
 """Longest argument that is passed on; Linux accepts 128 KiB."""
@@ -71,6 +73,14 @@ _NETWORK: Final = re.compile(
     r"econnrefused|enotfound|econnreset|enetunreach|connection (?:refused|reset)|network (?:is )?unreachable",
     re.IGNORECASE,
 )
+
+_SEARCHED_CHARS: Final = 4096
+"""Characters at either end of standard error that are searched for the cause."""
+_HEAD_CHARS: Final = 420
+_TAIL_CHARS: Final = 200
+_MAX_CONVERSATIONS: Final = 1024
+_SHARED_GATEWAY = Gateway()
+"""Gateway of all calls without their own gateway, so they share one circuit breaker."""
 
 
 class ConversationLost(AgentError):
@@ -239,13 +249,6 @@ def _agent_hint(text: str) -> str:
     return "The agent itself reports this; change the prompt, or check the log of the agent."
 
 
-_SEARCHED_CHARS: Final = 4096
-_HEAD_CHARS: Final = 420
-_TAIL_CHARS: Final = 200
-_SHARED_GATEWAY = Gateway()
-"""Gateway of all calls without their own gateway, so they share one circuit breaker."""
-
-
 async def spawn_agent(
     prompt: str,
     options: SpawnOptions,
@@ -359,11 +362,6 @@ class _SingleCall(NonStreamingModel):
 
     async def aclose(self) -> None:
         """Do nothing; there is nothing to release."""
-
-
-TIMEOUT_S: Final = 600.0
-CALL_LIMIT_USD: Final = 1.0
-_MAX_CONVERSATIONS: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)

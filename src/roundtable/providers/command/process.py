@@ -34,6 +34,15 @@ if TYPE_CHECKING:
 
 __all__ = ["KILL_GRACE_S", "ProcessResult", "check_system", "find_binary", "run_command", "visible_environment"]
 
+logger: logging.Logger = logging.getLogger("roundtable.providers.command")
+
+MOST_BYTES: Final = 8 * 1024 * 1024
+_UNFINISHED: Final = re.compile(
+    r"(?:\x1b(?:\][^\x07\x1b]{0,1024}\x1b?|[\[(][0-?]{0,64}[ -/]{0,8})?|\r)\Z"  # the rest is in the next piece
+)
+_PIPES_S: Final = 1.0
+_WATCHDOG_S: Final = 0.5
+"""Seconds for the watchdog to kill the program before the whole group is killed."""
 
 _COMMON_VARIABLES: Final = (
     "PATH",
@@ -115,17 +124,6 @@ def visible_environment(profile: CommandProfile, environment: Mapping[str, str])
 
 def _matches(name: str, pattern: str) -> bool:
     return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
-
-
-logger: logging.Logger = logging.getLogger("roundtable.providers.command")
-
-MOST_BYTES: Final = 8 * 1024 * 1024
-_UNFINISHED: Final = re.compile(
-    r"(?:\x1b(?:\][^\x07\x1b]{0,1024}\x1b?|[\[(][0-?]{0,64}[ -/]{0,8})?|\r)\Z"  # the rest is in the next piece
-)
-_PIPES_S: Final = 1.0
-_WATCHDOG_S: Final = 0.5
-"""Seconds for the watchdog to kill the program before the whole group is killed."""
 
 
 class ProcessResult(NamedTuple):
