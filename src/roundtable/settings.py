@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LOG_LEVELS", "VARIABLES", "Settings", "VariableReader", "forbid_network_to_children", "process_environment"]
 
-
 LOG_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 """Values of `LOG_LEVEL`; `warn` and `fatal` are read as `warning` and `critical`."""
 
@@ -70,6 +69,47 @@ VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "pause_after_s": ("ROUNDTABLE_PAUSE_AFTER",),
 }
 """Variables of each field; the first one that is set wins."""
+
+_DATABASE: Final = Path("data/roundtable.db")
+_TEXTS: Final = (
+    *(f"{name}_{kind}" for name in _VENDORS for kind in ("api_key", "base_url")),
+    "brave_api_key",
+    "tavily_api_key",
+    "searxng_url",
+    "compatible_model",
+    "ollama_host",
+    "plugins",
+    "disable_plugins",
+)
+"""Settings that are read as text."""
+
+_SHARES: Final = (
+    "exit_consensus_threshold",
+    "exit_confidence_threshold",
+    "high_consensus_threshold",
+    "medium_consensus_threshold",
+    "low_confidence_threshold",
+    "confidence_variance_threshold",
+    "min_reasoning_length_ratio",
+    "high_confidence_action_threshold",
+    "low_confidence_action_threshold",
+    "very_low_confidence_action_threshold",
+)
+"""Settings in [0, 1]."""
+
+_QUOTAS: Final = (
+    "limit_conversations",
+    "limit_concurrent",
+    "limit_rounds",
+    "limit_user_streams",
+    "limit_streams",
+    "pause_after_s",
+)
+"""Settings that are a count, or `none` for no limit."""
+
+_LONG_ENOUGH = 8
+"""Fewest characters of a value that counts as a secret rather than as a word."""
+_SECRET_ENDS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 
 
 class VariableReader:
@@ -152,48 +192,6 @@ def _refusal(variable: str, text: str, allowed: str) -> ConfigurationError:
     return ConfigurationError(
         f"{variable}={shown!r} is not allowed; allowed: {allowed}", hint=f"Correct {variable}, or unset it."
     )
-
-
-_DATABASE: Final = Path("data/roundtable.db")
-_TEXTS: Final = (
-    *(f"{name}_{kind}" for name in _VENDORS for kind in ("api_key", "base_url")),
-    "brave_api_key",
-    "tavily_api_key",
-    "searxng_url",
-    "compatible_model",
-    "ollama_host",
-    "plugins",
-    "disable_plugins",
-)
-"""Settings that are read as text."""
-
-_SHARES: Final = (
-    "exit_consensus_threshold",
-    "exit_confidence_threshold",
-    "high_consensus_threshold",
-    "medium_consensus_threshold",
-    "low_confidence_threshold",
-    "confidence_variance_threshold",
-    "min_reasoning_length_ratio",
-    "high_confidence_action_threshold",
-    "low_confidence_action_threshold",
-    "very_low_confidence_action_threshold",
-)
-"""Settings in [0, 1]."""
-
-_QUOTAS: Final = (
-    "limit_conversations",
-    "limit_concurrent",
-    "limit_rounds",
-    "limit_user_streams",
-    "limit_streams",
-    "pause_after_s",
-)
-"""Settings that are a count, or `none` for no limit."""
-
-_LONG_ENOUGH = 8
-"""Fewest characters of a value that counts as a secret rather than as a word."""
-_SECRET_ENDS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 
 
 def process_environment() -> dict[str, str]:

@@ -60,6 +60,10 @@ __all__ = [
     "visible_responses",
 ]
 
+logger: logging.Logger = logging.getLogger("roundtable.stages")
+
+_MESSAGE_CHARS = 500
+
 
 class TurnCancelled(Exception):
     """Raised by a listener to prevent a model call; the turn ends without an outcome."""
@@ -112,11 +116,6 @@ class CountingListener:
         except Exception as error:
             self.failure = error
             raise
-
-
-logger: logging.Logger = logging.getLogger("roundtable.stages")
-
-_MESSAGE_CHARS = 500
 
 
 class StageHooks(Protocol):

@@ -25,6 +25,42 @@ __all__ = ["VENDORS", "ModelApi", "Vendor", "Wire", "display_name", "vendors_by_
 Wire: TypeAlias = Literal["anthropic", "openai-responses", "openai-chat", "google", "perplexity"]
 """Wire format: Anthropic's Messages, OpenAI's Responses, Chat Completions, Google's generateContent, or Sonar."""
 
+_CLAUDE_SEARCH: Final = SearchProfile(takes=("max_uses", "allowed_domains", "blocked_domains"), one_list=True)
+_OPENAI_SEARCH: Final = SearchProfile(takes=("max_uses", "context_size", "allowed_domains"), most_domains=100)
+_CHAT_SEARCH: Final = SearchProfile(takes=("context_size",))
+_GEMINI_SEARCH: Final = SearchProfile(takes=("recency",))
+# https://docs.perplexity.ai/guides/search-domain-filters allows 20 domains.
+_SONAR_SEARCH: Final = SearchProfile(
+    built_in=True,
+    takes=("context_size", "recency", "allowed_domains", "blocked_domains", "images", "related_questions"),
+    most_domains=20,
+)
+
+_SEES_ALL: Final[tuple[InputKind, ...]] = ("image", "pdf")
+_BLIND_REASONERS: Final = {
+    start: ModelProfile(context_tokens=context_tokens, structured_output=True, streams=True)
+    for start, context_tokens in {"o1-mini": 128_000, "o1-preview": 128_000, "o3-mini": 200_000}.items()
+}
+"""Reasoning models of OpenAI that see no images."""
+
+_GEMINI: Final = ModelProfile(
+    context_tokens=1_000_000,
+    inputs=_SEES_ALL,
+    structured_output=True,
+    streams=True,
+    search_alone=True,
+    search_model="gemini-2.5-flash-lite",
+    search=_GEMINI_SEARCH,
+)
+_SONAR: Final = ModelProfile(
+    context_tokens=128_000,
+    structured_output=True,
+    streams=True,
+    inputs=_SEES_ALL,
+    calls_tools=False,
+    search=_SONAR_SEARCH,
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelApi:
@@ -87,42 +123,6 @@ class Vendor(ModelApi):
     telemetry_name: str | None = None
     """Value of `gen_ai.provider.name` in OpenTelemetry's conventions; `name` if `None`."""
 
-
-_CLAUDE_SEARCH: Final = SearchProfile(takes=("max_uses", "allowed_domains", "blocked_domains"), one_list=True)
-_OPENAI_SEARCH: Final = SearchProfile(takes=("max_uses", "context_size", "allowed_domains"), most_domains=100)
-_CHAT_SEARCH: Final = SearchProfile(takes=("context_size",))
-_GEMINI_SEARCH: Final = SearchProfile(takes=("recency",))
-# https://docs.perplexity.ai/guides/search-domain-filters allows 20 domains.
-_SONAR_SEARCH: Final = SearchProfile(
-    built_in=True,
-    takes=("context_size", "recency", "allowed_domains", "blocked_domains", "images", "related_questions"),
-    most_domains=20,
-)
-
-_SEES_ALL: Final[tuple[InputKind, ...]] = ("image", "pdf")
-_BLIND_REASONERS: Final = {
-    start: ModelProfile(context_tokens=context_tokens, structured_output=True, streams=True)
-    for start, context_tokens in {"o1-mini": 128_000, "o1-preview": 128_000, "o3-mini": 200_000}.items()
-}
-"""Reasoning models of OpenAI that see no images."""
-
-_GEMINI: Final = ModelProfile(
-    context_tokens=1_000_000,
-    inputs=_SEES_ALL,
-    structured_output=True,
-    streams=True,
-    search_alone=True,
-    search_model="gemini-2.5-flash-lite",
-    search=_GEMINI_SEARCH,
-)
-_SONAR: Final = ModelProfile(
-    context_tokens=128_000,
-    structured_output=True,
-    streams=True,
-    inputs=_SEES_ALL,
-    calls_tools=False,
-    search=_SONAR_SEARCH,
-)
 
 _ROWS: Final = (
     Vendor(

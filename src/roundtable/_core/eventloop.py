@@ -35,8 +35,10 @@ __all__ = [
     "until_one_ends",
 ]
 
-
 T = TypeVar("T")
+
+_IMPORTED: Final[set[str]] = set()
+"""Modules whose import is complete; `sys.modules` also holds modules that are still being imported."""
 
 
 class Loop(Protocol):
@@ -171,10 +173,6 @@ class PerLoop(Generic[T]):
             is_closed = getattr(loop, "is_closed", None)
             if is_closed is not None and is_closed():
                 del self._values[loop]
-
-
-_IMPORTED: Final[set[str]] = set()
-"""Modules whose import is complete; `sys.modules` also holds modules that are still being imported."""
 
 
 def _do_nothing() -> None:

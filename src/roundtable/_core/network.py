@@ -13,6 +13,20 @@ if TYPE_CHECKING:
 
 __all__ = ["NetworkForbidden", "check_host", "forbid_network", "without_network"]
 
+_LOOKUPS: Final = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
+_SENDS: Final = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
+_STARTS: Final = frozenset(
+    {
+        "subprocess.Popen",
+        "os.posix_spawn",
+        "os.spawn",
+        "os.exec",
+        "os.system",
+        "os.startfile",
+        "_winapi.CreateProcess",
+    }
+)
+
 
 class NetworkForbidden(OSError):
     """Something in this process tried to reach the network while it is forbidden."""
@@ -35,19 +49,6 @@ class _Ban:
 
 
 _ban: Final = _Ban()
-_LOOKUPS: Final = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
-_SENDS: Final = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
-_STARTS: Final = frozenset(
-    {
-        "subprocess.Popen",
-        "os.posix_spawn",
-        "os.spawn",
-        "os.exec",
-        "os.system",
-        "os.startfile",
-        "_winapi.CreateProcess",
-    }
-)
 
 
 def forbid_network() -> None:

@@ -84,7 +84,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BaseAgent", "CitingAgent", "Conversation"]
 
-
 _MAX_RESULT_CHARS = 20_000
 _FAILED_CALLS: Final = (
     AgentError,
@@ -99,6 +98,13 @@ _SEARCH_TOOL = "web_search"
 _CITE_SOURCES: Final = (
     "Rest on recent sources of authority, and mark each statement with the number of its source, such as [1]."
 )
+
+_COMPACT_MAX_TOKENS = 160
+_COMPACT_CLAIMS_TOKENS = 80
+# Measured on the embedded model: at 0.7 every second answer leaves the topic.
+_COMPACT_TEMPERATURE = 0.4
+_SHOWN_CHARS = 200
+_CUT_OFF_HINT = "The answer was cut off; raise `max_tokens` of the agent."
 
 
 @dataclass(slots=True)
@@ -285,14 +291,6 @@ class Conversation:
 
 async def _notify_retry(listener: TurnListener, notice: RetryNotice) -> None:
     await listener.retrying(notice.attempt, notice.delay_s, notice.error)
-
-
-_COMPACT_MAX_TOKENS = 160
-_COMPACT_CLAIMS_TOKENS = 80
-# Measured on the embedded model: at 0.7 every second answer leaves the topic.
-_COMPACT_TEMPERATURE = 0.4
-_SHOWN_CHARS = 200
-_CUT_OFF_HINT = "The answer was cut off; raise `max_tokens` of the agent."
 
 
 class BaseAgent:

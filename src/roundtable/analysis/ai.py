@@ -54,7 +54,6 @@ __all__ = [
     "share_of",
 ]
 
-
 _MOST_ITEMS: Final = 20
 _MOST_POINTS: Final = 4
 _LEVEL: Final = re.compile(
@@ -85,6 +84,17 @@ _GROUPTHINK: Final = """- "groupthinkWarning": {"detected": true or false, "indi
 "recommendation": what to do about it}. A sign is any of these: all are at least 85 % sure without having disagreed; \
 all conclude the same without weighing an alternative; nobody takes the contrary view of a controversial question; an \
 answer argues that others think so too; dissent is brushed aside"""
+
+_STRING: Final[JsonObject] = {"type": "string"}
+_STRINGS: Final[JsonObject] = {"type": "array", "items": _STRING}
+
+_ONE_FIGURE: Final = 0.005
+"""Bounds that are closer than this are one figure."""
+_CONTRADICTION: Final = 0.5
+"""A level that is farther than this from the lead of the reader's own groups contradicts them."""
+_MAX_TOKENS: Final = 8192
+_SAMPLING: Final = 0.7
+_UNAVAILABLE: Final = "AI_ANALYSIS_UNAVAILABLE"
 
 
 def answer_names(responses: Sequence[AgentResponse]) -> dict[str, AgentResponse]:
@@ -325,9 +335,6 @@ def _object(**properties: JsonValue) -> JsonObject:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-_STRING: Final[JsonObject] = {"type": "string"}
-_STRINGS: Final[JsonObject] = {"type": "array", "items": _STRING}
-
 ANALYSIS_SCHEMA: Final = OutputSchema(
     name="consensus_analysis",
     definition=_object(
@@ -343,15 +350,6 @@ ANALYSIS_SCHEMA: Final = OutputSchema(
     ),
 )
 """Schema of the answer, for models with structured output."""
-
-
-_ONE_FIGURE: Final = 0.005
-"""Bounds that are closer than this are one figure."""
-_CONTRADICTION: Final = 0.5
-"""A level that is farther than this from the lead of the reader's own groups contradicts them."""
-_MAX_TOKENS: Final = 8192
-_SAMPLING: Final = 0.7
-_UNAVAILABLE: Final = "AI_ANALYSIS_UNAVAILABLE"
 
 
 class AnalyzerDiagnostics(Value):

@@ -36,11 +36,17 @@ __all__ = [
     "read_pairs",
 ]
 
-
 _SURE: Final = Fraction(8, 10)
 _MEAN_SURE: Final = Fraction(85, 100)
 _NEEDED: Final = 2
 _ADVICE: Final = "Ask for the strongest case against the common position, or add agents of another provider."
+
+_RISE: Final = 0.1
+_DISSENT: Final = re.compile(
+    r"\b(?:however|but|although|though|whereas|disagree\w*|counter\w*|objection\w*|risk\w*|unless|on the other hand)\b"
+    r"|그러나|하지만|반면|반대|다만",
+    re.IGNORECASE,
+)
 
 
 def detect_groupthink(responses: Sequence[AgentResponse], *, all_say_the_same: bool | None = None) -> GroupthinkWarning:
@@ -94,12 +100,6 @@ _AnswerKey: TypeAlias = tuple[int, str]
 """Index of the round and id of the agent."""
 _Seen: TypeAlias = dict[str, tuple[SameOrDifferent | None, SameOrDifferent | None]]
 """For each peer, how two answers of an agent relate to the peer's first."""
-_RISE: Final = 0.1
-_DISSENT: Final = re.compile(
-    r"\b(?:however|but|although|though|whereas|disagree\w*|counter\w*|objection\w*|risk\w*|unless|on the other hand)\b"
-    r"|그러나|하지만|반면|반대|다만",
-    re.IGNORECASE,
-)
 
 
 ComparedBy: TypeAlias = Literal["choice", "stance", "position", "vote"]

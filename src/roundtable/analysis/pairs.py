@@ -30,61 +30,13 @@ __all__ = [
     "stem",
 ]
 
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
 YES: Final = frozenset({"yes", "yeah", "yep", "agree", "agreed", "absolutely", "definitely", "네", "예", "그렇다"})
 """First words that mean yes."""
 NO: Final = frozenset({"no", "nope", "disagree", "disagreed", "아니요", "아니오", "아니다"})
 """First words that mean no."""
 
-NEGATIONS: Final = frozenset(
-    _words(
-        """
-    not no never none nobody nothing neither nor without cannot cant dont doesnt didnt isnt arent wasnt
-    werent wont wouldnt shouldnt couldnt mustnt neednt hasnt havent hadnt aint hardly scarcely barely
-    """
-    )
-)
-"""Words that negate a sentence."""
-
 KOREAN_NEGATION: Final = r"않|못\s?하|못한|없[다는이을어습]|아니[다라며]|안\s|말아야|말자"
 """Pattern of negations within Korean words."""
-
-KOREAN_ENDINGS: Final = _words(
-    """
-    하지 지않는다 해야한다 입니다 합니다 습니다 됩니다 이다 한다 하다 된다 되다 해야 하는
-    에서 으로 에게 까지 부터 은 는 이 가 을 를 에 의 도 로 와 과 만 다 지
-    """
-)
-"""Endings and particles to remove from Korean words, longer ones before shorter ones that they end in."""
-
-HEDGES: Final = frozenset(
-    _words(
-        """
-    might maybe perhaps possibly partly partially somewhat depends depending unless if only provided
-    conditional conditionally sometimes unclear uncertain unsure 아마 어쩌면 부분적 일부 조건부 경우
-    """
-    )
-)
-"""Words that limit a position, or make it conditional."""
-
-STOP_WORDS: Final = frozenset(
-    _words(
-        """
-    a an the and or but so as of to in on at by for from with into onto about than then that this these
-    those it its is are was were be been being am do does did done has have had having will would shall
-    should can could may must i we you he she they them their our your my me us one there here who whom
-    which what when where why how all any each every some more most very much many also just really
-    quite rather too such same own because since while think believe feel say says said argue hold view
-    position opinion answer overall therefore thus hence however use choose pick go take make get let
-    need ought case point fact way thing things people 그 이 저 것 수 등 및 더 가장 매우
-    """
-    )
-)
-"""Words that do not show a common subject."""
 
 _OPPOSITES: Final = """
 good great beneficial positive helpful useful worthwhile valuable | bad harmful negative useless detrimental damaging
@@ -132,6 +84,65 @@ centralized monolith together united | decentralized microservices apart divided
 
 _SUFFIXES: Final = ("ingly", "edly", "ings", "ies", "ing", "ied", "ed", "es", "ly", "s")
 
+_LONGEST: Final = 4_000
+_WORD: Final = re.compile(r"[^\W\d_]+|\d[\d.,]*")
+_QUOTES: Final = str.maketrans("", "", "'\u2019`")
+_KOREAN: Final = re.compile(KOREAN_NEGATION)
+_TOPICAL: Final = 0.3
+_OPPOSED: Final = 0.1
+_HEDGED: Final = 0.55
+_SAME_SIDE: Final = 0.75
+_OTHER_WORDS: Final = 0.4
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+NEGATIONS: Final = frozenset(
+    _words(
+        """
+    not no never none nobody nothing neither nor without cannot cant dont doesnt didnt isnt arent wasnt
+    werent wont wouldnt shouldnt couldnt mustnt neednt hasnt havent hadnt aint hardly scarcely barely
+    """
+    )
+)
+"""Words that negate a sentence."""
+
+
+KOREAN_ENDINGS: Final = _words(
+    """
+    하지 지않는다 해야한다 입니다 합니다 습니다 됩니다 이다 한다 하다 된다 되다 해야 하는
+    에서 으로 에게 까지 부터 은 는 이 가 을 를 에 의 도 로 와 과 만 다 지
+    """
+)
+"""Endings and particles to remove from Korean words, longer ones before shorter ones that they end in."""
+
+HEDGES: Final = frozenset(
+    _words(
+        """
+    might maybe perhaps possibly partly partially somewhat depends depending unless if only provided
+    conditional conditionally sometimes unclear uncertain unsure 아마 어쩌면 부분적 일부 조건부 경우
+    """
+    )
+)
+"""Words that limit a position, or make it conditional."""
+
+STOP_WORDS: Final = frozenset(
+    _words(
+        """
+    a an the and or but so as of to in on at by for from with into onto about than then that this these
+    those it its is are was were be been being am do does did done has have had having will would shall
+    should can could may must i we you he she they them their our your my me us one there here who whom
+    which what when where why how all any each every some more most very much many also just really
+    quite rather too such same own because since while think believe feel say says said argue hold view
+    position opinion answer overall therefore thus hence however use choose pick go take make get let
+    need ought case point fact way thing things people 그 이 저 것 수 등 및 더 가장 매우
+    """
+    )
+)
+"""Words that do not show a common subject."""
+
 
 def stem(word: str) -> str:
     """Remove common endings from a word, so that its forms become equal.
@@ -161,17 +172,6 @@ def opposites() -> dict[str, tuple[tuple[int, int], ...]]:
             for word in words.split():
                 ends.setdefault(stem(word), []).append((dimension, end))
     return {word: tuple(word_ends) for word, word_ends in ends.items()}
-
-
-_LONGEST: Final = 4_000
-_WORD: Final = re.compile(r"[^\W\d_]+|\d[\d.,]*")
-_QUOTES: Final = str.maketrans("", "", "'\u2019`")
-_KOREAN: Final = re.compile(KOREAN_NEGATION)
-_TOPICAL: Final = 0.3
-_OPPOSED: Final = 0.1
-_HEDGED: Final = 0.55
-_SAME_SIDE: Final = 0.75
-_OTHER_WORDS: Final = 0.4
 
 
 class PairScore(Value):

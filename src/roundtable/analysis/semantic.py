@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = ["SemanticAnalyzer", "StanceAnalyzer", "lead"]
 
+_SAME: Final = 0.6
+"""Score from which a scorer of the caller says that two answers are the same."""
+_DIFFERENT: Final = 0.4
+"""Score up to which it says that they are different."""
+_SHOWN_PAIRS: Final = 20
+_MOST_DISTINCT: Final = 200
+_EQUAL = PairScore(score=1.0, reasons=("the same answer",))
+
 
 def lead(share: float | Fraction) -> float:
     """Convert the share of the largest camp to an agreement level: its lead over all others together.
@@ -102,15 +110,6 @@ def _in_words(count: int, camps: dict[str, int], silent: int) -> str:
         return "Nobody gave a position."
     parts = [f"{size} for {theme}" for theme, size in camps.items()] + ([f"{silent} without a mark"] if silent else [])
     return f"Of {count}: {', '.join(parts)}."
-
-
-_SAME: Final = 0.6
-"""Score from which a scorer of the caller says that two answers are the same."""
-_DIFFERENT: Final = 0.4
-"""Score up to which it says that they are different."""
-_SHOWN_PAIRS: Final = 20
-_MOST_DISTINCT: Final = 200
-_EQUAL = PairScore(score=1.0, reasons=("the same answer",))
 
 
 class SemanticAnalyzer(DeclaredAnalyzer):

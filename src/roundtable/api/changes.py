@@ -42,6 +42,8 @@ __all__ = [
     "seated_again",
 ]
 
+_COMPARED: Final = ("name", "provider", "model", "system_prompt", "temperature", "max_tokens", "persona")
+
 
 class Rearranged(NamedTuple):
     """A fork that repeats a round with something changed."""
@@ -146,8 +148,6 @@ def first_events(
 
 OnChange: TypeAlias = Literal["error", "adopt"]
 """Whether a session with a changed configuration is refused, or continues with the new one."""
-
-_COMPARED: Final = ("name", "provider", "model", "system_prompt", "temperature", "max_tokens", "persona")
 
 
 class ResolvedSeats(NamedTuple):

@@ -38,9 +38,11 @@ __all__ = [
     "observer_function",
 ]
 
-
 _MOST_BATCH_CALLS: Final = 50_000
 """Calls that the batch API of every vendor takes at once."""
+
+_LONGEST_JOB_NAME: Final = 80
+_JOB_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def check_text(label: str, value: object) -> None:
@@ -54,10 +56,6 @@ def check_name(label: str, value: object) -> None:
     check_text(label, value)
     if not value:
         raise _wrong_type(label, "a text that is not empty", value)
-
-
-_LONGEST_JOB_NAME: Final = 80
-_JOB_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def check_job_name(name: object) -> None:

@@ -76,6 +76,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Debates", "check_programs", "finish", "named_mode"]
 
+logger: logging.Logger = logging.getLogger("roundtable.api")
+
+_MOST_SESSIONS = 1000
+_LONGEST_ID = 200
+
+ESTIMATE_S: Final = 10.0
+"""Seconds that the simulation of a debate may take beside an event loop."""
+
 
 def named_mode(asked: str | DebateModeStrategy, known: ModeRegistry) -> tuple[str, DebateModeStrategy | None]:
     """Return the name of a mode, and the mode itself if the caller passed an object.
@@ -136,9 +144,6 @@ def _is_requested(config: AgentConfig, seat: AgentConfig | None) -> bool:
     return seat is not None and (seat.provider, seat.model) == (config.provider, config.model)
 
 
-logger: logging.Logger = logging.getLogger("roundtable.api")
-
-
 @dataclass(frozen=True, slots=True)
 class _Fork:
     """A fork that is not stored yet."""
@@ -167,12 +172,6 @@ class _RunObjects:
     """Ids of the agents that a caller made; their search setting is not changed."""
 
 
-_MOST_SESSIONS = 1000
-_LONGEST_ID = 200
-
-
-ESTIMATE_S: Final = 10.0
-"""Seconds that the simulation of a debate may take beside an event loop."""
 _simulations: Final[PerLoop[anyio.CapacityLimiter]] = PerLoop(partial(anyio.CapacityLimiter, 2))
 """Simulations that run beside an event loop. More would only slow each other down, until none of them is in time."""
 

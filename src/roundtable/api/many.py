@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DebateQueue", "ManyDebates", "ManyResumes", "NamedDebate", "OnError", "run_jobs"]
 
-
 T = TypeVar("T")
+
+_MOST: Final = 1000
+_BUSY_PAUSE_S: Final = 1.0
 
 
 async def run_jobs(jobs: Sequence[Callable[[], Awaitable[T]]], *, at_once: int) -> list[T]:
@@ -70,9 +72,6 @@ async def run_jobs(jobs: Sequence[Callable[[], Awaitable[T]]], *, at_once: int) 
 
 OnError: TypeAlias = Literal["record", "raise"]
 """What to do when a debate fails: record it in the results, or raise and end the others."""
-
-_MOST: Final = 1000
-_BUSY_PAUSE_S: Final = 1.0
 
 
 class NamedDebate(NamedTuple):

@@ -54,6 +54,15 @@ logger: logging.Logger = logging.getLogger("roundtable.api")
 _BATCH_SLACK_S: Final = 30.0
 """Seconds after `wait_s` at which a call in a batch is cancelled if it has not ended by itself."""
 
+ANALYZERS: Final = ("auto", "ai", "declared", "semantic", "stance", "basic")
+"""Built-in analyzers. `auto` is ai where answers leave something open, then declared; with options, it is stance."""
+
+_SEATS: Final = ("analyzer", "facilitator", "judge", "synthesizer")
+_PANEL_SIZE: Final = 3
+_EMBEDDED: Final = "local"
+_NOT_READERS: Final = frozenset({_EMBEDDED, "client", "human", "replay", "scripted"})
+"""Providers whose models do not read the answers of a debate unless the seat names them."""
+
 
 class Models:
     """Makes, wraps and closes the models of one table.
@@ -302,16 +311,6 @@ def synthesis_extra(writer: Synthesizer, config: DebateConfig) -> Extra:
         return [writer.request(view)]
 
     return Extra(agents_of("synthesizer", [writer.model])[0], requests, tries=2)
-
-
-ANALYZERS: Final = ("auto", "ai", "declared", "semantic", "stance", "basic")
-"""Built-in analyzers. `auto` is ai where answers leave something open, then declared; with options, it is stance."""
-
-_SEATS: Final = ("analyzer", "facilitator", "judge", "synthesizer")
-_PANEL_SIZE: Final = 3
-_EMBEDDED: Final = "local"
-_NOT_READERS: Final = frozenset({_EMBEDDED, "client", "human", "replay", "scripted"})
-"""Providers whose models do not read the answers of a debate unless the seat names them."""
 
 
 class Helpers:

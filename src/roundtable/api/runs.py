@@ -29,6 +29,16 @@ if TYPE_CHECKING:
 
 __all__ = ["BackgroundRun", "DebateHandle", "DebateStream", "Prepared", "RunningTable", "Watch", "ends_run"]
 
+logger: logging.Logger = logging.getLogger(f"{ROOT}.api")
+
+_LEAVE_S = 30.0
+
+_POLL_S = 0.25
+_TERMINAL = frozenset({"conversation_complete", "debate_complete", "error"})
+
+_NOT_ENTERED = "the stream was not entered"
+_ENTER_HINT = "Write `async with table.stream(...) as events: async for event in events: ...`."
+
 
 class RunningTable(Protocol):
     """The table that a running debate belongs to."""
@@ -109,11 +119,6 @@ class DebateHandle:
     async def stop(self, *, running: RunningCalls = "cancel") -> None:
         """Ask the debate to stop for good."""
         await self._table.stop(self.session_id, running=running)
-
-
-logger: logging.Logger = logging.getLogger(f"{ROOT}.api")
-
-_LEAVE_S = 30.0
 
 
 @dataclass(slots=True, eq=False)
@@ -216,10 +221,6 @@ def _end_subscription(subscription: Subscription) -> None:
     subscription.close()
 
 
-_POLL_S = 0.25
-_TERMINAL = frozenset({"conversation_complete", "debate_complete", "error"})
-
-
 class DebateStream:
     """Runs a debate and yields its events as they happen.
 
@@ -312,10 +313,6 @@ class DebateStream:
         """End the debate if it still runs, and wait for its end."""
         if self._live is not None:
             await self._live.leave()
-
-
-_NOT_ENTERED = "the stream was not entered"
-_ENTER_HINT = "Write `async with table.stream(...) as events: async for event in events: ...`."
 
 
 class Watch:

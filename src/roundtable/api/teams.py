@@ -40,6 +40,9 @@ __all__ = [
     "table_models_by_id",
 ]
 
+_MOST_AGENTS: Final = 5
+_MOST_ROUNDS: Final = 10
+
 
 def seat_team(
     profiles: Sequence[AgentProfile], wiring: TableParts
@@ -184,10 +187,6 @@ def _table_models(wiring: TableParts) -> list[tuple[str, ChatModel, bool]]:
         msg = "no agent of the table has a chat model that a team could use"
         raise ConfigurationError(msg, hint="Set the model of every profile.")
     return models
-
-
-_MOST_AGENTS: Final = 5
-_MOST_ROUNDS: Final = 10
 
 
 def resolve_team(

@@ -45,9 +45,19 @@ __all__ = [
     "send_json",
 ]
 
+logger: logging.Logger = logging.getLogger(f"{ROOT}.auth")
 
 _ORIGIN: Final = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?/?", re.ASCII)
 _PORTS: Final = {"http": "80", "https": "443"}
+
+IDENTITY: Final = "roundtable.identity"
+"""Key of the ASGI scope that holds the `Identity` of the caller."""
+LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
+"""Names of this machine in a `Host` header."""
+MOST_BODY_BYTES: Final = 4 * 1024 * 1024
+"""Maximum size of a request in bytes."""
+
+_HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?", re.ASCII)
 
 
 class CorsOptions(TypedDict):
@@ -107,22 +117,11 @@ def cors_options(origins: Iterable[str], *, headers: Collection[str], exposed: C
     }
 
 
-logger: logging.Logger = logging.getLogger(f"{ROOT}.auth")
-
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 ASGIApp: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 """An ASGI application."""
-
-IDENTITY: Final = "roundtable.identity"
-"""Key of the ASGI scope that holds the `Identity` of the caller."""
-LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
-"""Names of this machine in a `Host` header."""
-MOST_BODY_BYTES: Final = 4 * 1024 * 1024
-"""Maximum size of a request in bytes."""
-
-_HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?", re.ASCII)
 
 
 class GuardOptions(TypedDict, total=False):

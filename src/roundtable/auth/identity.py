@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["SCOPES", "Forbidden", "Identity", "Scope", "Unauthorized", "User", "public_error", "values_of"]
 
+SCOPES: Final[tuple[Scope, ...]] = ("read", "write", "admin")
+"""All scopes, from least to most permissive."""
+
+_USER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}")
+
 
 def values_of(storage: Storage, what: str) -> KeyValue:
     """Return the key-value store of a storage.
@@ -68,11 +73,6 @@ def public_error(error: RoundtableError) -> RoundtableError:
 
 Scope: TypeAlias = Literal["read", "write", "admin"]
 """A permission: read sessions, run debates, see the metrics of all users. Each one includes those before it."""
-
-SCOPES: Final[tuple[Scope, ...]] = ("read", "write", "admin")
-"""All scopes, from least to most permissive."""
-
-_USER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}")
 
 
 def _user(name: str) -> str:

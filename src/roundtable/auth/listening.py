@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["BACKLOG", "LocalOnly", "address_of", "is_local_request", "listen"]
 
-
 BACKLOG: Final = 2_048
 """Maximum number of connections that wait to be accepted."""
+
+_FORWARDED: Final = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-real-ip"})
 
 
 def listen(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
@@ -51,9 +52,6 @@ def address_of(listening_socket: socket.socket) -> str:
     """Return the URL of a listening socket, without a path."""
     host, port, *_ = listening_socket.getsockname()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-_FORWARDED: Final = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-real-ip"})
 
 
 def is_local_request(scope: Message) -> bool:

@@ -37,6 +37,8 @@ _LONGEST: Final = 512
 _ID_CHARS: Final = 16
 _KEY: Final = "token/"
 
+_SCOPES: TypeAdapter[tuple[Scope, ...]] = TypeAdapter(tuple[Scope, ...])
+
 
 class TokenInfo(Value):
     """What is stored about a token, without its secret."""
@@ -73,9 +75,6 @@ class IssuedToken(NamedTuple):
 class _StoredToken(TokenInfo):
     digest: str
     """SHA-256 of the secret, in hexadecimal digits."""
-
-
-_SCOPES: TypeAdapter[tuple[Scope, ...]] = TypeAdapter(tuple[Scope, ...])
 
 
 class TokenStore:

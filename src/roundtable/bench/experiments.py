@@ -50,10 +50,11 @@ __all__ = [
     "write_run",
 ]
 
-
 _DEFAULT: Final = "default"
 T = TypeVar("T", str, int)
 _Rounds = Annotated[int, Field(ge=1, le=10)]
+
+_SLUG_LENGTH: Final = 50
 
 
 class ExperimentVariables(Value):
@@ -198,9 +199,6 @@ def _yaml(text: str) -> JsonValue:
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from error
     return data
-
-
-_SLUG_LENGTH: Final = 50
 
 
 def slug(text: str) -> str:

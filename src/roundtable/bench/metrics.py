@@ -60,6 +60,13 @@ _GENERIC: Final = re.compile(
 """Phrases that refer to another speaker without a name."""
 _MOST_QUESTIONS: Final = 3
 
+_MAX_CONFIDENCE_CHANGE: Final = 0.1
+
+_ADOPT_QUALITY: Final = 60.0
+_REJECT_QUALITY: Final = 30.0
+_ADOPT_SLOWDOWN: Final = 10.0
+_REJECT_SLOWDOWN: Final = 50.0
+
 
 class LatencyMetrics(Value):
     """How long a debate took."""
@@ -217,9 +224,6 @@ def _longest_run(flags: Sequence[bool]) -> int:
         run = run + 1 if flag else 0
         best = max(best, run)
     return best
-
-
-_MAX_CONFIDENCE_CHANGE: Final = 0.1
 
 
 @dataclass(slots=True)
@@ -427,11 +431,6 @@ def metrics_of(result: DebateResult, *, groupthink_threshold: float = 0.9) -> Be
 
 Recommendation: TypeAlias = Literal["adopt", "reject", "conditional"]
 """What to do with a candidate."""
-
-_ADOPT_QUALITY: Final = 60.0
-_REJECT_QUALITY: Final = 30.0
-_ADOPT_SLOWDOWN: Final = 10.0
-_REJECT_SLOWDOWN: Final = 50.0
 
 
 class Delta(Value):

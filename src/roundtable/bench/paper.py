@@ -33,6 +33,33 @@ _STUDY: Final = "data/study.json"
 _AGENTS: Final = "data/agents.json"
 _CASSETTE: Final = "data/cassette.jsonl"
 
+_READ: Final = f"""\
+from pathlib import Path
+
+from roundtable.bench import StudyReport
+
+report = StudyReport.from_json(Path("{_REPORT}").read_text("utf-8"))
+report"""
+_REPLAY: Final = f"""\
+import json
+from pathlib import Path
+
+from roundtable import AgentConfig, Roundtable
+from roundtable.bench import StudyReport, read_study
+from roundtable.providers import Cassette
+
+study = read_study("{_STUDY}")
+listed = json.loads(Path("{_AGENTS}").read_text("utf-8"))
+agents = [agent if isinstance(agent, str) else AgentConfig.model_validate(agent) for agent in listed]
+cassette = Cassette("{_CASSETTE}", mode="replay")
+async with Roundtable(agents, storage="memory://", analyzer={{analyzer!r}}, cassette=cassette) as table:
+    report = await study.run(table)
+
+# the figures are those of the report that was written
+assert report.arms == StudyReport.from_json(Path("{_REPORT}").read_text("utf-8")).arms
+report"""
+"""Cells that bring the report: read from its file, or held again from recorded calls."""
+
 
 def write_paper(
     report: StudyReport,
@@ -232,34 +259,6 @@ def _methods(report: StudyReport) -> str:
         data,
     ]
     return "\n".join(lines) + "\n"
-
-
-_READ: Final = f"""\
-from pathlib import Path
-
-from roundtable.bench import StudyReport
-
-report = StudyReport.from_json(Path("{_REPORT}").read_text("utf-8"))
-report"""
-_REPLAY: Final = f"""\
-import json
-from pathlib import Path
-
-from roundtable import AgentConfig, Roundtable
-from roundtable.bench import StudyReport, read_study
-from roundtable.providers import Cassette
-
-study = read_study("{_STUDY}")
-listed = json.loads(Path("{_AGENTS}").read_text("utf-8"))
-agents = [agent if isinstance(agent, str) else AgentConfig.model_validate(agent) for agent in listed]
-cassette = Cassette("{_CASSETTE}", mode="replay")
-async with Roundtable(agents, storage="memory://", analyzer={{analyzer!r}}, cassette=cassette) as table:
-    report = await study.run(table)
-
-# the figures are those of the report that was written
-assert report.arms == StudyReport.from_json(Path("{_REPORT}").read_text("utf-8")).arms
-report"""
-"""Cells that bring the report: read from its file, or held again from recorded calls."""
 
 
 def _notebook(figures: Sequence[str], analyzer: str | None) -> JsonObject:

@@ -49,7 +49,6 @@ __all__ = [
     "report_of",
 ]
 
-
 StudyVerdict: TypeAlias = Literal["better", "worse", "undecided"]
 """The outcome of comparing a mode with a baseline."""
 Worth: TypeAlias = Literal["adopt", "reject", "conditional"]
@@ -63,6 +62,11 @@ _LEVEL: Final = "0.95"
 _COLUMNS: Final = (
     *("questionId", "arm", "answer", "correct", "confidence", "calls", "tokens", "costUsd"),
     *("question", "gold", "category", "sessionId", "mode", "seed", "models", "promptVersion", "libraryVersion"),
+)
+
+_CATEGORY_HEAD: Final = (
+    "| category | arm | right | 95 % | corrected | made wrong | flips | conformity |",
+    "|---|---|---|---|---|---|---|---|",
 )
 
 
@@ -484,12 +488,6 @@ def _movement_line(movement: Movement, worth: Worth) -> str:
         if rate is not None
     ]
     return f"- {movement.mode}: {worth}; {'; '.join([change, *rates])}."
-
-
-_CATEGORY_HEAD: Final = (
-    "| category | arm | right | 95 % | corrected | made wrong | flips | conformity |",
-    "|---|---|---|---|---|---|---|---|",
-)
 
 
 def _category_line(row: CategoryReport) -> str:

@@ -46,6 +46,9 @@ __all__ = [
     "repeated",
 ]
 
+AT_ONCE: Final = 8
+"""Maximum debates that run at the same time."""
+
 
 class BenchmarkScenario(Value):
     """One debate to hold and measure.
@@ -186,9 +189,6 @@ def _mean_by_key(mappings: Sequence[dict[str, float]]) -> dict[str, float]:
 
 Executor: TypeAlias = Callable[[BenchmarkScenario], Awaitable[DebateResult]]
 """Holds the debate of a scenario."""
-
-AT_ONCE: Final = 8
-"""Maximum debates that run at the same time."""
 
 
 async def hold_scenario(table: Roundtable, scenario: BenchmarkScenario) -> DebateResult:

@@ -55,6 +55,9 @@ _MOST_SHOWN: Final = 60
 # Known questions have their answers on the web, which only arms with tools would find.
 _NO_SEARCH: Final[DebateOptions] = {"search": False}
 
+_OF_QUESTIONS: Final = frozenset({"topic", "mode", "options", "attachments"})
+"""Options of a debate that each question or mode of a study sets itself."""
+
 
 @dataclass(slots=True)
 class _Study:
@@ -390,10 +393,6 @@ async def run_study(
     await run_jobs([partial(asked.ask, part) for part in parts], at_once=at_once)
     answers = [answer for question in questions for answer in asked.answers.get(question.id, ())]
     return report_of(answers, asked.failed, resamples=resamples, seed=seed)
-
-
-_OF_QUESTIONS: Final = frozenset({"topic", "mode", "options", "attachments"})
-"""Options of a debate that each question or mode of a study sets itself."""
 
 
 class Study(Value):

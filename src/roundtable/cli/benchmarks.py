@@ -53,6 +53,9 @@ __all__ = [
 
 _SUFFIXES: Final = (".yaml", ".yml", ".toml", ".json")
 
+_STUDY_FILES: Final = frozenset({".yaml", ".yml", ".toml"})
+"""Endings of files with a whole study; others hold its questions."""
+
 
 class Plan(NamedTuple):
     """The debates to hold, and the experiment they belong to."""
@@ -228,10 +231,6 @@ async def compare_folders(context: CommandContext, baseline: str, candidate: str
     context.screen.show([line(comparison.recommendation, "bold")])
     context.screen.show([line(reason, indent=2, hang=2) for reason in comparison.reasons])
     return ExitCode.OK
-
-
-_STUDY_FILES: Final = frozenset({".yaml", ".yml", ".toml"})
-"""Endings of files with a whole study; others hold its questions."""
 
 
 async def hold_study(context: CommandContext, study: Study, asked: Asked) -> ExitCode:

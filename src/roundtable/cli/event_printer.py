@@ -36,6 +36,9 @@ __all__ = [
     "turn_lines",
 ]
 
+WORDS: Final = {"pause": "pause the debate", "stop": "stop the debate"}
+"""Control requests that are shown; resuming needs no line of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -267,7 +270,3 @@ class EventPrinter:
         if event.action not in WORDS:
             return []
         return [line(f"{event.by or 'Someone'} asked to {WORDS[event.action]}", "yellow", indent=2)]
-
-
-WORDS: Final = {"pause": "pause the debate", "stop": "stop the debate"}
-"""Control requests that are shown; resuming needs no line of its own."""

@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 
 __all__ = ["ApiRequest", "Connection", "ServerError", "error_from", "error_in_stream", "path_of"]
 
-
 _RETRY_STATUSES: Final = frozenset({408, 429, 502, 503, 504})
 _TEMPORARY_CODES: Final = frozenset({"SERVER_SHUTDOWN", "SERVER_BUSY", "STORAGE_ERROR"})
 """Codes of last events after which it helps to reconnect, unlike the end of a token."""
 _MAX_CHARS: Final = 500
 _RESUME: Final = "The process that ran it has ended. Continue it with `resume`."
 _CHANGE_REQUEST: Final = "Change the request as the message says."
+
+_FOREVER_S: Final = 7 * 24 * 3600.0
+_ANSWER: Final = HttpLimits(body_bytes=512 * 2**20)
+_STREAM: Final = HttpLimits(body_bytes=2**40, ratio=2**40)
 
 
 class ServerError(RoundtableError):
@@ -86,11 +89,6 @@ def _error_fields(body: bytes) -> Mapping[str, object]:
 
 def _seconds(text: str | None) -> float | None:
     return float(text) if text and text.isascii() and text.isdigit() else None
-
-
-_FOREVER_S: Final = 7 * 24 * 3600.0
-_ANSWER: Final = HttpLimits(body_bytes=512 * 2**20)
-_STREAM: Final = HttpLimits(body_bytes=2**40, ratio=2**40)
 
 
 def path_of(*parts: str) -> str:

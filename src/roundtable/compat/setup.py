@@ -42,6 +42,10 @@ __all__ = [
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.agents")
 
+_AGENT_CLASSES: Final[Mapping[str, type[BaseAgent]]] = {
+    kind.vendor: kind for kind in (ClaudeAgent, ChatGPTAgent, GeminiAgent, PerplexityAgent)
+}
+
 
 class ModelTiers(NamedTuple):
     """The two models of a provider."""
@@ -73,11 +77,6 @@ class AgentSetup:
     """The agents stored in the registry, whether they are active, and why not."""
     warnings: tuple[str, ...]
     """Warnings: keys that are missing, checks that failed."""
-
-
-_AGENT_CLASSES: Final[Mapping[str, type[BaseAgent]]] = {
-    kind.vendor: kind for kind in (ClaudeAgent, ChatGPTAgent, GeminiAgent, PerplexityAgent)
-}
 
 
 def check_provider_availability(settings: Settings | None = None) -> tuple[ProviderAvailability, ...]:

@@ -69,6 +69,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Adoption", "DebateEngine", "Extension", "adopted", "check_open", "check_past", "extended", "present"]
 
+logger: logging.Logger = logging.getLogger("roundtable.engine")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adoption:
@@ -172,9 +174,6 @@ def extended(fold: Fold, asked: Extension, mode: DebateModeStrategy, now: dateti
         focus_question=asked.focus_question,
         context_results=results,
     )
-
-
-logger: logging.Logger = logging.getLogger("roundtable.engine")
 
 
 class DebateEngine:

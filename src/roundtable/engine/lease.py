@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["LeaseKeeper", "release", "take_lease", "wrap_error"]
 
-
 logger: logging.Logger = logging.getLogger("roundtable.engine")
 
 _RELEASE_TIMEOUT_S = 5.0
 _LEASE_POLL_S = 0.25
+
+_CONTROL_INTERVAL_S = 0.25
 
 
 async def take_lease(sessions: SessionManager, session_id: str, owner: Owner, limits: RunLimits) -> Lease:
@@ -73,9 +74,6 @@ async def release(storage: Storage, session_id: str, owner: Owner, tenant: str) 
             await storage.lease(session_id, owner, 0, tenant=tenant)
         except Exception as error:  # noqa: BLE001  (a storage may be third-party code; the caller needs the error that ended the run)
             logger.warning("the lease was not released: %s", error_text(error), extra={"session": session_id})
-
-
-_CONTROL_INTERVAL_S = 0.25
 
 
 class LeaseKeeper:

@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = ["BoundedMode", "RunLimits", "StepLimiter", "plan_isolated", "same_stage", "whole_mode"]
 
+STEPS: Final = 8
+"""Steps of debates per pass of the event loop; one takes about a millisecond."""
+
+PLAN_S: Final = 10.0
+"""Seconds that a third-party mode has for a plan."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
@@ -53,10 +59,6 @@ class RunLimits:
     """Budget of the session in total; the stored one when left out."""
 
 
-STEPS: Final = 8
-"""Steps of debates per pass of the event loop; one takes about a millisecond."""
-
-
 class StepLimiter:
     """Limits the steps of debates in each pass of the event loop, first come, first served.
 
@@ -74,10 +76,6 @@ class StepLimiter:
         """Wait for a free step in a pass of the loop; it is free again in the next pass."""
         async with self._semaphores.get():
             await checkpoint()
-
-
-PLAN_S: Final = 10.0
-"""Seconds that a third-party mode has for a plan."""
 
 
 def whole_mode(

@@ -63,6 +63,12 @@ if TYPE_CHECKING:
 
 __all__ = ["DebateRun", "RunState", "mode_of", "round_event", "start_event"]
 
+logger: logging.Logger = logging.getLogger("roundtable.engine")
+
+_LEAVE_TIMEOUT_S = 10.0
+_NOT_PLANNED = frozenset({EXTERNAL, INITIATOR})
+"""Stages that the mode does not plan."""
+
 
 def mode_of(config: DebateConfig, known: ModeRegistry) -> DebateModeStrategy:
     """Return the mode of a session; a team's mode needs more than a name, so it is not in a registry.
@@ -100,13 +106,6 @@ def round_event(fold: Fold, number: int, now: datetime) -> RoundStart:
         context_results=fold.next_context,
         goal=None if config.team is None else goal_of(fold.view()).goal,
     )
-
-
-logger: logging.Logger = logging.getLogger("roundtable.engine")
-
-_LEAVE_TIMEOUT_S = 10.0
-_NOT_PLANNED = frozenset({EXTERNAL, INITIATOR})
-"""Stages that the mode does not plan."""
 
 
 @dataclass(slots=True)

@@ -36,6 +36,15 @@ HOLD: Final = "roundtable.hold_debate"
 _BATCH: Final = 500
 _PAGE: Final = 2_000
 
+_STATES: Final = {
+    "ENQUEUED": "queued",
+    "DELAYED": "queued",
+    "PENDING": "running",
+    "SUCCESS": "completed",
+    "ERROR": "failed",
+    "CANCELLED": "cancelled",
+}
+
 
 class Database(NamedTuple):
     """Where the queue is stored."""
@@ -92,16 +101,6 @@ class QueuedDebate(NamedTuple):
     """When a worker took it last, in seconds since 1970 by the clock of the worker or the database."""
     ended_s: float | None = None
     """When it ended."""
-
-
-_STATES: Final = {
-    "ENQUEUED": "queued",
-    "DELAYED": "queued",
-    "PENDING": "running",
-    "SUCCESS": "completed",
-    "ERROR": "failed",
-    "CANCELLED": "cancelled",
-}
 
 
 class JobQueue:

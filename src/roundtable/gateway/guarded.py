@@ -52,6 +52,18 @@ __all__ = [
     "named",
 ]
 
+_log: logging.Logger = logging.getLogger("roundtable.gateway")
+
+PARTIAL_CHARS: Final = 4000
+"""Most characters stored of an answer that was cut off."""
+_MISSED: Final = "deadline_s"
+_WAIT_REFUSED_HINT: Final = (
+    "Try again after `retry_after_s`, allow more time with `timeout_s`, or use another provider meanwhile."
+)
+
+MESSAGE_CHARS: Final = 500
+"""Most characters that are passed on of the text of another library's error."""
+
 
 class CallReport:
     """The report of one try of a call; it is sent to the listeners of the gateway when the try is over."""
@@ -117,15 +129,6 @@ class CallReport:
                 listener(call)
             except Exception as error:  # noqa: BLE001  (observers may be third-party code)
                 _log.warning("an observer failed on a call of a model: %s: %s", type(error).__name__, error_text(error))
-
-
-_log: logging.Logger = logging.getLogger("roundtable.gateway")
-PARTIAL_CHARS: Final = 4000
-"""Most characters stored of an answer that was cut off."""
-_MISSED: Final = "deadline_s"
-_WAIT_REFUSED_HINT: Final = (
-    "Try again after `retry_after_s`, allow more time with `timeout_s`, or use another provider meanwhile."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,9 +398,6 @@ def named(error: RoundtableError, attempts: int, shown: str, usage: Usage, *, un
     copy.__cause__ = error.__cause__
     return copy.with_traceback(error.__traceback__)
 
-
-MESSAGE_CHARS: Final = 500
-"""Most characters that are passed on of the text of another library's error."""
 
 T = TypeVar("T")
 

@@ -34,9 +34,23 @@ __all__ = [
     "usage_of_failure",
 ]
 
+_log: logging.Logger = logging.getLogger(__name__)
 
 PROVIDERS_WITHOUT_TOKENS: Final = frozenset({"client", "human"})
 """Providers whose calls consume no tokens that the library counts."""
+
+MILLION: Final = Decimal(1_000_000)
+FULL_PRICE: Final = Decimal(1)
+SMALLEST_USD: Final = Decimal("1e-12")
+"""Unit to which prices of calls are rounded up."""
+
+_UNBILLED: Final = frozenset({"client", "human", "local"})
+"""Providers without a bill: models that run in this process, those of a client, and people."""
+_NO_VENDOR: Final = frozenset({"scripted", "replay", "command", "claude-cli", "codex-cli", "gemini-cli"})
+"""Built-in providers that are not vendors, and must not be mistaken for a vendor of that name."""
+
+_GROUNDED_ANSWER_USD: Final = Decimal("0.035")
+_OLD_GEMINI: Final = re.compile(r"gemini-[12](?:\D|$)")
 
 
 def sane_usage(usage: Usage, provider: str = "") -> Usage:
@@ -100,20 +114,6 @@ def usage_of_failure(error: RoundtableError, *, begun: bool) -> Usage:
         return Usage(calls=1, unreported_calls=1)
     return Usage()
 
-
-_log: logging.Logger = logging.getLogger(__name__)
-MILLION: Final = Decimal(1_000_000)
-FULL_PRICE: Final = Decimal(1)
-SMALLEST_USD: Final = Decimal("1e-12")
-"""Unit to which prices of calls are rounded up."""
-
-_UNBILLED: Final = frozenset({"client", "human", "local"})
-"""Providers without a bill: models that run in this process, those of a client, and people."""
-_NO_VENDOR: Final = frozenset({"scripted", "replay", "command", "claude-cli", "codex-cli", "gemini-cli"})
-"""Built-in providers that are not vendors, and must not be mistaken for a vendor of that name."""
-
-_GROUNDED_ANSWER_USD: Final = Decimal("0.035")
-_OLD_GEMINI: Final = re.compile(r"gemini-[12](?:\D|$)")
 
 _Amount: TypeAlias = "Decimal | float | str"
 

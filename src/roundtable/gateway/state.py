@@ -29,11 +29,18 @@ __all__ = [
     "RetryBudget",
 ]
 
-
 BreakerState: TypeAlias = Literal["closed", "open", "half_open"]
 """`closed` lets all calls through, `open` none, `half_open` one that tries whether the provider is back."""
 
 _DEFAULT_LABEL: Final = "the model"
+
+_DAY_S: Final = 86_400.0
+"""Longest period of a provider's limit."""
+
+LONGEST_WAIT_S: Final = 60.0
+"""Most seconds that a call waits for the rates to allow it."""
+_CHARS_PER_TOKEN: Final = 4
+"""Rough estimate, on the safe side for English; after the call its usage is known."""
 
 
 class CircuitBreaker:
@@ -180,10 +187,6 @@ class CircuitBreaker:
         )
 
 
-_DAY_S: Final = 86_400.0
-"""Longest period of a provider's limit."""
-
-
 class RateBucket:
     """A token bucket: limits amounts per minute, first come, first served.
 
@@ -317,12 +320,6 @@ class RetryBudget:
             return
         with self._lock:
             self._level = min(self.capacity, self._level + amount)
-
-
-LONGEST_WAIT_S: Final = 60.0
-"""Most seconds that a call waits for the rates to allow it."""
-_CHARS_PER_TOKEN: Final = 4
-"""Rough estimate, on the safe side for English; after the call its usage is known."""
 
 
 class EndpointKey(NamedTuple):

@@ -40,6 +40,7 @@ __all__ = [
     "HttpStream",
 ]
 
+_log: logging.Logger = logging.getLogger(__name__)
 
 _AIOHTTP: Final = (3, 14)
 """Oldest version of aiohttp that the extra `fast` can use."""
@@ -50,6 +51,8 @@ ACCEPT_ENCODING: Final = "gzip, identity"
 
 _GZIP: Final = zlib.MAX_WBITS | 16
 _PIECE_BYTES: Final = 2**18
+
+_HEADERS: Final = {"user-agent": f"roundtable-sdk/{__version__}", "accept-encoding": ACCEPT_ENCODING}
 
 
 class BodyDecoder:
@@ -125,11 +128,6 @@ class BodyDecoder:
                 provider=self._provider,
                 hint="Ask for a shorter answer with `max_tokens`, or check the base URL.",
             )
-
-
-_log: logging.Logger = logging.getLogger(__name__)
-
-_HEADERS: Final = {"user-agent": f"roundtable-sdk/{__version__}", "accept-encoding": ACCEPT_ENCODING}
 
 
 class HttpClient:

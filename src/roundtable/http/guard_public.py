@@ -28,77 +28,7 @@ __all__ = [
     "web_address",
 ]
 
-
-def is_loopback(host: str) -> bool:
-    """Check whether a host is this machine, without asking a name server.
-
-    Example:
-        >>> [is_loopback(host) for host in ("localhost", "127.0.0.8", "::1", "localhost.example.org")]
-        [True, True, True, False]
-    """
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def checked_url(url: str, *, what: str = "the base URL", has_key: bool = True) -> str:
-    """Check an address before a key is sent there, and return it without a trailing slash.
-
-    Args:
-        url: The address.
-        what: Name of the setting, for messages.
-        has_key: Whether a key is sent to the address.
-
-    Raises:
-        ConfigurationError: It is not an http address, holds a user name, a query or a fragment, or would send a key
-            over plain http to another machine.
-    """
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError as exc:
-        raise ConfigurationError(f"{what} {masked_url(url)!r} is not an address", hint=_HINT) from exc
-    if parts.scheme not in {"http", "https"} or not host or any(ord(char) <= 32 or ord(char) == 127 for char in url):
-        raise ConfigurationError(f"{what} {masked_url(url)!r} is not an http or https address", hint=_HINT)
-    if "@" in parts.netloc:
-        raise ConfigurationError(f"{what} must not contain a user name or password", hint="Pass the key as `api_key`.")
-    if parts.query or parts.fragment:
-        raise ConfigurationError(f"{what} {masked_url(url)!r} must not have a query or fragment", hint=_HINT)
-    if has_key and parts.scheme == "http" and not is_loopback(host):
-        raise ConfigurationError(
-            f"{what} {masked_url(url)!r} is plain http; keys are sent only over https, or to this machine",
-            hint="Use https, or a tunnel to 127.0.0.1.",
-        )
-    return url.rstrip("/")
-
-
 _HINT = "Pass a full address such as https://api.example.org/v1 or http://127.0.0.1:8080/v1."
-
-
-def masked_url(url: str) -> str:
-    """Return an address without secrets, for messages: no user name, query or fragment, at most 200 characters.
-
-    Also for addresses of storages. If the parts of an address are not certain, for example because its password
-    holds a slash, only the scheme is shown.
-
-    Example:
-        >>> masked_url("https://me:secret@api.example.org/v1/x?key=secret")
-        'https://api.example.org/v1/x'
-        >>> masked_url("redis://me:se/cret@db.example.org")
-        'redis://***'
-    """
-    scheme, separator, after_scheme = url.partition("://")
-    if not separator:
-        scheme, after_scheme = "", url
-    authority = re.split("[/?#]", after_scheme, maxsplit=1)[0]
-    if ":" in authority and "@" in after_scheme[len(authority) :]:
-        return f"{scheme}{separator}***"
-    path = re.split("[?#]", after_scheme[len(authority) :], maxsplit=1)[0]
-    return f"{scheme}{separator}{authority.rpartition('@')[2]}{path}"[:200]
-
 
 WEB_PORTS: Final = (80, 443)
 """Ports of web servers; other ports may be databases, caches and consoles."""
@@ -147,6 +77,74 @@ _LOCAL_NAMES: Final = ("localhost", "local", "localdomain", "internal", "intrane
 _NAME: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_-]{1,63})+")
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _FORBIDDEN_CHARACTERS: Final = re.compile(r"[\x00-\x20\x7f\\]")
+
+
+def is_loopback(host: str) -> bool:
+    """Check whether a host is this machine, without asking a name server.
+
+    Example:
+        >>> [is_loopback(host) for host in ("localhost", "127.0.0.8", "::1", "localhost.example.org")]
+        [True, True, True, False]
+    """
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def checked_url(url: str, *, what: str = "the base URL", has_key: bool = True) -> str:
+    """Check an address before a key is sent there, and return it without a trailing slash.
+
+    Args:
+        url: The address.
+        what: Name of the setting, for messages.
+        has_key: Whether a key is sent to the address.
+
+    Raises:
+        ConfigurationError: It is not an http address, holds a user name, a query or a fragment, or would send a key
+            over plain http to another machine.
+    """
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as exc:
+        raise ConfigurationError(f"{what} {masked_url(url)!r} is not an address", hint=_HINT) from exc
+    if parts.scheme not in {"http", "https"} or not host or any(ord(char) <= 32 or ord(char) == 127 for char in url):
+        raise ConfigurationError(f"{what} {masked_url(url)!r} is not an http or https address", hint=_HINT)
+    if "@" in parts.netloc:
+        raise ConfigurationError(f"{what} must not contain a user name or password", hint="Pass the key as `api_key`.")
+    if parts.query or parts.fragment:
+        raise ConfigurationError(f"{what} {masked_url(url)!r} must not have a query or fragment", hint=_HINT)
+    if has_key and parts.scheme == "http" and not is_loopback(host):
+        raise ConfigurationError(
+            f"{what} {masked_url(url)!r} is plain http; keys are sent only over https, or to this machine",
+            hint="Use https, or a tunnel to 127.0.0.1.",
+        )
+    return url.rstrip("/")
+
+
+def masked_url(url: str) -> str:
+    """Return an address without secrets, for messages: no user name, query or fragment, at most 200 characters.
+
+    Also for addresses of storages. If the parts of an address are not certain, for example because its password
+    holds a slash, only the scheme is shown.
+
+    Example:
+        >>> masked_url("https://me:secret@api.example.org/v1/x?key=secret")
+        'https://api.example.org/v1/x'
+        >>> masked_url("redis://me:se/cret@db.example.org")
+        'redis://***'
+    """
+    scheme, separator, after_scheme = url.partition("://")
+    if not separator:
+        scheme, after_scheme = "", url
+    authority = re.split("[/?#]", after_scheme, maxsplit=1)[0]
+    if ":" in authority and "@" in after_scheme[len(authority) :]:
+        return f"{scheme}{separator}***"
+    path = re.split("[?#]", after_scheme[len(authority) :], maxsplit=1)[0]
+    return f"{scheme}{separator}{authority.rpartition('@')[2]}{path}"[:200]
 
 
 class AddressRefused(APINetworkError):

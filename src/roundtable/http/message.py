@@ -26,6 +26,9 @@ __all__ = [
     "header_texts",
 ]
 
+KEEPALIVE_S: Final = 30.0
+"""Seconds that an unused connection stays open; less than the load balancers of the providers allow."""
+
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
@@ -87,10 +90,6 @@ class HttpLimits:
 
 DEFAULT_LIMITS: Final = HttpLimits()
 """The default limits."""
-
-
-KEEPALIVE_S: Final = 30.0
-"""Seconds that an unused connection stays open; less than the load balancers of the providers allow."""
 
 
 class Reply(Protocol):

@@ -26,8 +26,19 @@ if TYPE_CHECKING:
 
 __all__ = ["CallersTransport", "ShardingTransport", "open_pinned"]
 
+_log: logging.Logger = logging.getLogger(__name__)
+
 _LOGGERS: Final = ("connection", "http11", "http2", "proxy", "socks")
 _in_library_call: ContextVar[bool] = ContextVar("roundtable_http_call", default=False)
+
+CLOSE_S: Final = 1.0
+"""Seconds for closing a connection whose response was not read to its end."""
+
+_READ_ERRORS: Final = (httpx.HTTPError, httpx.StreamError, OSError, RuntimeError)
+"""What reading a body raises."""
+
+CONNECTIONS_PER_SHARD: Final = 5
+"""Maximum connections of one pool; three to five are the fastest."""
 
 
 class _StepNameFilter(logging.Filter):
@@ -62,18 +73,6 @@ class QuietHttpLogs:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         _in_library_call.reset(self._token)
-
-
-_log: logging.Logger = logging.getLogger(__name__)
-
-CLOSE_S: Final = 1.0
-"""Seconds for closing a connection whose response was not read to its end."""
-
-_READ_ERRORS: Final = (httpx.HTTPError, httpx.StreamError, OSError, RuntimeError)
-"""What reading a body raises."""
-
-CONNECTIONS_PER_SHARD: Final = 5
-"""Maximum connections of one pool; three to five are the fastest."""
 
 
 class _Target(NamedTuple):

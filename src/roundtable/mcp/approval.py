@@ -33,6 +33,9 @@ _FORM: Final[dict[str, Any]] = {
     "required": ["approve"],
 }
 
+APPROVAL: Final[ContextVar[ClientApproval | None]] = ContextVar("roundtable.mcp.approval", default=None)
+"""The client that is asked; debates inherit it from the call that starts them."""
+
 
 class ClientApproval:
     """Asks the user of the client behind one call whether agents may call tools, one question at a time.
@@ -65,10 +68,6 @@ class ClientApproval:
             return True
         reason = content.get("reason")
         return reason if isinstance(reason, str) else False
-
-
-APPROVAL: Final[ContextVar[ClientApproval | None]] = ContextVar("roundtable.mcp.approval", default=None)
-"""The client that is asked; debates inherit it from the call that starts them."""
 
 
 async def ask_client(request: ToolRequest) -> bool | str:

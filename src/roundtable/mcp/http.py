@@ -28,8 +28,16 @@ if TYPE_CHECKING:
 
 __all__ = ["PATH", "PostCheck", "http_app", "serve_http"]
 
-
 _VERSION: Final = b"mcp-protocol-version"
+
+PATH: Final = "/mcp"
+"""Path of the server."""
+
+_GRACE_S: Final = 5
+_KEEP_ALIVE_S: Final = 75
+"""Longer than clients and proxies keep an idle connection, so that the server never closes one as a request arrives."""
+_HEADERS: Final = ("last-event-id", "mcp-protocol-version", "mcp-session-id")
+"""Headers of the protocol that pages of other origins may send."""
 
 
 class PostCheck:
@@ -122,16 +130,6 @@ class _ReplayedBody:
             return await self._receive()
         body, self._body = self._body, None
         return {"type": "http.request", "body": body, "more_body": False}
-
-
-PATH: Final = "/mcp"
-"""Path of the server."""
-
-_GRACE_S: Final = 5
-_KEEP_ALIVE_S: Final = 75
-"""Longer than clients and proxies keep an idle connection, so that the server never closes one as a request arrives."""
-_HEADERS: Final = ("last-event-id", "mcp-protocol-version", "mcp-session-id")
-"""Headers of the protocol that pages of other origins may send."""
 
 
 def _marks(identity: Identity) -> dict[str, object]:

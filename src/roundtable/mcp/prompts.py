@@ -14,6 +14,11 @@ __all__ = ["PROMPTS", "Argument", "Prompt", "prompt_text"]
 
 _MAX_ARGUMENT_CHARS: Final = 10_000
 
+_FOLLOW: Final = (
+    "Follow the debate until its status is completed; on needs_context find what the agents ask for and pass it on. "
+    "Then tell me what they agree on, who dissents and why, and what is missing from the result."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Argument:
@@ -33,12 +38,6 @@ class Prompt:
     description: str
     arguments: tuple[Argument, ...]
     text: Callable[[Mapping[str, str]], str]
-
-
-_FOLLOW: Final = (
-    "Follow the debate until its status is completed; on needs_context find what the agents ask for and pass it on. "
-    "Then tell me what they agree on, who dissents and why, and what is missing from the result."
-)
 
 
 def _debate(arguments: Mapping[str, str]) -> str:

@@ -25,9 +25,15 @@ __all__ = [
     "statistics_note",
 ]
 
-
 _KEY_CHARS: Final = 100
 _MAX_POSITIONS: Final = 5
+
+
+# Provider names that are ordinary words: they identify nobody and may well belong to the question.
+_ORDINARY_NAMES: Final = frozenset({"command", "compatible", "human", "local", "replay", "scripted"})
+_UNNAMED_AGENT: Final = "a participant"
+_TRACKING: Final = re.compile(r"(?<=[?&])utm_\w*(?:=[^&#]*)?(?:&|(?=#)|\Z)", re.IGNORECASE)
+_TRACKING_END: Final = re.compile(r"[?&](?=#|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +136,6 @@ def _change_line(last: Sequence[AgentResponse], before: Sequence[AgentResponse],
         f"Change since the round before: {moved} of {len(present)} participants answer in other words; "
         f"mean confidence {shift:+.1f} points"
     )
-
-
-# Provider names that are ordinary words: they identify nobody and may well belong to the question.
-_ORDINARY_NAMES: Final = frozenset({"command", "compatible", "human", "local", "replay", "scripted"})
-_UNNAMED_AGENT: Final = "a participant"
-_TRACKING: Final = re.compile(r"(?<=[?&])utm_\w*(?:=[^&#]*)?(?:&|(?=#)|\Z)", re.IGNORECASE)
-_TRACKING_END: Final = re.compile(r"[?&](?=#|\Z)")
 
 
 class AnonymizationProcessor:

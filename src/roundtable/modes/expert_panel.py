@@ -27,7 +27,6 @@ __all__ = [
     "with_facilitator",
 ]
 
-
 DEFAULT_PERSPECTIVES: Final = (
     GeneratedPerspective(
         name="Technical",
@@ -70,6 +69,8 @@ _TITLE_OF_LIST: Final = {
     "key_questions": "Key questions",
     "anti_patterns": "To be avoided",
 }
+
+_FACILITATOR_STAGE = "facilitator"
 
 
 def parse_perspectives(text: str, count: int) -> tuple[GeneratedPerspective, ...]:
@@ -141,9 +142,6 @@ def perspective_notes(perspectives: Sequence[AnyPerspective], index: int) -> tup
         brief = ", ".join(others)
         notes.append(Note(label="perspectives of the other experts", text="\n".join(others), brief=brief))
     return tuple(notes)
-
-
-_FACILITATOR_STAGE = "facilitator"
 
 
 class ExpertPanelMode(BaseModeStrategy):

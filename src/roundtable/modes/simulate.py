@@ -33,8 +33,27 @@ if TYPE_CHECKING:
 
 __all__ = ["Planned", "check_config", "check_supported", "first_turn_findings", "plan_table", "rehearse", "table_of"]
 
-
 _NOON: Final = datetime(2031, 5, 17, 12, tzinfo=UTC)
+
+_ROLE_WORDS: Final = "agent|speaker|participant|expert|member"
+_SPEAKER_WORDS: Final = (
+    rf"(?:(?:the |an)?other(?: \w+)?s?|opponents?|predecessors?|somebody|they|(?:{_ROLE_WORDS})s?|team)"
+)
+_SPEECH_VERBS: Final = "(?:said|spoken|stated|answered|argued|claimed|raised|proposed|responded|replied|wrote|found)"
+_SPEECH_NOUNS: Final = "(?:answer|position|argument|speaker|round|turn|finding)s?"
+_PRESUMES_EARLIER_TURN: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b{_SPEAKER_WORDS} (?:have |has |had )?(?:already |just )?{_SPEECH_VERBS}\b",
+        r"\bwhat (?:was|were|has been|have been) (?:said|argued|claimed|found|raised)\b",
+        r"\b(?:was|were) (?:said|raised|made) (?:by|in favour|against)\b",
+        rf"\b(?:previous|earlier|preceding|last|above) {_SPEECH_NOUNS}\b",
+        r"\b(?:steel-?man|rebut(?:tal)?|reply to|respond to|response to)\b",
+        r"\banswer (?:the|their|his|her) (?:strongest|best|gravest|last)\b",
+        r"\bthe (?:opposing|other) (?:view|side's (?:best|last) argument)\b",
+        r"\byou have (?:heard|seen|read)\b",
+    )
+)
 
 
 class Planned(NamedTuple):
@@ -226,27 +245,6 @@ def _placeholder_answer(spec: TurnSpec, name: str) -> Answer:
         choice=choice,
         timestamp=_NOON,
     )
-
-
-_ROLE_WORDS: Final = "agent|speaker|participant|expert|member"
-_SPEAKER_WORDS: Final = (
-    rf"(?:(?:the |an)?other(?: \w+)?s?|opponents?|predecessors?|somebody|they|(?:{_ROLE_WORDS})s?|team)"
-)
-_SPEECH_VERBS: Final = "(?:said|spoken|stated|answered|argued|claimed|raised|proposed|responded|replied|wrote|found)"
-_SPEECH_NOUNS: Final = "(?:answer|position|argument|speaker|round|turn|finding)s?"
-_PRESUMES_EARLIER_TURN: Final = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"\b{_SPEAKER_WORDS} (?:have |has |had )?(?:already |just )?{_SPEECH_VERBS}\b",
-        r"\bwhat (?:was|were|has been|have been) (?:said|argued|claimed|found|raised)\b",
-        r"\b(?:was|were) (?:said|raised|made) (?:by|in favour|against)\b",
-        rf"\b(?:previous|earlier|preceding|last|above) {_SPEECH_NOUNS}\b",
-        r"\b(?:steel-?man|rebut(?:tal)?|reply to|respond to|response to)\b",
-        r"\banswer (?:the|their|his|her) (?:strongest|best|gravest|last)\b",
-        r"\bthe (?:opposing|other) (?:view|side's (?:best|last) argument)\b",
-        r"\byou have (?:heard|seen|read)\b",
-    )
-)
 
 
 def first_turn_findings(mode: DebateModeStrategy, *, agents: int = 4) -> list[str]:

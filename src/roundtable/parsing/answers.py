@@ -39,28 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ParseFailure", "Parsed", "parse_answer", "parse_prose", "text_in", "texts_in"]
 
-
-def text_in(value: JsonValue) -> str:
-    """Return a text without surrounding white space; empty if the value is not a text.
-
-    Example:
-        >>> text_in(" Tea. "), text_in(None)
-        ('Tea.', '')
-    """
-    return value.strip() if isinstance(value, str) else ""
-
-
-def texts_in(value: JsonValue, most: int | None = None) -> tuple[str, ...]:
-    """Return the non-blank texts of a list, at most `most` of them; empty if the value is not a list.
-
-    Example:
-        >>> texts_in(["Tea.", " ", 7, "Milk."], 1), texts_in("Tea.")
-        (('Tea.',), ())
-    """
-    texts = [text_in(item) for item in value] if isinstance(value, list) else []
-    return tuple(text for text in texts if text)[:most]
-
-
 DEFAULT_CONFIDENCE = 0.5
 _PROSE_POSITION_CHARS = 200
 _MOST_LINE_CHARS: Final = 200
@@ -84,6 +62,30 @@ _OTHER_MEMBER = re.compile(
 )
 
 _THOUGHTS = re.compile(r"\s*+<(think|thinking)>")
+
+_CUT_COMPARISON: Final = "the comparison with earlier answers is cut off; only what comes before its last entry counts"
+
+
+def text_in(value: JsonValue) -> str:
+    """Return a text without surrounding white space; empty if the value is not a text.
+
+    Example:
+        >>> text_in(" Tea. "), text_in(None)
+        ('Tea.', '')
+    """
+    return value.strip() if isinstance(value, str) else ""
+
+
+def texts_in(value: JsonValue, most: int | None = None) -> tuple[str, ...]:
+    """Return the non-blank texts of a list, at most `most` of them; empty if the value is not a list.
+
+    Example:
+        >>> texts_in(["Tea.", " ", 7, "Milk."], 1), texts_in("Tea.")
+        (('Tea.',), ())
+    """
+    texts = [text_in(item) for item in value] if isinstance(value, list) else []
+    return tuple(text for text in texts if text)[:most]
+
 
 _SpellingTables: TypeAlias = "list[dict[str, str | None]]"
 """For each way of comparing spellings: spelling to option, or to `None` where two options share it."""
@@ -356,9 +358,6 @@ def _position(fields: JsonObject, options: _SpellingTables | None, scale: int) -
         value=_value(fields.get("value")),
         warnings=warnings,
     )
-
-
-_CUT_COMPARISON: Final = "the comparison with earlier answers is cut off; only what comes before its last entry counts"
 
 
 def _bottom_line(value: JsonValue) -> tuple[str | None, tuple[str, ...]]:

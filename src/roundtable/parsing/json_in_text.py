@@ -28,6 +28,21 @@ _TOKEN = re.compile(rf"{_STRING}|[{{}}]", re.DOTALL)
 _BRACKET = re.compile(rf"{_STRING}|[{{}}\[\]]", re.DOTALL)
 _MEMBER = re.compile(rf"{_STRING}|[{{}}\[\],]", re.DOTALL)
 
+MAX_CHARS = 1_048_576
+"""Text beyond this many characters is ignored."""
+_MAX_TOKENS = 200_000
+_MAX_RESTARTS = 8
+_MAX_OBJECTS = 256
+_MAX_REPAIRS = 8
+_MAX_REPAIR_CHARS = 32_768
+_MAX_REPAIR_PARTS = 64
+_MAX_DIGITS = 300
+_BIGGEST = 10**_MAX_DIGITS
+_NO_CONTROLS = dict.fromkeys(range(32), " ")
+_QUOTES = ('""', "''", "\u201c\u201d", "\u2018\u2019")
+_VALUE_ENDS = re.compile(r"\s*+(?:[,;]?\s*+(?:\}|[\"'\u201c\u2018]?[A-Za-z_][\w \-]*+[\"'\u201d\u2019]?\s*+:)|/[/*])")
+_JSON_OPENS = re.compile(r"(?:`++\w*+\s*+)?(?:\{\s*+[\"'{}]|\[\s*+[\"'{\[])")
+
 
 @dataclass(frozen=True, slots=True)
 class Scan:
@@ -82,22 +97,6 @@ def last_comma(text: str) -> int:
         elif char == ",":
             comma = match.start()
     return comma
-
-
-MAX_CHARS = 1_048_576
-"""Text beyond this many characters is ignored."""
-_MAX_TOKENS = 200_000
-_MAX_RESTARTS = 8
-_MAX_OBJECTS = 256
-_MAX_REPAIRS = 8
-_MAX_REPAIR_CHARS = 32_768
-_MAX_REPAIR_PARTS = 64
-_MAX_DIGITS = 300
-_BIGGEST = 10**_MAX_DIGITS
-_NO_CONTROLS = dict.fromkeys(range(32), " ")
-_QUOTES = ('""', "''", "\u201c\u201d", "\u2018\u2019")
-_VALUE_ENDS = re.compile(r"\s*+(?:[,;]?\s*+(?:\}|[\"'\u201c\u2018]?[A-Za-z_][\w \-]*+[\"'\u201d\u2019]?\s*+:)|/[/*])")
-_JSON_OPENS = re.compile(r"(?:`++\w*+\s*+)?(?:\{\s*+[\"'{}]|\[\s*+[\"'{\[])")
 
 
 @dataclass(frozen=True, slots=True)

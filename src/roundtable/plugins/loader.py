@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Installed", "LoadedPlugins", "find_installed", "load_catalog", "load_plugins"]
 
+logger: logging.Logger = logging.getLogger(f"{ROOT}.plugins")
+
 
 @dataclass(frozen=True, slots=True)
 class Installed:
@@ -120,9 +122,6 @@ def _check_requires(distribution: Distribution, name: str) -> PluginError | None
             hint = f"Install another version of {name}, or of {HOST}."
             return PluginError(msg, plugin=name, stage="requires", hint=hint)
     return None
-
-
-logger: logging.Logger = logging.getLogger(f"{ROOT}.plugins")
 
 
 def load_catalog(plugins: PluginChoice = ()) -> Catalog:

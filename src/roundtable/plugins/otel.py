@@ -37,6 +37,9 @@ _SECONDS_BOUNDS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 
 
 _Attributes = dict[str, str | int | float | bool | Sequence[str]]
 
+_UNDECIDED: Final = "roundtable.undecided"
+"""Key in the context of OpenTelemetry: whether nobody has decided yet if the trace of the parent is recorded."""
+
 
 def open_telemetry(settings: Settings) -> OpenTelemetryObserver:
     """Create the observer from the environment; content is recorded only if OpenTelemetry's own variable allows it.
@@ -60,10 +63,6 @@ def mark(name: str, attributes: Mapping[str, str | int]) -> str | None:
         if span_context.is_valid
         else None
     )
-
-
-_UNDECIDED: Final = "roundtable.undecided"
-"""Key in the context of OpenTelemetry: whether nobody has decided yet if the trace of the parent is recorded."""
 
 
 @contextmanager

@@ -53,13 +53,15 @@ __all__ = [
     "ToolRegistrar",
 ]
 
-
 PluginStage: TypeAlias = Literal["metadata", "requires", "import", "api", "register", "ready", "idle", "off"]
 """How far loading a plugin got: where it failed (`metadata` could not be read, `requires` another version of the
 library, `import`, `api` for its `ROUNDTABLE_API`, `register` for its hooks), or `ready`; `idle` when it was not needed
 yet, `off` when it is disabled."""
 
 _NOT_FAILED: Final = frozenset({"ready", "idle", "off"})
+
+HOST_API: Final = 1
+"""Number of the plugin contract; it grows when plugins have to change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +105,6 @@ class PluginReport:
             "entryPoint": self.entry_point,
         }
 
-
-HOST_API: Final = 1
-"""Number of the plugin contract; it grows when plugins have to change."""
 
 T = TypeVar("T")
 

@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "NewPlugin", "render_plugin", "write_plugin"]
 
+_HOOK: Final = '''
+
+
+@hookimpl
+def roundtable_register_$hook(registrar: $registrar) -> None:
+    """Add $added."""
+    registrar.add($registers)
+'''
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
 
 class _Kind(NamedTuple):
     """What the package of a plugin has for one kind of parts; `$name` and the like are replaced."""
@@ -38,15 +49,6 @@ class _Kind(NamedTuple):
     """Argument of a table that uses it."""
     in_debate: str = ""
     """Argument of a debate that uses it."""
-
-
-_HOOK: Final = '''
-
-@hookimpl
-def roundtable_register_$hook(registrar: $registrar) -> None:
-    """Add $added."""
-    registrar.add($registers)
-'''
 
 
 KINDS: Final[dict[str, _Kind]] = {
@@ -123,8 +125,6 @@ KINDS: Final[dict[str, _Kind]] = {
     ),
 }
 """The kinds of parts that a new plugin can have."""
-
-_NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 class NewPlugin(NamedTuple):

@@ -40,6 +40,8 @@ _BRACKETS = str.maketrans("()<>[]{}|", "         ")
 # Format characters that belong to a spelling: joiners of Indic scripts, Persian and emoji, and visible number signs.
 _SPELLING_CHARS = frozenset("\n\t\u200c\u200d\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u08e2")
 
+_SHORT_CHARS: Final = 100
+
 
 def fresh_nonce() -> str:
     """Return 64 unpredictable bits as 16 hexadecimal digits."""
@@ -79,7 +81,6 @@ def _one_line(text: str) -> str:
     return " ".join(" ".join(neutralise(text).split()).translate(_BRACKETS).split())
 
 
-_SHORT_CHARS: Final = 100
 _short_line = lru_cache(maxsize=1024)(_one_line)
 """Names and labels come again with every quotation."""
 

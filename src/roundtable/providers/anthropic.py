@@ -55,7 +55,6 @@ __all__ = [
     "usage_of",
 ]
 
-
 _FINISH: Final[Mapping[str, FinishReason]] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -67,6 +66,12 @@ _FINISH: Final[Mapping[str, FinishReason]] = {
     "refusal": "refusal",
 }
 _PLAIN: Final = frozenset({"type", "text", "citations"})
+
+VERSION: Final = "2023-06-01"
+"""Version of the API, see https://docs.claude.com/en/api/versioning."""
+
+_CACHE: Final[JsonObject] = {"type": "ephemeral"}
+_MODEL: Final = re.compile(r"claude-(?:opus|sonnet|haiku)-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
 
 
 class MessageBuilder(ResponseBuilder):
@@ -170,13 +175,6 @@ def usage_of(usage: JsonObject) -> Usage:
         searches=tokens_of(object_of(usage.get("server_tool_use")).get("web_search_requests")),
         calls=1,
     )
-
-
-VERSION: Final = "2023-06-01"
-"""Version of the API, see https://docs.claude.com/en/api/versioning."""
-
-_CACHE: Final[JsonObject] = {"type": "ephemeral"}
-_MODEL: Final = re.compile(r"claude-(?:opus|sonnet|haiku)-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
 
 
 def rejects_temperature(model: str) -> bool:

@@ -28,6 +28,32 @@ __all__ = ["BUILTIN_SPECS", "DeferredProvider", "builtin_providers", "chat_model
 _Factory: TypeAlias = "Callable[[str | None, ProviderConfig, Settings], StreamingModel]"
 _ROUTER_SEARCH: Final = SearchProfile(by_default=False, takes=("max_uses",))
 
+_COMMAND: Final = "The program {!r} on this machine, with its login."
+_WITHOUT_HTTP: Final = {
+    "local": ("local", "LocalProvider", "A small model inside this process, without a key or a network."),
+    "claude-cli": ("command", "CLAUDE", _COMMAND.format("claude")),
+    "codex-cli": ("command", "CODEX", _COMMAND.format("codex")),
+    "gemini-cli": ("command", "GEMINI", _COMMAND.format("gemini")),
+    "command": (
+        "command",
+        "",
+        "Any program that reads a question and writes an answer: 'command:mytool'.",
+    ),
+    "client": (
+        "mcp_client",
+        "ClientProvider",
+        "The model of the MCP client that starts the debate; 'client:NAME' tells several apart.",
+    ),
+    "human": (
+        "human",
+        "HumanProvider",
+        "A person, asked at this terminal by a command; 'human:NAME' tells several apart.",
+    ),
+    "replay": ("cassette", "ReplayProvider", "What a cassette holds, without a network."),
+    "scripted": ("scripted", "ScriptedProvider", "Answers from a JSON file, for tests and demonstrations."),
+}
+"""Module, factory and description of the other providers; of programs, the profile instead of the factory."""
+
 
 class DeferredProvider:
     """Factory for the models of a built-in provider; its code is loaded with the first model.
@@ -159,32 +185,6 @@ class _Specs(Mapping[str, ProviderSpec]):
 
 BUILTIN_SPECS: Final[Mapping[str, ProviderSpec]] = _Specs()
 """Built-in providers that are a dialect and data."""
-
-_COMMAND: Final = "The program {!r} on this machine, with its login."
-_WITHOUT_HTTP: Final = {
-    "local": ("local", "LocalProvider", "A small model inside this process, without a key or a network."),
-    "claude-cli": ("command", "CLAUDE", _COMMAND.format("claude")),
-    "codex-cli": ("command", "CODEX", _COMMAND.format("codex")),
-    "gemini-cli": ("command", "GEMINI", _COMMAND.format("gemini")),
-    "command": (
-        "command",
-        "",
-        "Any program that reads a question and writes an answer: 'command:mytool'.",
-    ),
-    "client": (
-        "mcp_client",
-        "ClientProvider",
-        "The model of the MCP client that starts the debate; 'client:NAME' tells several apart.",
-    ),
-    "human": (
-        "human",
-        "HumanProvider",
-        "A person, asked at this terminal by a command; 'human:NAME' tells several apart.",
-    ),
-    "replay": ("cassette", "ReplayProvider", "What a cassette holds, without a network."),
-    "scripted": ("scripted", "ScriptedProvider", "Answers from a JSON file, for tests and demonstrations."),
-}
-"""Module, factory and description of the other providers; of programs, the profile instead of the factory."""
 
 
 def builtin_providers() -> tuple[ProviderEntry, ...]:

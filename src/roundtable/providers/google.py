@@ -48,9 +48,54 @@ if TYPE_CHECKING:
 
 __all__ = ["ContentBuilder", "GoogleGenerate", "PartialArguments", "build_request", "combines", "usage_of"]
 
-
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d{1,4})\]|\['((?:[^'\\]|\\.)*)'\]|\[\"((?:[^\"\\]|\\.)*)\"\]")
 _MAX_DEPTH: Final = 32
+
+_FINISH: Final[Mapping[str, FinishReason]] = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "SAFETY": "content_filter",
+    "RECITATION": "content_filter",
+    "LANGUAGE": "content_filter",
+    "BLOCKLIST": "content_filter",
+    "PROHIBITED_CONTENT": "content_filter",
+    "SPII": "content_filter",
+    "IMAGE_SAFETY": "content_filter",
+    "IMAGE_PROHIBITED_CONTENT": "content_filter",
+    "IMAGE_RECITATION": "content_filter",
+    "MODEL_ARMOR": "content_filter",
+}
+_FINISH_NAMES: Final = (
+    "FINISH_REASON_UNSPECIFIED",
+    "STOP",
+    "MAX_TOKENS",
+    "SAFETY",
+    "RECITATION",
+    "OTHER",
+    "LANGUAGE",
+    "BLOCKLIST",
+    "PROHIBITED_CONTENT",
+    "SPII",
+    "MALFORMED_FUNCTION_CALL",
+)
+"""The enumeration in its numeric order, see https://ai.google.dev/api/generate-content#FinishReason."""
+
+_REASON_CHARS: Final = 60
+
+_VERSIONED: Final = re.compile(r"/v\d+(?:(?:alpha|beta)\d*)?(?:/|$)")
+_GENERATION: Final = re.compile(r"gemini-(\d+)")
+_AGES: Final[Mapping[str, timedelta]] = {
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(weeks=1),
+    "month": timedelta(days=31),
+    "year": timedelta(days=366),
+}
+_UNSIGNED: Final = "skip_thought_signature_validator"
+"""Placeholder for the thought signature of a call by another model.
+
+See https://ai.google.dev/gemini-api/docs/thought-signatures.
+"""
 
 
 class PartialArguments:
@@ -139,39 +184,6 @@ def _set(container: object, step: str | int, value: object) -> None:
         container[step] = value
     if isinstance(container, dict) and isinstance(step, str):
         container[step] = value
-
-
-_FINISH: Final[Mapping[str, FinishReason]] = {
-    "STOP": "stop",
-    "MAX_TOKENS": "length",
-    "SAFETY": "content_filter",
-    "RECITATION": "content_filter",
-    "LANGUAGE": "content_filter",
-    "BLOCKLIST": "content_filter",
-    "PROHIBITED_CONTENT": "content_filter",
-    "SPII": "content_filter",
-    "IMAGE_SAFETY": "content_filter",
-    "IMAGE_PROHIBITED_CONTENT": "content_filter",
-    "IMAGE_RECITATION": "content_filter",
-    "MODEL_ARMOR": "content_filter",
-}
-_FINISH_NAMES: Final = (
-    "FINISH_REASON_UNSPECIFIED",
-    "STOP",
-    "MAX_TOKENS",
-    "SAFETY",
-    "RECITATION",
-    "OTHER",
-    "LANGUAGE",
-    "BLOCKLIST",
-    "PROHIBITED_CONTENT",
-    "SPII",
-    "MALFORMED_FUNCTION_CALL",
-)
-"""The enumeration in its numeric order, see https://ai.google.dev/api/generate-content#FinishReason."""
-
-
-_REASON_CHARS: Final = 60
 
 
 class ContentBuilder(ResponseBuilder):
@@ -379,22 +391,6 @@ def usage_of(usage: JsonObject) -> Usage:
         reasoning_tokens=thought,
         calls=1,
     )
-
-
-_VERSIONED: Final = re.compile(r"/v\d+(?:(?:alpha|beta)\d*)?(?:/|$)")
-_GENERATION: Final = re.compile(r"gemini-(\d+)")
-_AGES: Final[Mapping[str, timedelta]] = {
-    "hour": timedelta(hours=1),
-    "day": timedelta(days=1),
-    "week": timedelta(weeks=1),
-    "month": timedelta(days=31),
-    "year": timedelta(days=366),
-}
-_UNSIGNED: Final = "skip_thought_signature_validator"
-"""Placeholder for the thought signature of a call by another model.
-
-See https://ai.google.dev/gemini-api/docs/thought-signatures.
-"""
 
 
 def combines(model: str) -> bool:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FIRST_LISTED", "EventDecoder", "HttpChatModel", "NonStreamingModel", "ParseDocument"]
 
-
 _SPACE: Final = b" \t\r\n\xef\xbb\xbf"
 
 T = TypeVar("T")
@@ -37,6 +36,16 @@ DraftT = TypeVar("DraftT", bound="ResponseBuilder")
 
 ParseDocument: TypeAlias = "Callable[[int, Mapping[str, str], bytes], ChatResponse]"
 """Function that parses an answer that is not a stream, from status, headers and body."""
+
+_DATED: Final = re.compile(
+    r"(?:[-@:](?:preview-)?(?:[0-9]{3,8}|[0-9]{2}-[0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2}))?(?:\.gguf)?"
+)
+"""Suffixes of a model id that name a version of the same model."""
+
+_SALT: Final = os.urandom(16)
+
+FIRST_LISTED: Final = "first-listed"
+"""Placeholder for the first model that a server lists, for a server from the environment without a model id."""
 
 
 class EventDecoder(ABC, Generic[DraftT]):
@@ -192,17 +201,6 @@ class NonStreamingModel(ABC):
 
     async def _whole(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
         yield await self.complete(request)
-
-
-_DATED: Final = re.compile(
-    r"(?:[-@:](?:preview-)?(?:[0-9]{3,8}|[0-9]{2}-[0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2}))?(?:\.gguf)?"
-)
-"""Suffixes of a model id that name a version of the same model."""
-
-_SALT: Final = os.urandom(16)
-
-FIRST_LISTED: Final = "first-listed"
-"""Placeholder for the first model that a server lists, for a server from the environment without a model id."""
 
 
 class HttpChatModel:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["SAMPLER", "ClientModel", "ClientProvider", "Sampler"]
 
+SAMPLER: Final[ContextVar[Sampler | None]] = ContextVar("roundtable.sampler", default=None)
+"""Asks the client whose call this code runs in; debates that a call starts inherit it."""
+_HINT: Final = "Start the debate from an MCP client that supports sampling, or give the agent another provider."
+
 
 class Sampler(Protocol):
     """Asks the model of the client behind one call."""
@@ -29,11 +33,6 @@ class Sampler(Protocol):
         Raises:
             RoundtableError: The client refused, or is gone.
         """
-
-
-SAMPLER: Final[ContextVar[Sampler | None]] = ContextVar("roundtable.sampler", default=None)
-"""Asks the client whose call this code runs in; debates that a call starts inherit it."""
-_HINT: Final = "Start the debate from an MCP client that supports sampling, or give the agent another provider."
 
 
 class ClientModel(NonStreamingModel):

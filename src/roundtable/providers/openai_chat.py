@@ -61,6 +61,47 @@ __all__ = [
     "usage_of",
 ]
 
+_FINISH: Final[Mapping[str, FinishReason]] = {
+    "stop": "stop",
+    "eos": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "complete": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "tool_calls": "tool_calls",
+    "tool_call": "tool_calls",
+    "function_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "content_filter": "content_filter",
+    "refusal": "refusal",
+}
+_REASONING: Final = ("reasoning_content", "reasoning")
+_DETAIL_TEXTS: Final = ("text", "summary", "data")
+SNIPPET_CHARS: Final = 500
+"""Most characters of a snippet; some servers send the whole page."""
+
+_TEXT_ALONE: Final = frozenset({"role", "content"})
+"""Fields of a delta that holds only text."""
+
+_STRICT_WORDS: Final = frozenset(
+    {
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "enum",
+        "const",
+        "anyOf",
+        "description",
+        "title",
+    }
+)
+
+_DONE: Final = b"[DONE]"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatServer:
@@ -190,32 +231,6 @@ def server_at(base_url: str) -> ChatServer:
         if any(host == end.removeprefix(".") or host.endswith(f".{end.removeprefix('.')}") for end in server.hosts):
             return server
     return PLAIN
-
-
-_FINISH: Final[Mapping[str, FinishReason]] = {
-    "stop": "stop",
-    "eos": "stop",
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "complete": "stop",
-    "length": "length",
-    "max_tokens": "length",
-    "model_length": "length",
-    "tool_calls": "tool_calls",
-    "tool_call": "tool_calls",
-    "function_call": "tool_calls",
-    "tool_use": "tool_calls",
-    "content_filter": "content_filter",
-    "refusal": "refusal",
-}
-_REASONING: Final = ("reasoning_content", "reasoning")
-_DETAIL_TEXTS: Final = ("text", "summary", "data")
-SNIPPET_CHARS: Final = 500
-"""Most characters of a snippet; some servers send the whole page."""
-
-
-_TEXT_ALONE: Final = frozenset({"role", "content"})
-"""Fields of a delta that holds only text."""
 
 
 class ChatResponseBuilder(ResponseBuilder):
@@ -425,22 +440,6 @@ def error_inside(provider: str, headers: Mapping[str, str], answer: JsonObject) 
     return None
 
 
-_STRICT_WORDS: Final = frozenset(
-    {
-        "type",
-        "properties",
-        "required",
-        "additionalProperties",
-        "items",
-        "enum",
-        "const",
-        "anyOf",
-        "description",
-        "title",
-    }
-)
-
-
 def build_request(
     request: ChatRequest, *, base_url: str, stream: bool, provider: str, server: ChatServer
 ) -> HttpRequest:
@@ -571,9 +570,6 @@ def is_strict(schema: JsonValue) -> bool:
     choices = schema.get("anyOf", [])
     inner = [schema.get("items"), *properties.values(), *(choices if isinstance(choices, list) else [])]
     return all(is_strict(item) for item in inner)
-
-
-_DONE: Final = b"[DONE]"
 
 
 class ChatStreamDecoder(EventDecoder[ChatResponseBuilder]):

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenAIResponseBuilder", "OpenAIResponses", "ResponseDecoder", "build_request", "usage_of"]
 
-
 _INCOMPLETE: Final[Mapping[str, FinishReason]] = {
     "max_output_tokens": "length",
     "max_tokens": "length",
@@ -63,6 +62,14 @@ _INPUT_FIELDS: Final = (
     "input",
 )
 _OUTPUT_FIELDS: Final = ("status", "sources", "results", "outputs", "output", "error")
+
+LEAST_TOKENS: Final = 16
+"""Smallest token limit that the API accepts."""
+
+_REASONING: Final[Mapping[str, tuple[int, str]]] = {
+    "response.reasoning_summary_text.delta": (0, "summary_index"),
+    "response.reasoning_text.delta": (1, "content_index"),
+}
 
 
 class OpenAIResponseBuilder(ResponseBuilder):
@@ -191,10 +198,6 @@ def usage_of(usage: JsonObject) -> Usage:
     )
 
 
-LEAST_TOKENS: Final = 16
-"""Smallest token limit that the API accepts."""
-
-
 def build_request(request: ChatRequest, *, provider: str, base_url: str, stream: bool) -> HttpRequest:
     """Build the request, without a key. Nothing is stored at the provider; reasoning comes back encrypted instead.
 
@@ -317,12 +320,6 @@ def _choice(choice: str) -> JsonValue:
 def _format(schema: OutputSchema) -> JsonObject:
     definition, strict = strict_schema(schema.definition)
     return {"type": "json_schema", "name": schema.name, "schema": definition, "strict": strict}
-
-
-_REASONING: Final[Mapping[str, tuple[int, str]]] = {
-    "response.reasoning_summary_text.delta": (0, "summary_index"),
-    "response.reasoning_text.delta": (1, "content_index"),
-}
 
 
 class ResponseDecoder(EventDecoder[OpenAIResponseBuilder]):

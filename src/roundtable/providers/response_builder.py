@@ -37,9 +37,18 @@ if TYPE_CHECKING:
 
 __all__ = ["ResponseBuilder", "delta_of", "host_of", "rate_limit_of"]
 
-
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS: Final[Mapping[str, float]] = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+_EMPTY: Final = " \t\r\n{}"
+"""Characters of an object without fields."""
+INVALID_CHARS: Final = 20_000
+"""Most characters stored of arguments that are not a JSON object."""
+
+SEARCHES: Final = frozenset(
+    {"file_search", "google_search", "perplexity_search", "url_context", "web_fetch", "web_search", "x_search"}
+)
+"""Server-side calls that only find sources: an answer with nothing but these is empty."""
 
 
 def rate_limit_of(headers: Mapping[str, str]) -> RateLimit | None:
@@ -87,17 +96,6 @@ def _wait(text: str, headers: Mapping[str, str]) -> float | None:
         return max(0.0, (at - now).total_seconds())
     except (ValueError, TypeError, OverflowError):
         return None
-
-
-_EMPTY: Final = " \t\r\n{}"
-"""Characters of an object without fields."""
-INVALID_CHARS: Final = 20_000
-"""Most characters stored of arguments that are not a JSON object."""
-
-SEARCHES: Final = frozenset(
-    {"file_search", "google_search", "perplexity_search", "url_context", "web_fetch", "web_search", "x_search"}
-)
-"""Server-side calls that only find sources: an answer with nothing but these is empty."""
 
 
 @dataclass(slots=True)

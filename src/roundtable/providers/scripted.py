@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Delay", "Reply", "Script", "ScriptedModel", "ScriptedProvider"]
 
+ANY: Final = "*"
+
 
 @dataclass(frozen=True, slots=True)
 class Delay:
@@ -49,8 +51,6 @@ A text is what a model would send. If it lacks the format of an answer, the agen
 
 Script: TypeAlias = "Sequence[Reply] | Mapping[str, Reply | Sequence[Reply]] | Callable[[ChatRequest], Reply]"
 """Replies in order, replies by key, or a function of the request."""
-
-ANY: Final = "*"
 
 
 def agent_of(request: ChatRequest) -> str:

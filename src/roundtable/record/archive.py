@@ -34,6 +34,14 @@ __all__ = [
     "with_id",
 ]
 
+ARCHIVE_FORMAT: Final = "roundtable.session"
+"""Format name in the document."""
+ARCHIVE_VERSION: Final = 2
+"""Version of the document; the record inside has its own version."""
+
+_UNREADABLE_CODE = "ARCHIVE_UNREADABLE"
+_CHANGED_CODE = "ARCHIVE_CHANGED"
+
 
 def _to_version_2(stored: JsonObject) -> JsonObject:
     """Migrate a record to version 2, which added forks and the version of the prompt texts; both have defaults."""
@@ -69,15 +77,6 @@ def read_record(text: str | bytes) -> SessionRecord:
     while version in _STEPS:
         stored, version = _STEPS[version](stored), version + 1
     return SessionRecord.from_json(json.dumps(stored | {"schemaVersion": version}))
-
-
-ARCHIVE_FORMAT: Final = "roundtable.session"
-"""Format name in the document."""
-ARCHIVE_VERSION: Final = 2
-"""Version of the document; the record inside has its own version."""
-
-_UNREADABLE_CODE = "ARCHIVE_UNREADABLE"
-_CHANGED_CODE = "ARCHIVE_CHANGED"
 
 
 class Archive(NamedTuple):

@@ -48,6 +48,11 @@ __all__ = ["append_response", "difference", "external_turns", "record_of", "save
 
 _FIXED_FIELDS = ("topic", "mode", "agent_ids", "perspectives", "exit_on_consensus", "created_at")
 
+_EDITOR_PREFIX = "amend-"
+_LEASE_S = 15.0
+_WAIT_S = 15.0
+_RELEASE_S = 5.0
+
 
 def record_of(session: Session, tenant: str) -> SessionRecord:
     """Create the record of a session that is not stored yet.
@@ -268,12 +273,6 @@ class _Steps:
             code=SessionError.default_code,
             info=ErrorInfo(name=SessionError.__name__, message=message, code=SessionError.default_code),
         )
-
-
-_EDITOR_PREFIX = "amend-"
-_LEASE_S = 15.0
-_WAIT_S = 15.0
-_RELEASE_S = 5.0
 
 
 async def save_changes(storage: Storage, session: Session, *, tenant: str, clock: Clock) -> None:

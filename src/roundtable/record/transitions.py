@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["follow", "rebase_past", "shared_past"]
 
-
 _ALLOWED_IN: Final[dict[str, tuple[SessionStatus, ...]]] = {
     "debate_start": ("created", "active"),
     "conversation_start": ("created", "active"),
@@ -30,6 +29,9 @@ _ALLOWED_IN: Final[dict[str, tuple[SessionStatus, ...]]] = {
     "to error": (),
 }
 """States in which each step is allowed; a step that is not listed is allowed in any state."""
+
+_RUN_EVENTS: Final = frozenset({"debate_start", "control", "exit", "debate_complete", "error"})
+"""Events about the run of a session, not about its content."""
 
 
 def follow(session_id: str, progress: Progress, events: Iterable[DurableEvent]) -> Progress:
@@ -83,10 +85,6 @@ def _step(event: DurableEvent) -> str:
             return event.type
         case _:
             assert_never(event.type)
-
-
-_RUN_EVENTS: Final = frozenset({"debate_start", "control", "exit", "debate_complete", "error"})
-"""Events about the run of a session, not about its content."""
 
 
 def shared_past(fold: Fold, events: Sequence[DurableEvent], at_round: int) -> tuple[DurableEvent, ...]:

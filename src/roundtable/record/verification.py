@@ -21,6 +21,13 @@ __all__ = ["Verification", "verify_archive", "verify_log"]
 
 Verdict: TypeAlias = Literal["intact", "changed", "unlinked"]
 
+_SIGNATURES: Final[dict[SignatureState, str]] = {
+    "valid": "Signature: valid, of this key.",
+    "own": "Signature: fits the key in the file. Name the signer's public key to check whose it is.",
+    "other_key": "Signature: of another key.",
+    "invalid": "Signature: does not fit this log.",
+}
+
 
 class Verification(Value):
     """What a check of a log found."""
@@ -57,14 +64,6 @@ class Verification(Value):
     def to_text(self) -> str:
         """Return the result in plain lines."""
         return "\n".join(_lines(self)) + "\n"
-
-
-_SIGNATURES: Final[dict[SignatureState, str]] = {
-    "valid": "Signature: valid, of this key.",
-    "own": "Signature: fits the key in the file. Name the signer's public key to check whose it is.",
-    "other_key": "Signature: of another key.",
-    "invalid": "Signature: does not fit this log.",
-}
 
 
 def _lines(outcome: Verification) -> list[str]:

@@ -39,6 +39,50 @@ __all__ = [
     "to_page",
 ]
 
+SECTIONS: Final = {
+    "answer": "Answer",
+    "movement": "Who moved",
+    "camps": "Who holds what, and why",
+    "decision": "Decision",
+    "synthesis": "Synthesis",
+    "minority": "Minority report",
+    "rounds": "Rounds",
+    "trajectory": "Agreement and confidence",
+    "claims": "Claims",
+    "sources": "Citations",
+    "cost": "Cost",
+    "session": "About this debate",
+}
+"""Sections of a page: id and heading, in order."""
+TEAM_SECTIONS: Final = {
+    "answer": "Answer",
+    "goal": "Goal",
+    "rounds": "Rounds",
+    "sources": "Citations",
+    "cost": "Cost",
+    "session": "About this conversation",
+}
+"""The sections for a team, which does not vote."""
+
+_DISCLAIMER: Final = "Language models wrote what is shown here; check it before you rely on it."
+_NO_OTHER_VIEW: Final = "Nobody held another view in the last complete round."
+_NAME_CHARS: Final = 60
+"""Longest name in a table, in characters."""
+_MAX_HEADLINE: Final = 140
+"""Longest text set as a headline, in characters."""
+_POSITION_CHARS: Final = 90
+"""Longest position in the answer, in characters: about a line; the rounds have the whole."""
+_FOLDED: Final = frozenset({"trajectory", "claims", "sources", "cost", "session"})
+"""Sections that are folded, since few readers need them."""
+_MAX_NAMED_ROUNDS: Final = 6
+"""Maximum rounds whose columns have the word in their heading."""
+_MAX_NOTE: Final = 200
+"""Longest sentence on who moved, in characters; the table shows it anyway."""
+_MARKS: Final = {"moved": "\u2192", "not compared": "?"}
+"""How the table marks an answer against the one before it."""
+_MAX_CAMPS: Final = 6
+"""Maximum answers shown as columns."""
+
 
 def to_fragment(view: ReportView) -> str:
     """Render as an HTML fragment: no script, no style sheet, no image, links to http, https and mailto only."""
@@ -99,51 +143,6 @@ def _fragment_speaker(speaker: SpeakerView) -> Html:
         tag("ul", *sources) if sources else None,
         *(tag("p", tag("em", note)) for note in speaker.notes),
     )
-
-
-SECTIONS: Final = {
-    "answer": "Answer",
-    "movement": "Who moved",
-    "camps": "Who holds what, and why",
-    "decision": "Decision",
-    "synthesis": "Synthesis",
-    "minority": "Minority report",
-    "rounds": "Rounds",
-    "trajectory": "Agreement and confidence",
-    "claims": "Claims",
-    "sources": "Citations",
-    "cost": "Cost",
-    "session": "About this debate",
-}
-"""Sections of a page: id and heading, in order."""
-TEAM_SECTIONS: Final = {
-    "answer": "Answer",
-    "goal": "Goal",
-    "rounds": "Rounds",
-    "sources": "Citations",
-    "cost": "Cost",
-    "session": "About this conversation",
-}
-"""The sections for a team, which does not vote."""
-
-_DISCLAIMER: Final = "Language models wrote what is shown here; check it before you rely on it."
-_NO_OTHER_VIEW: Final = "Nobody held another view in the last complete round."
-_NAME_CHARS: Final = 60
-"""Longest name in a table, in characters."""
-_MAX_HEADLINE: Final = 140
-"""Longest text set as a headline, in characters."""
-_POSITION_CHARS: Final = 90
-"""Longest position in the answer, in characters: about a line; the rounds have the whole."""
-_FOLDED: Final = frozenset({"trajectory", "claims", "sources", "cost", "session"})
-"""Sections that are folded, since few readers need them."""
-_MAX_NAMED_ROUNDS: Final = 6
-"""Maximum rounds whose columns have the word in their heading."""
-_MAX_NOTE: Final = 200
-"""Longest sentence on who moved, in characters; the table shows it anyway."""
-_MARKS: Final = {"moved": "\u2192", "not compared": "?"}
-"""How the table marks an answer against the one before it."""
-_MAX_CAMPS: Final = 6
-"""Maximum answers shown as columns."""
 
 
 def to_page(view: ReportView) -> str:

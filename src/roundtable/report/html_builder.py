@@ -13,9 +13,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Html", "inline", "join", "link", "prose", "tag"]
 
-
 _VOID: Final = frozenset({"br", "circle", "line", "meta", "path", "polyline", "rect"})
 _ATTRIBUTE_NAMES: Final = {"class_": "class"}
+
+_ITEM: Final = re.compile(r"\s*(?:[-*+\u2022]|[0-9]{1,3}[.)])\s+(?=\S)")
+_HEADING: Final = re.compile(r"\s*#{1,6}\s+(?=\S)")
+_FENCE: Final = re.compile(r"\s*```")
+_QUOTE: Final = re.compile(r"\s*>(?:[ ]?>)*[ ]?")
+_AFTER_ADDRESS: Final = ".,;:!?"
 
 
 class Html(NamedTuple):
@@ -80,13 +85,6 @@ def link(url: str, *shown: str | Html) -> Html:
     if target is None:
         return join((*shown, " (unsafe link left out)"))
     return Html(f'<a href="{escaped(target)}" rel="noopener noreferrer">{join(shown).text}</a>')
-
-
-_ITEM: Final = re.compile(r"\s*(?:[-*+\u2022]|[0-9]{1,3}[.)])\s+(?=\S)")
-_HEADING: Final = re.compile(r"\s*#{1,6}\s+(?=\S)")
-_FENCE: Final = re.compile(r"\s*```")
-_QUOTE: Final = re.compile(r"\s*>(?:[ ]?>)*[ ]?")
-_AFTER_ADDRESS: Final = ".,;:!?"
 
 
 def inline(text: str) -> Html:

@@ -15,6 +15,10 @@ __all__ = ["MOST_BYTES", "fitted"]
 MOST_BYTES: Final = 20_000
 """Most bytes of what a result shows in a cell, in each format."""
 
+_MOST_FACTS: Final = 12
+_MOST_LABELS: Final = 3
+_CUT: Final = ("Shortened", "to_html() has everything, and print(result.to_text()) shows it as text.")
+
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
@@ -36,9 +40,6 @@ _LEVELS: Final = (
     _Limits(chars=120, reasons=0, rounds=0, rows=8),
     _Limits(chars=60, reasons=0, rounds=0, rows=3),
 )
-_MOST_FACTS: Final = 12
-_MOST_LABELS: Final = 3
-_CUT: Final = ("Shortened", "to_html() has everything, and print(result.to_text()) shows it as text.")
 
 
 def fitted(view: ReportView, render: Callable[[ReportView], str], *, most: int = MOST_BYTES) -> str:

@@ -9,12 +9,25 @@ from urllib.parse import urlsplit
 
 __all__ = ["INLINE_MARKUP", "plain", "safe_url", "unmarked"]
 
-
 _SAFE_SCHEMES: Final = {"http", "https", "mailto"}
 _LINE_BREAKS: Final = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _HIDDEN: Final = {"Cc", "Cf", "Cs"}
 # Line breaks and tabs are handled separately; Persian, Indic scripts and emoji need the joiners.
 _ALLOWED: Final = "\n\t\u200c\u200d"
+
+INLINE_MARKUP: Final = re.compile(
+    r"""
+    (?<!\w)\*\*([^*\s](?:[^*]*[^*\s])?)\*\*(?!\w)   # strong
+    | (?<![\w*])\*([^*\s](?:[^*]*[^*\s])?)\*(?!\w)  # emphasis
+    | `([^`]+)`                                      # code
+    | !?\[([^\[\]]+)\]\(([^()\s]{1,2000})\)           # a link, or a picture, which is shown as a link
+    | (?<!\w)(https?://[^\s<>()\[\]"'`*]{1,2000})     # an address
+    """,
+    re.VERBOSE,
+)
+"""The marks within a line of Markdown that reports understand."""
+_HEADING: Final = re.compile(r"^[ ]*#{1,6}[ ]+(?=\S)", re.MULTILINE)
+_QUOTE: Final = re.compile(r"^[ ]*(?:>[ ]?)+(?=\S)", re.MULTILINE)
 
 
 def plain(text: str, *, lines: bool = False) -> str:
@@ -38,21 +51,6 @@ def safe_url(url: str) -> str | None:
         return cleaned if urlsplit(cleaned).scheme.lower() in _SAFE_SCHEMES else None
     except ValueError:
         return None
-
-
-INLINE_MARKUP: Final = re.compile(
-    r"""
-    (?<!\w)\*\*([^*\s](?:[^*]*[^*\s])?)\*\*(?!\w)   # strong
-    | (?<![\w*])\*([^*\s](?:[^*]*[^*\s])?)\*(?!\w)  # emphasis
-    | `([^`]+)`                                      # code
-    | !?\[([^\[\]]+)\]\(([^()\s]{1,2000})\)           # a link, or a picture, which is shown as a link
-    | (?<!\w)(https?://[^\s<>()\[\]"'`*]{1,2000})     # an address
-    """,
-    re.VERBOSE,
-)
-"""The marks within a line of Markdown that reports understand."""
-_HEADING: Final = re.compile(r"^[ ]*#{1,6}[ ]+(?=\S)", re.MULTILINE)
-_QUOTE: Final = re.compile(r"^[ ]*(?:>[ ]?)+(?=\S)", re.MULTILINE)
 
 
 def unmarked(text: str) -> str:

@@ -17,6 +17,12 @@ __all__ = ["Words", "cost_in_words", "flow_lines", "in_words", "pair_lines", "to
 _LEAST_SAVED_USD: Final = 0.00005
 """Smallest saving that does not read as 0.0000 USD."""
 
+_WIDTH = 100
+_SHORTEST_NAME = 12
+_LONGEST_NAME = 24
+_CELL = 9
+_MOVES = {"moved": ">", "not compared": "?"}
+
 
 def cost_in_words(usage: Usage) -> str:
     """Describe the cost of calls in words, with what caches and batches saved; if it is unknown, name the known part.
@@ -79,13 +85,6 @@ def in_words(answer: Answer) -> Words:
             return Words(first, rest.strip())
         case _:
             assert_never(answer)
-
-
-_WIDTH = 100
-_SHORTEST_NAME = 12
-_LONGEST_NAME = 24
-_CELL = 9
-_MOVES = {"moved": ">", "not compared": "?"}
 
 
 def to_text(view: ReportView, *, rounds: bool = True) -> str:

@@ -38,7 +38,6 @@ __all__ = [
     "synthesis_parts",
 ]
 
-
 _ANSWER_CHARS: Final = 60
 """Longest answer within a line of findings."""
 _MOST_NAMED: Final = 5
@@ -64,12 +63,23 @@ COUNTED: Final[Mapping[str, str]] = {
 }
 """What the score of an option is under each rule; empty if the rule compares pairs and counts nothing for an option."""
 
-
 _SOURCES: Final = {
     "option": "the rule, over the options chosen",
     "cluster": "the rule, over positions that say the same",
     "judge": "the votes of judges",
     "vote": "the votes of the debaters on motions",
+}
+
+_ADVICE: Final[Mapping[str, str]] = {
+    "proceed": "You can proceed",
+    "verify": "Verify this before you rely on it",
+    "query_detail": "Look at the details before you rely on it",
+}
+
+_NO_VOTE: Final[Mapping[_NoVote, tuple[str, str]]] = {
+    "several": ("without a single choice", "without a single choice"),
+    "abstained": ("abstains", "abstain"),
+    "failed": ("did not vote", "did not vote"),
 }
 
 
@@ -147,13 +157,6 @@ def finding_lines(result: DebateResult) -> Iterator[tuple[str, str]]:
         yield "Groupthink", f"{'; '.join(warning.indicators)}. {warning.recommendation}".strip()
     yield from _health(result)
     yield from _layers(result)
-
-
-_ADVICE: Final[Mapping[str, str]] = {
-    "proceed": "You can proceed",
-    "verify": "Verify this before you rely on it",
-    "query_detail": "Look at the details before you rely on it",
-}
 
 
 def advice_in_words(result: DebateResult) -> tuple[str, str] | None:
@@ -280,11 +283,6 @@ def _votes(result: DebateResult) -> str:
 
 
 _NoVote: TypeAlias = Literal["several", "abstained", "failed"]
-_NO_VOTE: Final[Mapping[_NoVote, tuple[str, str]]] = {
-    "several": ("without a single choice", "without a single choice"),
-    "abstained": ("abstains", "abstain"),
-    "failed": ("did not vote", "did not vote"),
-}
 
 
 def _missing_votes(result: DebateResult) -> dict[str, _NoVote]:

@@ -133,6 +133,11 @@ FRAME_COLUMNS: Final[Mapping[FrameKind, Mapping[str, ColumnType]]] = {
 }
 """The columns of each kind of frame, in order, with their types. New columns come at the end."""
 
+_BY_ROW: Final = frozenset({"records", "csv", "latex"})
+"""Backends that take whole rows."""
+
+_DTYPES: Final = {"text": "string", "whole": "Int64", "number": "float64", "flag": "boolean"}
+
 
 def rows_of(kind: FrameKind, result: DebateFields) -> Iterator[JsonObject]:
     """Yield the rows of a debate.
@@ -173,10 +178,6 @@ def event_rows(events: Iterable[DurableEvent]) -> Iterator[JsonObject]:
             "agentId": turn_fields.get("agentId"),
             "data": compact_json(fields),
         }
-
-
-_BY_ROW: Final = frozenset({"records", "csv", "latex"})
-"""Backends that take whole rows."""
 
 
 class FrameBuilder:
@@ -247,9 +248,6 @@ def frame_of_rows(kind: FrameKind, rows: Iterable[JsonObject], backend: FrameBac
 
 def _unknown(kind: str) -> ConfigurationError:
     return ConfigurationError(f"unknown kind of frame {kind!r}; choose {', '.join(get_args(FrameKind))}")
-
-
-_DTYPES: Final = {"text": "string", "whole": "Int64", "number": "float64", "flag": "boolean"}
 
 
 def _pandas(columns: dict[str, list[JsonValue]], types: Mapping[str, ColumnType]) -> Frame:

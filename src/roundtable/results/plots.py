@@ -33,6 +33,18 @@ COLOURS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E0
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 """Shapes that tell lines apart without colour."""
 
+_LABEL_CHARS: Final = 60
+_PLOT_HEIGHT: Final = 4.0
+"""Height of a new figure without its legend, in inches."""
+_LEGEND_LINE_HEIGHT: Final = 0.2
+"""Height of a line of the legend, in inches."""
+_HALF_LEGEND_CHARS: Final = 34
+"""Longest entry of a legend in two columns, in characters."""
+_LEGEND_DISTANCE: Final = 5.0
+"""Distance of the legend from the axes, in its font size: room for the numbers of the rounds and their label."""
+_LEGEND_LINES: Final = 3
+"""Most lines of the legend that are not about an agent."""
+
 
 def new_axes(height: float, width: float = 6.4) -> Axes:
     """Return the axes of a new figure.
@@ -181,19 +193,6 @@ def draw_rounds(
         textwrap.shorten(title, _LABEL_CHARS, placeholder="\u2026"),
         "agreement of the answers, and confidence of each agent",
     )
-
-
-_LABEL_CHARS: Final = 60
-_PLOT_HEIGHT: Final = 4.0
-"""Height of a new figure without its legend, in inches."""
-_LEGEND_LINE_HEIGHT: Final = 0.2
-"""Height of a line of the legend, in inches."""
-_HALF_LEGEND_CHARS: Final = 34
-"""Longest entry of a legend in two columns, in characters."""
-_LEGEND_DISTANCE: Final = 5.0
-"""Distance of the legend from the axes, in its font size: room for the numbers of the rounds and their label."""
-_LEGEND_LINES: Final = 3
-"""Most lines of the legend that are not about an agent."""
 
 
 def _draw_agreement(ax: Axes, complete: Sequence[RoundRecord]) -> None:

@@ -17,6 +17,8 @@ __all__ = ["RerunAudit", "RerunChange", "RerunOutcome"]
 RerunChange: TypeAlias = Literal["seats", "labels"]
 """What is shuffled: the order of the agents and all that depends on the seed, or only the latter."""
 
+_HOLDS: Final[Mapping[bool | None, str]] = {True: "Held", False: "Changed", None: "Not compared"}
+
 
 class RerunOutcome(Value):
     """One repetition of the last round."""
@@ -99,9 +101,6 @@ class RerunAudit(Value):
 
     def __str__(self) -> str:
         return self.to_text()
-
-
-_HOLDS: Final[Mapping[bool | None, str]] = {True: "Held", False: "Changed", None: "Not compared"}
 
 
 def _answer(outcome: RerunOutcome) -> str:

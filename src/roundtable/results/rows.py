@@ -48,6 +48,9 @@ DEBATE_COLUMNS: Final = (
 )
 """Columns of a table of debates, in order."""
 
+_READS_AS_JSON: Final = re.compile(r'\s*(?:["\[{]|null\s*\Z|\Z)')
+"""Choices that are quoted in a table, since they look like another ballot or like none."""
+
 
 class DebateFields(DebateFacts, Protocol):
     """What rows of a debate are made from: the fields of `DebateResult`, which imports this module."""
@@ -153,10 +156,6 @@ def _ballot_cell(answer: BallotAnswer | RankingAnswer | ApprovalAnswer | ScoresA
             return compact_json({**answer.scores} or None)
         case _:
             assert_never(answer)
-
-
-_READS_AS_JSON: Final = re.compile(r'\s*(?:["\[{]|null\s*\Z|\Z)')
-"""Choices that are quoted in a table, since they look like another ballot or like none."""
 
 
 def compact_json(value: JsonValue) -> str:

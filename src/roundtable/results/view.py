@@ -74,6 +74,14 @@ _FLOW_CHARS: Final = 40
 """Longest answer in a sentence on who moved."""
 _MOST_POINTS: Final = 3
 
+_NUMBERED: Final = re.compile(r"\bAnswer [0-9]{1,3}\b")
+
+_STATES: Final = {
+    "partial": "not finished",
+    "paused": "paused",
+    "needs_context": "waiting for information its agents asked for",
+}
+
 
 class Movement:
     """The camps of a result and the moves between them, for a view.
@@ -213,9 +221,6 @@ def _flow_cell(opinion: Opinion | None) -> FlowCell:
     return FlowCell(camp=opinion.camp, confidence=opinion.confidence, moved=moved)
 
 
-_NUMBERED: Final = re.compile(r"\bAnswer [0-9]{1,3}\b")
-
-
 def numbered_answers(config: DebateConfig, names: Mapping[str, str]) -> dict[str, str]:
     """Return who gave each answer that a council saw by number, such as `Answer 2`; empty for other modes.
 
@@ -244,13 +249,6 @@ def with_names(text: str, numbered: Mapping[str, str]) -> str:
         return match.group() if name is None else f"{match.group()} ({name})"
 
     return _NUMBERED.sub(named, text)
-
-
-_STATES: Final = {
-    "partial": "not finished",
-    "paused": "paused",
-    "needs_context": "waiting for information its agents asked for",
-}
 
 
 def view_of(result: DebateResult, checked: EvidenceReport | None = None) -> ReportView:

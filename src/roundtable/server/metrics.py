@@ -37,7 +37,6 @@ __all__ = [
     "Times",
 ]
 
-
 EDGES_S: Final = (0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300)
 """Upper bounds of the histogram buckets for durations, in seconds; one more bucket holds everything above."""
 MOST_NAMES: Final = 50
@@ -50,6 +49,14 @@ OTHERS: Final = "(others)"
 """Common name for all names beyond the maximum."""
 
 _T = TypeVar("_T")
+
+GAUGES: Final = {
+    "conversations_running": "Conversations and debates that run here.",
+    "streams_open": "Streams of events that are open here, and answers that are held until a run ends.",
+}
+"""Names and descriptions of a server's gauges."""
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+"""Media type of `Exposition.text`."""
 
 
 @dataclass(slots=True)
@@ -258,14 +265,6 @@ Gauges: TypeAlias = Mapping[str, tuple[str, Callable[[], float]]]
 """Metrics that are read when asked for: name, description, and a function that reads the value."""
 
 _Values: TypeAlias = Iterable[tuple[tuple[str, ...], float]]
-
-GAUGES: Final = {
-    "conversations_running": "Conversations and debates that run here.",
-    "streams_open": "Streams of events that are open here, and answers that are held until a run ends.",
-}
-"""Names and descriptions of a server's gauges."""
-CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-"""Media type of `Exposition.text`."""
 
 
 class Exposition(Collector):

@@ -38,8 +38,58 @@ if TYPE_CHECKING:
 
 __all__ = ["Application", "classes_of", "component_schemas", "reached", "router"]
 
-
 _SECTION: Final = re.compile(r"\n\s*(?:Args|Example|Raises|Returns):")
+
+_DESCRIPTION: Final = """Several LLM agents debate a question in rounds, or work as a team on a request.
+
+Every request needs a token from `roundtable tokens create`: `Authorization: Bearer rt_...`. Users see only their own
+sessions; a session of another user looks like one that does not exist. Names are camelCase; unknown names are refused.
+
+Endpoints that start a run answer 202 and let it run in the background; `?wait=` waits for the result, and
+`Accept: text/event-stream` streams the events."""
+
+_TAGS: Final = {
+    "debates": "Starting debates and conversations.",
+    "sessions": "The caller's sessions: list, show, watch, export, delete.",
+    "conversations": "Conversations of teams, in the team chat protocol.",
+    "control": "Pause, stop and resume sessions; extend, fork and synthesize them.",
+    "offers": "Agents, modes and profiles of this server, and who the caller is.",
+    "monitoring": "Metrics of the server, for its operator.",
+    "health": "Whether the server runs; needs no token.",
+}
+
+_ERROR_DESCRIPTIONS: Final = {
+    "400": "The request is not valid: `VALIDATION_ERROR` with `field` and `message` in `details`, "
+    "`MAX_ROUNDS_EXCEEDED`, or `CONFIGURATION_ERROR` for something that this server does not have.",
+    "401": "The token is missing, unknown, expired, revoked, or for another server: `UNAUTHORIZED`.",
+    "402": "The budget does not cover the first call: `BUDGET_EXCEEDED`.",
+    "403": "The token lacks the scope, or the Origin is not allowed: `FORBIDDEN`.",
+    "404": "The caller has no such session, or it has no such part (`SESSION_ERROR`, `NOT_FOUND`); or an agent is "
+    "not offered here (`AGENT_NOT_FOUND`).",
+    "408": "The body did not arrive in time: `REQUEST_TIMEOUT`.",
+    "409": "The state of the session does not allow this, or it is running: `SESSION_ERROR`; or the first request with "
+    "this key is still being answered: `IDEMPOTENCY_KEY_IN_USE`; or `Last-Event-ID` is not an id of this server: "
+    "`UNKNOWN_EVENT_ID`.",
+    "413": "The body is too large: `PAYLOAD_TOO_LARGE`.",
+    "415": "The body is not sent as JSON: `UNSUPPORTED_MEDIA_TYPE`.",
+    "421": "The server does not answer to this Host: `MISDIRECTED_REQUEST`.",
+    "422": "The key was used for another request: `IDEMPOTENCY_KEY_REUSED`.",
+    "429": "A limit of the caller is used up: `RATE_LIMIT_EXCEEDED`; `Retry-After` says how long to wait.",
+    "500": "Unexpected failure: `INTERNAL_ERROR`. The log has the details under the id of the request.",
+    "502": "The models failed: `QUORUM_LOST`, `AGENT_EXECUTION_FAILED`, or the error of a provider.",
+    "503": "The server, its storage or a provider is overloaded or failed: `SERVER_BUSY`, `STORAGE_ERROR`, "
+    "`API_RATE_LIMIT`; or the server is shutting down: `SERVER_SHUTDOWN`.",
+    "504": "A time limit was exceeded: `CONVERSATION_TIMEOUT`, `API_TIMEOUT`.",
+}
+_PUBLIC_PATHS: Final = frozenset({"/health", "/ready"})
+_RUN_STATUSES: Final = ("402", "404", "409", "422", "429", "502", "503", "504")
+_ERROR_EXAMPLE: Final = {
+    "error": "rounds: Input should be greater than or equal to 1",
+    "code": "VALIDATION_ERROR",
+    "details": {"field": "rounds", "message": "Input should be greater than or equal to 1"},
+    "timestamp": "2026-11-22T10:00:00.000000Z",
+    "requestId": "5f0c1a2b3c4d5e6f708192a3b4c5d6e7",
+}
 
 
 def schema_mode(kind: type[BaseModel]) -> JsonSchemaMode:
@@ -173,58 +223,6 @@ def _field_docs(kind: type) -> dict[str, str]:
         and isinstance(following.value, ast.Constant)
         and isinstance(following.value.value, str)
     }
-
-
-_DESCRIPTION: Final = """Several LLM agents debate a question in rounds, or work as a team on a request.
-
-Every request needs a token from `roundtable tokens create`: `Authorization: Bearer rt_...`. Users see only their own
-sessions; a session of another user looks like one that does not exist. Names are camelCase; unknown names are refused.
-
-Endpoints that start a run answer 202 and let it run in the background; `?wait=` waits for the result, and
-`Accept: text/event-stream` streams the events."""
-
-_TAGS: Final = {
-    "debates": "Starting debates and conversations.",
-    "sessions": "The caller's sessions: list, show, watch, export, delete.",
-    "conversations": "Conversations of teams, in the team chat protocol.",
-    "control": "Pause, stop and resume sessions; extend, fork and synthesize them.",
-    "offers": "Agents, modes and profiles of this server, and who the caller is.",
-    "monitoring": "Metrics of the server, for its operator.",
-    "health": "Whether the server runs; needs no token.",
-}
-
-_ERROR_DESCRIPTIONS: Final = {
-    "400": "The request is not valid: `VALIDATION_ERROR` with `field` and `message` in `details`, "
-    "`MAX_ROUNDS_EXCEEDED`, or `CONFIGURATION_ERROR` for something that this server does not have.",
-    "401": "The token is missing, unknown, expired, revoked, or for another server: `UNAUTHORIZED`.",
-    "402": "The budget does not cover the first call: `BUDGET_EXCEEDED`.",
-    "403": "The token lacks the scope, or the Origin is not allowed: `FORBIDDEN`.",
-    "404": "The caller has no such session, or it has no such part (`SESSION_ERROR`, `NOT_FOUND`); or an agent is "
-    "not offered here (`AGENT_NOT_FOUND`).",
-    "408": "The body did not arrive in time: `REQUEST_TIMEOUT`.",
-    "409": "The state of the session does not allow this, or it is running: `SESSION_ERROR`; or the first request with "
-    "this key is still being answered: `IDEMPOTENCY_KEY_IN_USE`; or `Last-Event-ID` is not an id of this server: "
-    "`UNKNOWN_EVENT_ID`.",
-    "413": "The body is too large: `PAYLOAD_TOO_LARGE`.",
-    "415": "The body is not sent as JSON: `UNSUPPORTED_MEDIA_TYPE`.",
-    "421": "The server does not answer to this Host: `MISDIRECTED_REQUEST`.",
-    "422": "The key was used for another request: `IDEMPOTENCY_KEY_REUSED`.",
-    "429": "A limit of the caller is used up: `RATE_LIMIT_EXCEEDED`; `Retry-After` says how long to wait.",
-    "500": "Unexpected failure: `INTERNAL_ERROR`. The log has the details under the id of the request.",
-    "502": "The models failed: `QUORUM_LOST`, `AGENT_EXECUTION_FAILED`, or the error of a provider.",
-    "503": "The server, its storage or a provider is overloaded or failed: `SERVER_BUSY`, `STORAGE_ERROR`, "
-    "`API_RATE_LIMIT`; or the server is shutting down: `SERVER_SHUTDOWN`.",
-    "504": "A time limit was exceeded: `CONVERSATION_TIMEOUT`, `API_TIMEOUT`.",
-}
-_PUBLIC_PATHS: Final = frozenset({"/health", "/ready"})
-_RUN_STATUSES: Final = ("402", "404", "409", "422", "429", "502", "503", "504")
-_ERROR_EXAMPLE: Final = {
-    "error": "rounds: Input should be greater than or equal to 1",
-    "code": "VALIDATION_ERROR",
-    "details": {"field": "rounds", "message": "Input should be greater than or equal to 1"},
-    "timestamp": "2026-11-22T10:00:00.000000Z",
-    "requestId": "5f0c1a2b3c4d5e6f708192a3b4c5d6e7",
-}
 
 
 router: APIRouter = APIRouter(prefix="/api")

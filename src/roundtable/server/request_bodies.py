@@ -38,13 +38,15 @@ __all__ = [
     "check_query",
 ]
 
-
 _IDS_PARAMETER = "ids"
 """Query parameter that streams read themselves."""
 
 _MAX_DEPTH = 64
 
 BodyT = TypeVar("BodyT", bound=Value)
+
+LONGEST_WAIT_S: Final = 600.0
+"""Maximum number of seconds that a request waits for the end of its run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +169,6 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not valid JSON")
 
 
-LONGEST_WAIT_S: Final = 600.0
-"""Maximum number of seconds that a request waits for the end of its run."""
 _Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
 
 

@@ -55,9 +55,34 @@ __all__ = [
     "until_begun",
 ]
 
-
 _UNDO_S: Final = 2.0
 _ENDING_S: Final = 5.0
+
+KEPT_S: Final = 86_400
+"""Seconds for which a key is stored."""
+_TENANT: Final = ":requests"  # no user is called so
+_CLAIM_S: Final = 60
+"""Seconds after which a request that has not finished counts as dead."""
+_PATIENCE_S: Final = 10.0
+_POLL_S: Final = 0.05
+
+RUN_RESPONSES: Final = {
+    **streams("The result, if the request waited for the end; or the events as they happen.", DebateResult),
+    **gives(
+        "The session runs in the background; `Location` is its path.",
+        Started,
+        status=202,
+        example={
+            "sessionId": "0c8f",
+            "sessionStatus": "created",
+            "links": links_of("0c8f").model_dump(mode="json"),
+        },
+    ),
+}
+"""Responses of endpoints that start a run."""
+
+_START_CHECK_S: Final = 5.0
+"""Seconds within which an error at the start of a run is raised to the caller of the request."""
 
 
 async def begun(
@@ -190,15 +215,6 @@ def _repeats_calls(fold: Fold, events: Sequence[DurableEvent]) -> bool:
     return any(control.cancels for control in takewhile(lambda control: control.action == "pause", controls))
 
 
-KEPT_S: Final = 86_400
-"""Seconds for which a key is stored."""
-_TENANT: Final = ":requests"  # no user is called so
-_CLAIM_S: Final = 60
-"""Seconds after which a request that has not finished counts as dead."""
-_PATIENCE_S: Final = 10.0
-_POLL_S: Final = 0.05
-
-
 class _Claim(Value):
     """The request that uses an idempotency key."""
 
@@ -297,24 +313,6 @@ def _parse_claim(value: JsonValue) -> _Claim | None:
     except ValidationError as error:
         raise StorageError("the stored request of an Idempotency-Key cannot be read", cause=error) from error
 
-
-RUN_RESPONSES: Final = {
-    **streams("The result, if the request waited for the end; or the events as they happen.", DebateResult),
-    **gives(
-        "The session runs in the background; `Location` is its path.",
-        Started,
-        status=202,
-        example={
-            "sessionId": "0c8f",
-            "sessionStatus": "created",
-            "links": links_of("0c8f").model_dump(mode="json"),
-        },
-    ),
-}
-"""Responses of endpoints that start a run."""
-
-_START_CHECK_S: Final = 5.0
-"""Seconds within which an error at the start of a run is raised to the caller of the request."""
 
 Begin: TypeAlias = Callable[[], Awaitable["DebateHandle"]]
 """Starts a run."""

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["WireProtocol", "serve"]
 
-
 _MALFORMED: Final = RoundtableError("the request is not valid HTTP/1.1", code="VALIDATION_ERROR")
 _SLOW: Final = RoundtableError("the head of the request did not arrive in time", code="REQUEST_TIMEOUT")
 _FULL: Final = RoundtableError(
@@ -51,6 +50,14 @@ _FULL: Final = RoundtableError(
     retry_after_s=5,
     hint="Try again in a few seconds.",
 )
+
+_GRACE_S: Final = 5
+"""Seconds that running requests have to end after their streams were ended."""
+_KEEP_ALIVE_S: Final = 75
+"""Longer than proxies keep an idle connection, so that the server never closes one as a request arrives."""
+_MAX_FILES: Final = 16_384
+_SEND_BYTES: Final = 64 * 1024
+"""Send buffer of the system for each client, which Linux doubles; the default is megabytes."""
 
 
 class _PartWriter:
@@ -208,15 +215,6 @@ class WireProtocol(H11Protocol):
         timer = self._timers.pop(name, None)
         if timer is not None:
             timer.cancel()
-
-
-_GRACE_S: Final = 5
-"""Seconds that running requests have to end after their streams were ended."""
-_KEEP_ALIVE_S: Final = 75
-"""Longer than proxies keep an idle connection, so that the server never closes one as a request arrives."""
-_MAX_FILES: Final = 16_384
-_SEND_BYTES: Final = 64 * 1024
-"""Send buffer of the system for each client, which Linux doubles; the default is megabytes."""
 
 
 async def serve(

@@ -50,6 +50,21 @@ __all__ = [
     "whole",
 ]
 
+_POLL_S: Final = 0.25
+_POLL_HERE_S: Final = 1.0
+
+ABORT: Final = "roundtable.abort"
+"""Name of the ASGI extension that closes a connection at once and drops unsent data."""
+WRITE: Final = "roundtable.write"
+"""Name of the ASGI extension that sends part of the open response (`bytes`) without waiting. It returns whether it did:
+false if sending would have to wait, or the response has ended."""
+
+_MAX_CACHED: Final = 1024
+_MAX_CACHED_BYTES: Final = 16 * 1024 * 1024
+_SETTLE_S: Final = 0.02
+_BATCH_BYTES: Final = 16 * 1024
+_HEARTBEAT: Final = b": keep-alive\n\n"
+
 
 class Heartbeats:
     """Wakes the streams that have sent nothing for some time, so that they send a heartbeat.
@@ -89,10 +104,6 @@ class Heartbeats:
         """Return the seconds until the next stream is due."""
         now = anyio.current_time()
         return max(0.0, next(iter(self._due.values()), now + self._every_s) - now)
-
-
-_POLL_S: Final = 0.25
-_POLL_HERE_S: Final = 1.0
 
 
 class StoragePoller:
@@ -146,18 +157,6 @@ class StoragePoller:
 
 EventFormatter: TypeAlias = Callable[["Event"], "JsonObject | None"]
 """Converts an event to what a stream sends; `None` skips the event."""
-
-ABORT: Final = "roundtable.abort"
-"""Name of the ASGI extension that closes a connection at once and drops unsent data."""
-WRITE: Final = "roundtable.write"
-"""Name of the ASGI extension that sends part of the open response (`bytes`) without waiting. It returns whether it did:
-false if sending would have to wait, or the response has ended."""
-
-_MAX_CACHED: Final = 1024
-_MAX_CACHED_BYTES: Final = 16 * 1024 * 1024
-_SETTLE_S: Final = 0.02
-_BATCH_BYTES: Final = 16 * 1024
-_HEARTBEAT: Final = b": keep-alive\n\n"
 
 
 def whole(event: Event) -> JsonObject:

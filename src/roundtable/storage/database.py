@@ -29,6 +29,7 @@ __all__ = [
     "storage_error",
 ]
 
+_log: logging.Logger = logging.getLogger(__name__)
 
 APPLICATION_ID = 0x5254_424C
 """Marks the files of this library: "RTBL"."""
@@ -153,6 +154,13 @@ _SCHEMA_2 = (
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_SCHEMA_1, _SCHEMA_2)
 """The statements that upgrade the schema from version n to n + 1, starting with an empty file."""
 
+_CHECKPOINT_BYTES = 4 * 1024 * 1024
+_WARN_BYTES = 64 * 1024 * 1024
+_CHECKPOINT_WAIT_S = 0.1
+_FIXED_RESET_RACE = (3, 51, 3)
+
+_HARMLESS = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_TOOBIG})
+
 
 def check_format(connection: sqlite3.Connection, path: str, known: int = len(MIGRATIONS)) -> int:
     """Return the schema version of a file; 0 for an empty one. Writes nothing.
@@ -220,14 +228,6 @@ def _set_version(connection: sqlite3.Connection, version: int) -> None:
 def _query_int(connection: sqlite3.Connection, query: str) -> int:
     number: int = connection.execute(query).fetchone()[0]
     return number
-
-
-_log: logging.Logger = logging.getLogger(__name__)
-
-_CHECKPOINT_BYTES = 4 * 1024 * 1024
-_WARN_BYTES = 64 * 1024 * 1024
-_CHECKPOINT_WAIT_S = 0.1
-_FIXED_RESET_RACE = (3, 51, 3)
 
 
 class _ErrorKind(NamedTuple):
@@ -299,7 +299,6 @@ _ERROR_KINDS = {
     ),
 }
 _OTHER_ERROR = _ErrorKind("other", "the database {path!r} failed", "Check {path!r}; the cause is the error of SQLite.")
-_HARMLESS = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_TOOBIG})
 
 
 def storage_error(error: sqlite3.Error | UnicodeDecodeError, path: str) -> StorageError:

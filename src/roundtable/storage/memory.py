@@ -44,6 +44,15 @@ if TYPE_CHECKING:
 
 __all__ = ["MemoryKeyValue", "MemoryStorage", "is_wanted", "opened", "updated_summary"]
 
+_MADE_BY_ENGINES: Final = frozenset(
+    {"debate_start", "conversation_start", "round_start", "round_complete", "consensus", "exit", "debate_complete"}
+)
+"""Events in which nothing is an object of somebody else: their mappings, such as the scores of a decision, are made for
+them."""
+
+_SWEEP_AT: Final = 64
+"""Number of items at which expired ones are first removed; after that, each time their number has doubled."""
+
 
 def opened(record: SessionRecord) -> SessionSummary:
     """Return the summary of a session without events."""
@@ -88,13 +97,6 @@ def is_wanted(summary: SessionSummary, wanted: SessionFilter) -> bool:
         and (wanted.place is None or (summary.created_at, summary.id) < wanted.place)
         and (not wanted.metadata or has_metadata(json_text(dict(summary.metadata)), json_text(dict(wanted.metadata))))
     )
-
-
-_MADE_BY_ENGINES: Final = frozenset(
-    {"debate_start", "conversation_start", "round_start", "round_complete", "consensus", "exit", "debate_complete"}
-)
-"""Events in which nothing is an object of somebody else: their mappings, such as the scores of a decision, are made for
-them."""
 
 
 def _may_change(event: DurableEvent) -> bool:
@@ -148,10 +150,6 @@ class _StoredSession:
     def _stored_text(self, turn_key: TurnId) -> str | None:
         event = self.turns.get(turn_key)
         return None if event is None else event.entry.text
-
-
-_SWEEP_AT: Final = 64
-"""Number of items at which expired ones are first removed; after that, each time their number has doubled."""
 
 
 class _Item(NamedTuple):

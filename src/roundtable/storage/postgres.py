@@ -83,19 +83,6 @@ _LARGEST_BATCH: Final = 128
 _KNOWN_STATES: Final = 4_096
 _EARLIEST_US: Final = to_micros(datetime.min.replace(tzinfo=UTC))
 
-
-class _Key(NamedTuple):
-    session_id: str
-    tenant: str
-    key: bytes
-    tenant_key: bytes
-
-
-def _key(tenant: str, session_id: str) -> _Key:
-    tenant, session_id = session_key(tenant, session_id)
-    return _Key(session_id, tenant, key_hash(tenant, session_id), key_hash(tenant))
-
-
 # ---------------------------------------------------------------- statements
 
 _CREATE: Final = """
@@ -166,6 +153,21 @@ _SEARCH: Final = """
     ORDER BY s.created_us DESC, s.id DESC, p.seq
     LIMIT %(limit)s
 """
+
+_NO_ARGUMENTS: Final[tuple[object, ...]] = (None,) * 4 + (None,) * 12
+"""Arguments of the function `append` that only ask for the state."""
+
+
+class _Key(NamedTuple):
+    session_id: str
+    tenant: str
+    key: bytes
+    tenant_key: bytes
+
+
+def _key(tenant: str, session_id: str) -> _Key:
+    tenant, session_id = session_key(tenant, session_id)
+    return _Key(session_id, tenant, key_hash(tenant, session_id), key_hash(tenant))
 
 
 # ---------------------------------------------------------------- sessions
@@ -622,10 +624,6 @@ def _end(background: Background, pool: PostgresPool, listener: Listener, tokeniz
     last = partial(_close, pool, listener, tokenizer)
     background.end(last, within_s=_EXIT_WAIT_S / 2, abort=pool.abort)
     background.join(_EXIT_WAIT_S)
-
-
-_NO_ARGUMENTS: Final[tuple[object, ...]] = (None,) * 4 + (None,) * 12
-"""Arguments of the function `append` that only ask for the state."""
 
 
 def _arguments(

@@ -37,6 +37,79 @@ _log: logging.Logger = logging.getLogger(__name__)
 # Broken connections are its everyday business; without this, a program that sets up no logging would print them.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
+_DEFAULT_SCHEMA: Final = "roundtable"
+_LONGEST_NAME: Final = 63
+_DEFAULTS: Final[dict[str, str | int]] = {
+    "connect_timeout": 5,
+    "application_name": "roundtable",
+    "keepalives_idle": 30,
+    "tcp_user_timeout": 30_000,
+}
+"""What is set for a connection unless the URL says otherwise."""
+
+_LIFETIME_S: Final = 3600.0
+_IDLE_S: Final = 600.0
+_UPGRADE_S: Final = 600.0
+_CLOSE_S: Final = 1.0
+
+_FORBIDDEN: Final = (
+    "forbidden",
+    "{address!r} refuses this user",
+    "Check the user, its password and its rights; it must be able to create a schema, or own the schema.",
+)
+_UNREACHABLE: Final = (
+    "unreachable",
+    "the database {address!r} cannot be reached",
+    "Check that the server runs, and that its address and port are right.",
+)
+_TLS: Final = (
+    "unreachable",
+    "no encrypted connection to {address!r} is possible",
+    "Check sslmode and sslrootcert of the URL, and the certificate of the server.",
+)
+_DAMAGED: Final = ("corrupt", "{address!r} is damaged", "Check the log of the server, and restore a backup.")
+_KINDS: Final[dict[str, tuple[str, str, str]]] = {
+    "08": _UNREACHABLE,
+    "28": _FORBIDDEN,
+    "42501": _FORBIDDEN,
+    "3D000": (
+        "unreachable",
+        "{address!r} names a database that does not exist",
+        "Create it: createdb --encoding=UTF8 --template=template0 NAME",
+    ),
+    "53300": (
+        "busy",
+        "{address!r} has no connection left",
+        "Raise max_connections of the server, or lower `connections` of each storage.",
+    ),
+    "53100": ("full", "the disk of {address!r} is full", "Free space on the server's disk, then try again."),
+    "53": ("busy", "{address!r} lacks resources", "Check the memory and the limits of the server."),
+    "25006": (
+        "read-only",
+        "{address!r} accepts no changes: it is a replica, or read-only",
+        "Connect to the primary server, such as with ?target_session_attrs=read-write; sessions can still be shown.",
+    ),
+    "57P": _UNREACHABLE,
+    "40": ("locked", "{address!r} is busy with the same session", "Try again."),
+    "55P03": ("locked", "{address!r} is busy with the same session", "Try again."),
+    "54": ("too-big", "a value is too large for {address!r}", "Store less than a gigabyte in one event or value."),
+    "XX001": _DAMAGED,
+    "XX002": _DAMAGED,
+}
+_OTHER: Final = ("other", "the database {address!r} failed", "Check the log of the server.")
+_RETRYABLE: Final = frozenset({"unreachable", "busy", "full", "locked"})
+
+# What libpq says if it cannot connect: these errors have no code.
+_SAID: Final[tuple[tuple[str, tuple[str, str, str]], ...]] = (
+    (
+        "password authentication failed|no password supplied|pg_hba.conf|role .* does not exist|not permitted to",
+        _FORBIDDEN,
+    ),
+    ("too many c|remaining connection slots", _KINDS["53300"]),
+    ("database .* does not exist", _KINDS["3D000"]),
+    ("certificate|does not support SSL|invalid sslmode", _TLS),
+)
+
 
 class Address:
     """Where a database is, and which of its schemas holds the tables.
@@ -69,17 +142,6 @@ class Address:
         services = (f"service={named['service']}",) if named["service"] else ()
         # The file of a service may name any host, and an address for a host that is given here.
         return (*named["host"].split(","), *named["hostaddr"].split(","), *services)
-
-
-_DEFAULT_SCHEMA: Final = "roundtable"
-_LONGEST_NAME: Final = 63
-_DEFAULTS: Final[dict[str, str | int]] = {
-    "connect_timeout": 5,
-    "application_name": "roundtable",
-    "keepalives_idle": 30,
-    "tcp_user_timeout": 30_000,
-}
-"""What is set for a connection unless the URL says otherwise."""
 
 
 def parse_address(url: str) -> Address:
@@ -133,12 +195,6 @@ class Limits:
     pool_s: float
     call_s: float
     close_s: float
-
-
-_LIFETIME_S: Final = 3600.0
-_IDLE_S: Final = 600.0
-_UPGRADE_S: Final = 600.0
-_CLOSE_S: Final = 1.0
 
 
 class PostgresPool:
@@ -359,66 +415,6 @@ def _is_away(error: psycopg.Error) -> bool:
     if error.sqlstate is None:
         return isinstance(error, psycopg.OperationalError) and _kind(error) in {_UNREACHABLE, _KINDS["53300"]}
     return error.sqlstate[:2] == "08" or error.sqlstate[:3] == "57P" or error.sqlstate == "53300"
-
-
-_FORBIDDEN: Final = (
-    "forbidden",
-    "{address!r} refuses this user",
-    "Check the user, its password and its rights; it must be able to create a schema, or own the schema.",
-)
-_UNREACHABLE: Final = (
-    "unreachable",
-    "the database {address!r} cannot be reached",
-    "Check that the server runs, and that its address and port are right.",
-)
-_TLS: Final = (
-    "unreachable",
-    "no encrypted connection to {address!r} is possible",
-    "Check sslmode and sslrootcert of the URL, and the certificate of the server.",
-)
-_DAMAGED: Final = ("corrupt", "{address!r} is damaged", "Check the log of the server, and restore a backup.")
-_KINDS: Final[dict[str, tuple[str, str, str]]] = {
-    "08": _UNREACHABLE,
-    "28": _FORBIDDEN,
-    "42501": _FORBIDDEN,
-    "3D000": (
-        "unreachable",
-        "{address!r} names a database that does not exist",
-        "Create it: createdb --encoding=UTF8 --template=template0 NAME",
-    ),
-    "53300": (
-        "busy",
-        "{address!r} has no connection left",
-        "Raise max_connections of the server, or lower `connections` of each storage.",
-    ),
-    "53100": ("full", "the disk of {address!r} is full", "Free space on the server's disk, then try again."),
-    "53": ("busy", "{address!r} lacks resources", "Check the memory and the limits of the server."),
-    "25006": (
-        "read-only",
-        "{address!r} accepts no changes: it is a replica, or read-only",
-        "Connect to the primary server, such as with ?target_session_attrs=read-write; sessions can still be shown.",
-    ),
-    "57P": _UNREACHABLE,
-    "40": ("locked", "{address!r} is busy with the same session", "Try again."),
-    "55P03": ("locked", "{address!r} is busy with the same session", "Try again."),
-    "54": ("too-big", "a value is too large for {address!r}", "Store less than a gigabyte in one event or value."),
-    "XX001": _DAMAGED,
-    "XX002": _DAMAGED,
-}
-_OTHER: Final = ("other", "the database {address!r} failed", "Check the log of the server.")
-_RETRYABLE: Final = frozenset({"unreachable", "busy", "full", "locked"})
-
-
-# What libpq says if it cannot connect: these errors have no code.
-_SAID: Final[tuple[tuple[str, tuple[str, str, str]], ...]] = (
-    (
-        "password authentication failed|no password supplied|pg_hba.conf|role .* does not exist|not permitted to",
-        _FORBIDDEN,
-    ),
-    ("too many c|remaining connection slots", _KINDS["53300"]),
-    ("database .* does not exist", _KINDS["3D000"]),
-    ("certificate|does not support SSL|invalid sslmode", _TLS),
-)
 
 
 def _kind(error: psycopg.Error) -> tuple[str, str, str]:

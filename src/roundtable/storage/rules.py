@@ -58,7 +58,6 @@ __all__ = [
     "value_text",
 ]
 
-
 V = TypeVar("V", bound=Value)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -68,6 +67,11 @@ EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 _log: logging.Logger = logging.getLogger(__name__)
+
+MAX_NUMBER = 2**63 - 1
+"""Largest whole number a database holds."""
+LONGEST_LEASE_S: Final = 3600.0
+"""Longest duration of a lease in seconds, also for longer requests; its holder renews it in time."""
 
 
 def value_text(value: Value) -> str:
@@ -148,12 +152,6 @@ def span_end(now: datetime, seconds: float) -> datetime:
         return now + timedelta(seconds=seconds)
     except OverflowError:
         return datetime.max.replace(tzinfo=UTC)
-
-
-MAX_NUMBER = 2**63 - 1
-"""Largest whole number a database holds."""
-LONGEST_LEASE_S: Final = 3600.0
-"""Longest duration of a lease in seconds, also for longer requests; its holder renews it in time."""
 
 
 class TurnId(NamedTuple):

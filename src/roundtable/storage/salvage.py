@@ -28,6 +28,12 @@ __all__ = ["Salvaged", "find_damage", "salvage"]
 
 _MAX_FAULTS: Final = 20
 
+_LAST_ROW: Final = 2**62
+_MOST_MISSES: Final = 10_000
+"""Ids in a row without a row, after which the next row is looked for far ahead."""
+_DAMAGED: Final = (sqlite3.DatabaseError, MemoryError)
+"""What SQLite raises at a damaged page; out of memory if the page claims a row of a gigabyte."""
+
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
@@ -131,11 +137,6 @@ _EVENTS: Final = _Queries(
     "SELECT rowid, tenant, seq, body FROM events WHERE rowid = ?",
     "SELECT rowid, tenant, seq, body FROM events WHERE rowid >= ? ORDER BY rowid LIMIT 1",
 )
-_LAST_ROW: Final = 2**62
-_MOST_MISSES: Final = 10_000
-"""Ids in a row without a row, after which the next row is looked for far ahead."""
-_DAMAGED: Final = (sqlite3.DatabaseError, MemoryError)
-"""What SQLite raises at a damaged page; out of memory if the page claims a row of a gigabyte."""
 
 
 def _read_all(path: Path) -> tuple[dict[_SessionKey, SessionRecord], dict[_SessionKey, dict[int, DurableEvent]]]:

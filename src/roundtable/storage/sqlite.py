@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SQLiteStorage", "copy_database"]
 
+_EXIT_WAIT_S = 2.0
+_DEFAULT_PATH: Final = "./data/roundtable.db"
+
 
 def copy_database(database: Database, path: Path) -> None:
     """Copy a database to a new file, which appears once the copy is complete and synced to disk.
@@ -98,10 +101,6 @@ def _copy(database: Database, temporary: Path) -> None:
             raise storage_error(error, database.name) from error
     with temporary.open("rb") as file:
         os.fsync(file.fileno())
-
-
-_EXIT_WAIT_S = 2.0
-_DEFAULT_PATH: Final = "./data/roundtable.db"
 
 
 class SQLiteStorage(WholeSessionMethods):

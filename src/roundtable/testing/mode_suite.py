@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LATER", "MARK", "ModeSuite", "SimulatedDebate", "debates", "fewest_agents", "opening_views"]
 
-
 MARK = "\u2042untrusted\u2042"
 """Marks the topic and all texts of agents; no instruction of a mode may contain it."""
 LATER = datetime(2031, 5, 17, 13, tzinfo=UTC)
@@ -55,6 +54,13 @@ _NOON = datetime(2031, 5, 17, 12, tzinfo=UTC)
 _SEVERAL_OPTIONS = st.none() | st.just((f"{MARK} one", f"{MARK} two"))
 _FOCUS = st.none() | st.just(f"{MARK}, really?")
 _POSITIONS = st.sampled_from(tuple(product("abc", (0.0, 0.5, 1.0), (None, *get_args(Stance)))))
+
+
+# A mode has no state, so one fixture may serve all drawn debates.
+_LAW = drawn_law(30)
+
+_TABLE: Final = ("ada", "bo", "cy", "di", "eve", "fay", "gus", "hal")
+"""Agents whose ids have another order in sets of each process."""
 
 
 @dataclass(slots=True)
@@ -231,10 +237,6 @@ _ANSWERS: dict[AnswerKind, Callable[[st.DrawFn, TurnSpec, str], Answer]] = {
 }
 
 
-# A mode has no state, so one fixture may serve all drawn debates.
-_LAW = drawn_law(30)
-
-
 class _LimitedMode(WrappedMode):
     """A wrapper that fails if a plan takes too long; `late` then holds the message, and further plans fail at once."""
 
@@ -278,10 +280,6 @@ def _waiting_error(mode: DebateModeStrategy, limit_s: float = LIMIT_S) -> str | 
     except Exception as error:  # noqa: BLE001  (the tests report all other errors of the mode)
         return str(error.__cause__) if isinstance(error.__cause__, AssertionError) else None
     return None
-
-
-_TABLE: Final = ("ada", "bo", "cy", "di", "eve", "fay", "gus", "hal")
-"""Agents whose ids have another order in sets of each process."""
 
 
 def _rehearsed_views(mode: DebateModeStrategy) -> list[DebateContext]:

@@ -19,20 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TOOL", "Capability", "RequestLaws", "leaves"]
 
-
-class Capability(enum.Enum):
-    """Features of a provider; tests check capabilities, never names of vendors."""
-
-    HTTP = "http"
-    """It calls an HTTP API with a configurable address and a key."""
-    STREAMING = "streaming"
-    """It streams answers."""
-    TOOLS = "tools"
-    """It supports tools."""
-
-
-_Around: TypeAlias = "tuple[dict[str, JsonValue] | list[JsonValue], ...]"
-
 FIELDS: Final = frozenset({"temperature", "seed", "stop", "output_schema", "tool_choice"})
 """Fields of `ChatRequest` that an API may lack."""
 TOOL: Final = AgentTool(
@@ -61,6 +47,20 @@ _SCHEMA: Final = OutputSchema(
     },
 )
 _ROLES: Final = ("system", "user", "assistant", "user")
+
+
+class Capability(enum.Enum):
+    """Features of a provider; tests check capabilities, never names of vendors."""
+
+    HTTP = "http"
+    """It calls an HTTP API with a configurable address and a key."""
+    STREAMING = "streaming"
+    """It streams answers."""
+    TOOLS = "tools"
+    """It supports tools."""
+
+
+_Around: TypeAlias = "tuple[dict[str, JsonValue] | list[JsonValue], ...]"
 
 
 class RequestLaws:

@@ -38,9 +38,11 @@ __all__ = [
     "sse_reply",
 ]
 
-
 _START_S: Final = 30.0
 _STOP_S: Final = 15.0
+
+_COMPLETION_FIELDS: Final[JsonObject] = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0}
+_USAGE: Final[JsonObject] = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
 
 
 @contextmanager
@@ -414,10 +416,6 @@ def chat_chunks(text: str, *, pieces: int = 4, done: bool = True, finish: str | 
 
 def _chunk(delta: JsonObject, finish: str | None = None) -> JsonObject:
     return {**_COMPLETION_FIELDS, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
-
-
-_COMPLETION_FIELDS: Final[JsonObject] = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0}
-_USAGE: Final[JsonObject] = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
 
 
 def _head(status: int, headers: Mapping[str, str]) -> bytes:

@@ -29,6 +29,18 @@ from roundtable.types import (
 
 __all__ = ["ODD_TEXTS", "LeaseLaws", "ListLaws", "SearchLaws", "StorageSuite"]
 
+ODD_TEXTS = (
+    "'; DROP TABLE events; --",
+    '" OR ""="',
+    "%_\\%",
+    "a\0b",
+    "line\nline\u2028line",
+    "\U0001f9d1\u200d\U0001f680 e\u0301 \u00e9 \u202etxt",
+    "\ufffe\uffff\U0010ffff",
+    "x" * 9_000,
+)
+"""Texts that a faulty storage might change, cut or execute."""
+
 
 class LeaseLaws:
     """Tests of leases and their tokens."""
@@ -388,19 +400,6 @@ class SearchLaws:
         token = await started(storage, session, answered("s"))
         await storage.append("s", None, token, [answered("s"), answered("s", 1)])
         assert await _search(storage, "tea") == [("s", 1), ("s", 2)]
-
-
-ODD_TEXTS = (
-    "'; DROP TABLE events; --",
-    '" OR ""="',
-    "%_\\%",
-    "a\0b",
-    "line\nline\u2028line",
-    "\U0001f9d1\u200d\U0001f680 e\u0301 \u00e9 \u202etxt",
-    "\ufffe\uffff\U0010ffff",
-    "x" * 9_000,
-)
-"""Texts that a faulty storage might change, cut or execute."""
 
 
 class _ValueLaws:

@@ -48,13 +48,27 @@ __all__ = [
     "truncate_result",
 ]
 
-
 T = TypeVar("T")
 
 MOST_THREADS: Final = 40
 """Most plain functions that run at the same time in one event loop, including those that timed out."""
 
 _limiter: RunVar[CapacityLimiter] = RunVar("roundtable_tool_threads")
+
+MOST_RESULT_BYTES: Final = 20_000
+"""Maximum bytes of JSON that a model sees of one result."""
+_MAX_ERROR_CHARS: Final = 500
+
+TOOL_ATTEMPTS: Final = 3
+"""Maximum attempts of a retryable tool, the first included."""
+TOOL_BASE_DELAY_S: Final = 0.5
+"""Seconds before the second attempt; they double with each further one."""
+TOOL_TIMEOUT_S: Final = 30.0
+"""Seconds one attempt may take."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_CALL: Final = "__call__"
+_TRANSIENT_PHRASES: Final = ("ECONNRESET", "ETIMEDOUT", "fetch failed", "timed out")
 
 
 async def run_in_thread(function: Callable[[], T]) -> T:
@@ -71,11 +85,6 @@ async def run_in_thread(function: Callable[[], T]) -> T:
     borrower = object()
     await limiter.acquire_on_behalf_of(borrower)
     return await on_thread(function, name="roundtable tool", ended=partial(limiter.release_on_behalf_of, borrower))
-
-
-MOST_RESULT_BYTES: Final = 20_000
-"""Maximum bytes of JSON that a model sees of one result."""
-_MAX_ERROR_CHARS: Final = 500
 
 
 def to_result(value: object) -> ToolResult:
@@ -136,18 +145,6 @@ def failed(error: BaseException | str) -> ToolResult:
     """
     text = error if isinstance(error, str) else f"{type(error).__name__}: {error_text(error)}"
     return ToolResult(success=False, error=text.encode("utf-8", "replace").decode()[:_MAX_ERROR_CHARS])
-
-
-TOOL_ATTEMPTS: Final = 3
-"""Maximum attempts of a retryable tool, the first included."""
-TOOL_BASE_DELAY_S: Final = 0.5
-"""Seconds before the second attempt; they double with each further one."""
-TOOL_TIMEOUT_S: Final = 30.0
-"""Seconds one attempt may take."""
-
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-_CALL: Final = "__call__"
-_TRANSIENT_PHRASES: Final = ("ECONNRESET", "ETIMEDOUT", "fetch failed", "timed out")
 
 
 @dataclass(frozen=True)

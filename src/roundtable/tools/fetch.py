@@ -43,6 +43,8 @@ _BYTE_ORDER_MARKS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le
 _ENCODINGS: Final = ("utf-8", "utf-16", "ascii", "iso8859", "cp", "koi8", "gb", "hz", "big5", "shift_jis", "euc", "mac")
 _CHARSET: Final = re.compile(rb"<meta[^>]{1,200}?charset\s{0,9}=\s{0,9}[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 
+_HOST: Final = re.compile(r"[^/@\s]+:[0-9]{1,5}")
+
 
 class _FetchInput(SnakeValue):
     url: NonEmpty = Field(description="Address of the page, https://...")
@@ -122,9 +124,6 @@ class FetchUrl(StandardTool[_FetchInput]):
         next_start = given.start + len(text) if len(text) < len(remaining) else None
         output = _FetchOutput(url=page.url, title=parsed.title[:300], text=text, next_start=next_start)
         return ToolResult(success=True, data=output.model_dump(mode="json", exclude_none=True))
-
-
-_HOST: Final = re.compile(r"[^/@\s]+:[0-9]{1,5}")
 
 
 def check_allowed(allow: Collection[str]) -> None:

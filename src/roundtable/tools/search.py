@@ -54,8 +54,17 @@ __all__ = [
     "short_query",
 ]
 
-
 _SYSTEM = "Answer the question from what you find, in a few sentences, with figures and dates."
+
+SEARCH_TIMEOUT_S: Final = 15.0
+"""Seconds a search may take."""
+MOST_QUERY_CHARS: Final = 400
+"""Maximum characters of a query that every service accepts."""
+MOST_QUERY_WORDS: Final = 50
+"""Maximum words of a query that every service accepts."""
+_HTTP_LIMITS: Final = HttpLimits(body_bytes=4 * 2**20)
+
+_FRESHNESS: Final = {"day": "pd", "week": "pw", "month": "pm", "year": "py"}
 
 
 class ModelSearch:
@@ -127,13 +136,6 @@ class ModelSearch:
         )
 
 
-SEARCH_TIMEOUT_S: Final = 15.0
-"""Seconds a search may take."""
-MOST_QUERY_CHARS: Final = 400
-"""Maximum characters of a query that every service accepts."""
-MOST_QUERY_WORDS: Final = 50
-"""Maximum words of a query that every service accepts."""
-_HTTP_LIMITS: Final = HttpLimits(body_bytes=4 * 2**20)
 _TITLE_CHARS, _SNIPPET_CHARS, _URL_CHARS = 300, 1_000, 2_000
 
 
@@ -264,9 +266,6 @@ def _text(item: Mapping[str, JsonValue], name: str) -> str:
 
 def _plain_text(text: str) -> str:
     return " ".join(html.unescape(text).split())
-
-
-_FRESHNESS: Final = {"day": "pd", "week": "pw", "month": "pm", "year": "py"}
 
 
 class BraveSearch(HttpSearch):

@@ -53,6 +53,9 @@ __all__ = [
 
 I = TypeVar("I", bound=BaseModel)  # noqa: E741  (input)
 
+_WEB_EVIDENCE = 3
+_EVIDENCE_CHARS = 1_000
+
 
 class ToolSpec(NamedTuple):
     """Description of a standard tool: its name, its input and its output."""
@@ -198,10 +201,6 @@ class SubmitResponse(StandardTool[_AnswerInput]):
         if self._turn is not None:
             self._turn.submitted = data
         return ToolResult(success=True, data=data)
-
-
-_WEB_EVIDENCE = 3
-_EVIDENCE_CHARS = 1_000
 
 
 class _SearchInput(SnakeValue):

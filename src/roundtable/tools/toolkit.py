@@ -55,6 +55,14 @@ __all__ = [
     "misfits",
 ]
 
+_MAX_FAULTS: Final = 5
+_MAX_DEPTH: Final = 32
+
+_MAX_SESSIONS: Final = 256
+_WITHOUT_APPROVAL: Final = (GetContext, SubmitResponse, RequestContext)
+NAMES_WITHOUT_APPROVAL: Final = frozenset({"get_context", "submit_response", "request_context"})
+"""Names of the tools that nobody is asked about, since they access only the debate."""
+
 
 def _is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
@@ -69,8 +77,6 @@ _TYPE_CHECKS: Final[dict[str, Callable[[object], bool]]] = {
     "number": _is_number,
     "integer": lambda value: _is_number(value) and float(value).is_integer(),
 }
-_MAX_FAULTS: Final = 5
-_MAX_DEPTH: Final = 32
 
 
 def misfits(value: object, schema: Mapping[str, Any]) -> str:
@@ -238,10 +244,6 @@ def _is_external_interrupt(error: BaseException) -> bool:
     return isinstance(error, anyio.get_cancelled_exc_class())
 
 
-_MAX_SESSIONS: Final = 256
-_WITHOUT_APPROVAL: Final = (GetContext, SubmitResponse, RequestContext)
-NAMES_WITHOUT_APPROVAL: Final = frozenset({"get_context", "submit_response", "request_context"})
-"""Names of the tools that nobody is asked about, since they access only the debate."""
 """Tools that access only the debate and its caller."""
 
 

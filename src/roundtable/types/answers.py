@@ -38,12 +38,14 @@ __all__ = [
     "TurnKey",
 ]
 
-
 Stance: TypeAlias = Literal["YES", "NO", "NEUTRAL"]
 """Which side of a yes-or-no question an answer takes."""
 
 AnswerKind: TypeAlias = Literal["position", "ballot", "ranking", "approval", "scores", "plan", "text"]
 """Kind of answer that a turn asks for."""
+
+MOST_CLAIMS: Final = 5
+"""Most claims of one answer."""
 
 
 class TurnKey(NamedTuple):
@@ -80,10 +82,6 @@ class Citation(Value):
     """Address of the source."""
     snippet: str | None = None
     """The passage used."""
-
-
-MOST_CLAIMS: Final = 5
-"""Most claims of one answer."""
 
 
 class ClaimEvidence(Value):

@@ -71,11 +71,13 @@ _PAGE: Final = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 _OBJECTS: Final = re.compile(rb"/ObjStm\b")
 _STREAM: Final = re.compile(rb".{0,300}?stream\r?\n", re.DOTALL)
 
-
 _MOST_CHECKED: Final = 4_096
 _checked: Final[set[tuple[str, int]]] = set()
 """Contents that have their hash: SHA-256 and the hash of Python, which differs from process to process. A session is
 read again and again, and the SHA-256 of large files takes a tenth of a second."""
+
+_SPLIT_IT: Final = "Attach the part that the question is about."
+_KINDS: Final = "Attach PNG, JPEG, GIF or WebP images, PDF documents, or texts in UTF-8."
 
 
 def _printable(name: str) -> str:
@@ -315,10 +317,6 @@ def size_in_words(size: int) -> str:
     if size < 1_000:
         return f"{size} bytes"
     return f"{size / 1_000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
-
-
-_SPLIT_IT: Final = "Attach the part that the question is about."
-_KINDS: Final = "Attach PNG, JPEG, GIF or WebP images, PDF documents, or texts in UTF-8."
 
 
 def _kind_of(media_type: str) -> AttachmentKind:

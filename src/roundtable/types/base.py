@@ -44,12 +44,13 @@ __all__ = [
     "with_upper_bound",
 ]
 
-
 _KIND: Final = re.compile(r"[A-Z]\w*|bool|int|float|str|.*\[.*")
 
 _set: Final = object.__setattr__
 
 _with_descriptions: ContextVar[bool] = ContextVar("roundtable_field_descriptions", default=False)
+
+_FALLBACK_MEDIA_TYPE: Final = "image/png"
 
 
 def _unknown_field(kind: type[BaseModel], changes: Mapping[str, Any]) -> TypeError:
@@ -273,9 +274,6 @@ Share: TypeAlias = Annotated[float, Field(ge=0.0, le=1.0)]
 
 Timestamp: TypeAlias = Annotated[datetime, AfterValidator(_as_utc)]
 """An aware UTC time; a naive one is read as UTC."""
-
-
-_FALLBACK_MEDIA_TYPE: Final = "image/png"
 
 
 class ImagePart(Value):

@@ -26,6 +26,8 @@ __all__ = [
     "VoteReport",
 ]
 
+_UPPER_BOUND: Final = frozenset({"agreement_at_most", "agreementAtMost"})
+
 
 class Cluster(Value):
     """Agents with positions that count as the same."""
@@ -60,9 +62,6 @@ class GroupthinkWarning(Value):
     """The signs found, in words."""
     recommendation: str = ""
     """What to do about it."""
-
-
-_UPPER_BOUND: Final = frozenset({"agreement_at_most", "agreementAtMost"})
 
 
 class ConsensusResult(Value):

@@ -55,10 +55,12 @@ __all__ = [
     "status_in_words",
 ]
 
-
 ExitReason: TypeAlias = str
 """`consensus`, `convergence`, `confidence`, `max_rounds`, `stopped`, `paused`, `cancelled`, `deadline`,
 `budget`, `quorum_lost`, `error`, or the reason stated by a mode or an exit of a plugin."""
+
+SCHEMA_VERSION: Final = 3
+"""Version of the format of stored and exported sessions; `roundtable.record.read_record` reads earlier ones too."""
 
 
 class ExitCriteria(Value):
@@ -211,9 +213,6 @@ class FailedTurn(_TurnBase):
 AnyTurn: TypeAlias = Annotated[Turn | FailedTurn, Field(discriminator="outcome")]
 """A turn with either outcome, discriminated by `outcome`."""
 
-
-SCHEMA_VERSION: Final = 3
-"""Version of the format of stored and exported sessions; `roundtable.record.read_record` reads earlier ones too."""
 
 DebateMode: TypeAlias = str
 """Name of a registered mode, such as `"collaborative"`; open, since plugins add modes."""

@@ -43,6 +43,20 @@ _MOST_PAGES: Final = 20
 """How many pages of the latest batches are looked through for one whose id was lost."""
 _GOOGLE_ID: Final = re.compile(r"batches/[A-Za-z0-9_-]+")
 
+_VERSION: Final = {"anthropic-version": "2023-06-01"}
+_CLOCK_SKEW_S: Final = 300.0
+_UNSENT: Final = frozenset({"content-type", "accept", "content-length"})
+
+_ANTHROPIC_STATUS: Final = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "overloaded_error": 529,
+}
+
 
 class BatchFailed(AgentError):
     """A batch was refused or has failed as a whole, after it had been handed in."""
@@ -293,11 +307,6 @@ def batch_wire(api: Literal["anthropic", "google", "openai"]) -> BatchWire:
             assert_never(api)
 
 
-_VERSION: Final = {"anthropic-version": "2023-06-01"}
-_CLOCK_SKEW_S: Final = 300.0
-_UNSENT: Final = frozenset({"content-type", "accept", "content-length"})
-
-
 def _openai_root(url: str) -> tuple[str, str]:
     """Return the root of the API and the endpoint of the calls, from the address of a call."""
     for endpoint in ("/chat/completions", "/responses"):
@@ -412,17 +421,6 @@ def _openai_answer(line: JsonObject) -> BatchAnswer:
     status, request_id = response.get("status_code"), text_of(response.get("request_id"))
     headers = {"x-request-id": request_id} if request_id else {}
     return BatchAnswer("answered", status if type(status) is int else 200, _body_of(response.get("body")), headers)
-
-
-_ANTHROPIC_STATUS: Final = {
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "overloaded_error": 529,
-}
 
 
 def _anthropic_answer(result: JsonObject) -> BatchAnswer:

@@ -41,6 +41,7 @@ __all__ = [
     "request_hash",
 ]
 
+_log: logging.Logger = logging.getLogger(__name__)
 
 _LEFT_OUT: Final = {"model", "metadata", "extra_headers"}
 """The model is matched separately, `metadata` does not change the answer, and headers may hold secrets."""
@@ -50,6 +51,8 @@ _SAMPLE_CHARS: Final = 4000
 _MOST_COMPARED: Final = 200
 _CONTENT: Final = frozenset({"url", "data"})
 _SHOWN_CHARS: Final = 60
+
+_LABELS: Final = ("agent", "round", "slot")
 
 
 def canonical(request: ChatRequest, scrubber: Scrubber) -> JsonObject:
@@ -158,12 +161,8 @@ def _cut(text: str, start: int) -> str:
     return f"{'…' if start else ''}{text[start:end]}{'…' if len(text) > end else ''}"
 
 
-_log: logging.Logger = logging.getLogger(__name__)
-
 CassetteMode: TypeAlias = Literal["auto", "record", "replay"]
 """How a cassette handles a call; see `Cassette`."""
-
-_LABELS: Final = ("agent", "round", "slot")
 
 
 class ModelFacts(NamedTuple):

@@ -35,11 +35,33 @@ __all__ = [
     "plain_profile",
 ]
 
-
 _SESSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{4,199}")
 _LONGEST_PROMPT: Final = 100_000
 _LONGEST_NAME: Final = 200
 _MOST_SHOWN: Final = 80
+
+_HINTS: Final = {
+    "model": "Give 'opus', 'sonnet', 'haiku', or the full name of a model that the program knows.",
+    "max_budget_usd": "Give an amount in US dollars of at least 0.01.",
+    "system_prompt": "Give at most 100,000 characters, or '' for none.",
+    "max_turns": "Give a whole number of steps from 1 to 10,000.",
+    "timeout_s": "Give seconds from 5 to 3,600.",
+    "cwd": "Give the absolute path of a folder that exists, or None for the folder of this process.",
+    "yolo": "Give True or False.",
+}
+
+DEFAULT_MAX_TURNS: Final = {"opus": 20, "sonnet": 15, "haiku": 8}
+"""Most steps of an agent in one call, by model; 8 for others."""
+
+OTHER_MAX_TURNS: Final = 8
+
+_GOOGLE_CLOUD: Final = (
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "GOOGLE_CLOUD_PROJECT",
+    "GCLOUD_PROJECT",
+    "CLOUDSDK_CONFIG",
+)
+"""Variables of a login to Google Cloud."""
 
 
 def _folder(path: str | None) -> str | None:
@@ -69,16 +91,6 @@ Persona = Annotated[str, Field(max_length=_LONGEST_PROMPT), AfterValidator(_pers
 Seconds = Annotated[float, Field(ge=5, le=3600)]
 Turns = Annotated[int, Field(ge=1, le=10_000)]
 Usd = Annotated[float, Field(ge=0.01)]
-
-_HINTS: Final = {
-    "model": "Give 'opus', 'sonnet', 'haiku', or the full name of a model that the program knows.",
-    "max_budget_usd": "Give an amount in US dollars of at least 0.01.",
-    "system_prompt": "Give at most 100,000 characters, or '' for none.",
-    "max_turns": "Give a whole number of steps from 1 to 10,000.",
-    "timeout_s": "Give seconds from 5 to 3,600.",
-    "cwd": "Give the absolute path of a folder that exists, or None for the folder of this process.",
-    "yolo": "Give True or False.",
-}
 
 
 class _Options(Value):
@@ -206,21 +218,6 @@ def check_session(session_id: str) -> None:
         shown = repr(session_id)[:_MOST_SHOWN]
         msg = f"a session id has 5 to 200 letters, digits, '-' and '_', and no '-' first; not {shown}"
         raise ConfigurationError(msg, hint="Give the `session_id` of the response before.")
-
-
-DEFAULT_MAX_TURNS: Final = {"opus": 20, "sonnet": 15, "haiku": 8}
-"""Most steps of an agent in one call, by model; 8 for others."""
-
-OTHER_MAX_TURNS: Final = 8
-
-
-_GOOGLE_CLOUD: Final = (
-    "GOOGLE_APPLICATION_CREDENTIALS",
-    "GOOGLE_CLOUD_PROJECT",
-    "GCLOUD_PROJECT",
-    "CLOUDSDK_CONFIG",
-)
-"""Variables of a login to Google Cloud."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

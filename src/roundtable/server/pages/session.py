@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["router", "session_page", "tell"]
 
-
 _LONG_FIELDS: Final = {
     "turn",
     "results",
@@ -43,6 +42,30 @@ _LONG_FIELDS: Final = {
     "summary",
 }
 """Long fields that the page gets when it is rendered again."""
+
+_FIXED_NEWS: Final = {
+    "initiator_complete": "The goal is set.",
+    "context_requested": "The agents ask for information.",
+    "conversation_complete": "The conversation is over.",
+}
+_CONTROL_NEWS: Final = {
+    "pause": "It will pause when the running calls have ended.",
+    "resume": "It resumes.",
+    "stop": "It will stop.",
+}
+
+_STATES: Final = {
+    "created": "not begun",
+    "active": "running",
+    "paused": "paused",
+    "completed": "completed",
+    "error": "broken",
+}
+_AT_END: Final = frozenset({"answer", "synthesis", "minority", "sources"})
+_AFTER_A_ROUND: Final = frozenset({"decision", "trajectory", "movement", "camps"})
+_MAX_CHARS: Final = 600
+_MAX_ATTEMPTS: Final = 40
+_RETRY_S: Final = 0.05
 
 
 def tell(event: Event) -> JsonObject:
@@ -96,31 +119,6 @@ def _news(event: Event) -> str:
         case _:
             assert_never(event.type)
 
-
-_FIXED_NEWS: Final = {
-    "initiator_complete": "The goal is set.",
-    "context_requested": "The agents ask for information.",
-    "conversation_complete": "The conversation is over.",
-}
-_CONTROL_NEWS: Final = {
-    "pause": "It will pause when the running calls have ended.",
-    "resume": "It resumes.",
-    "stop": "It will stop.",
-}
-
-
-_STATES: Final = {
-    "created": "not begun",
-    "active": "running",
-    "paused": "paused",
-    "completed": "completed",
-    "error": "broken",
-}
-_AT_END: Final = frozenset({"answer", "synthesis", "minority", "sources"})
-_AFTER_A_ROUND: Final = frozenset({"decision", "trajectory", "movement", "camps"})
-_MAX_CHARS: Final = 600
-_MAX_ATTEMPTS: Final = 40
-_RETRY_S: Final = 0.05
 
 router: APIRouter = APIRouter(include_in_schema=False)
 

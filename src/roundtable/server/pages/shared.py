@@ -47,6 +47,13 @@ _HEADERS: Final = {
 
 router: APIRouter = APIRouter(include_in_schema=False)
 
+_PRIVATE_FACTS: Final = frozenset({"Usage", "Measured so because"})
+_PRIVATE_EXITS: Final = frozenset({"error", "quorum_lost", "budget"})
+"""Reasons whose details are the texts of errors, or amounts of money."""
+_NO_ANSWER: Final = "It gave no answer."
+_NO_SYNTHESIS: Final = {"No synthesis": "It could not be written.", "Synthesis in part": "A part is missing."}
+"""Headings under which a report shows why a synthesis failed, each with the words of a public page."""
+
 
 @router.post("/sessions/{session_id}/share")
 async def share(session_id: str, request: Request, caller: Writer) -> Response:
@@ -96,14 +103,6 @@ def _no_link() -> RoundtableError:
     return RoundtableError(
         "this link shows nothing", code="NOT_FOUND", hint="It has expired or was revoked. Ask for another one."
     )
-
-
-_PRIVATE_FACTS: Final = frozenset({"Usage", "Measured so because"})
-_PRIVATE_EXITS: Final = frozenset({"error", "quorum_lost", "budget"})
-"""Reasons whose details are the texts of errors, or amounts of money."""
-_NO_ANSWER: Final = "It gave no answer."
-_NO_SYNTHESIS: Final = {"No synthesis": "It could not be written.", "Synthesis in part": "A part is missing."}
-"""Headings under which a report shows why a synthesis failed, each with the words of a public page."""
 
 
 def public_view(result: DebateResult) -> ReportView:

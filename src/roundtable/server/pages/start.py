@@ -38,6 +38,18 @@ _EMPTY: Final = dict.fromkeys(("topic", "options", "decide", "vote", "again", "f
 _VOTES: Final[Mapping[str, bool | str]] = {"": False, "last": True, "every": "every"}
 """Values of the field for a vote."""
 
+_LABELS: Final = {
+    "topic": "Question",
+    "mode": "Mode",
+    "rounds": "Rounds",
+    "agents": "Who debates",
+    "options": "Options to choose from",
+    "decide": "Decision rule",
+    "vote": "Vote",
+    "attachments": "Files",
+}
+"""The fields by their labels on the form."""
+
 
 class _Choice(NamedTuple):
     """An agent or model to choose."""
@@ -125,19 +137,6 @@ async def _start_debate(caller: Caller, fields: Mapping[str, Sequence[str]]) -> 
     begin = partial(caller.tenant_session.table.start, body.topic, step=body.step, **options)
     handle, _ = await begun(caller, until_begun(begin), rounds=body.rounds)
     return handle.session_id
-
-
-_LABELS: Final = {
-    "topic": "Question",
-    "mode": "Mode",
-    "rounds": "Rounds",
-    "agents": "Who debates",
-    "options": "Options to choose from",
-    "decide": "Decision rule",
-    "vote": "Vote",
-    "attachments": "Files",
-}
-"""The fields by their labels on the form."""
 
 
 def _field_problem(error: ValidationError, most_rounds: int) -> str:

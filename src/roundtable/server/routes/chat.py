@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FIELDS", "MOST_AGENTS", "MOST_ROUNDS", "MultiAgentRequest", "router", "stream_schema", "team_chat_event"]
 
-
 _Schema = dict[str, Any]
 _TEXT: Final[_Schema] = {"type": "string"}
 _TIME: Final[_Schema] = {"type": "string", "format": "date-time"}
@@ -117,6 +116,11 @@ _END_CODES: Final = {
     "budget": "BUDGET_EXCEEDED",
 }
 """Error codes for ends that have no event in the protocol, by the reason of the exit."""
+
+MOST_AGENTS: Final = 5
+"""Maximum number of agents in a conversation."""
+MOST_ROUNDS: Final = 10
+"""Maximum number of rounds in a conversation."""
 
 
 def team_chat_event(event: Event) -> JsonObject | None:
@@ -209,11 +213,6 @@ def stream_schema() -> dict[str, Any]:
         ]
     }
 
-
-MOST_AGENTS: Final = 5
-"""Maximum number of agents in a conversation."""
-MOST_ROUNDS: Final = 10
-"""Maximum number of rounds in a conversation."""
 
 router: APIRouter = APIRouter(tags=["conversations"])
 
