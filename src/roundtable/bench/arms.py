@@ -132,7 +132,7 @@ class StudyAnswer(Value):
     library_version: str = ""
     """Version of this library when the study was evaluated."""
 
-    def of(self, question: Question, result: DebateResult) -> StudyAnswer:
+    def with_origin(self, question: Question, result: DebateResult) -> StudyAnswer:
         """Return a copy of the answer with the question and its origin: session, mode, seed, models and versions."""
         turns = [turn for record in result.rounds for turn in record.turns if turn.outcome == "answered"]
         return self.model_copy(

@@ -135,7 +135,7 @@ class _Study:
             return
         sources = [voted, *(source for result in debates for source in (result, sampled, voted))]
         self.answers[question.id] = [
-            answer.of(question, source) for answer, source in zip(answers, sources, strict=True)
+            answer.with_origin(question, source) for answer, source in zip(answers, sources, strict=True)
         ]
 
     async def _hold(self, planned: Sequence[Mapping[str, Any]]) -> tuple[DebateResult | FailedDebate, ...]:
