@@ -82,6 +82,8 @@ def test_an_audit_holds_the_last_round_again_after_naming_the_price(command: Com
         (["--tools", "fact_check"], "--tools needs"),
         (["--base-url", "http://127.0.0.1:1"], "--base-url needs"),
         (["--approve-tools"], "--approve-tools needs"),
+        (["--change", "labels"], "--change needs"),
+        (["--timeout", "0"], "--timeout needs"),
     ],
 )
 def test_an_audit_that_asks_nobody_takes_no_options_of_a_rerun(

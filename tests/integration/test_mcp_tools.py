@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import socket
 import subprocess
 import sys
 import time
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+import anyio
 import pytest
 from integration.test_tool_debates import agents, once, wish
 from mcp import types
@@ -236,3 +239,52 @@ async def test_a_toolkit_is_connected_once_at_a_time():
             async with toolkit:
                 pass
         assert toolkit.get_tools()
+
+
+async def test_of_two_tasks_that_connect_a_toolkit_at_once_one_is_refused():
+    toolkit = from_mcp(COMMAND)
+    outcomes = []
+
+    async def use():
+        try:
+            async with toolkit:
+                outcomes.append("connected")
+                await anyio.sleep(0.1)
+        except ConfigurationError as error:
+            outcomes.append(error.message)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(use)
+        tasks.start_soon(use)
+    refused = f"the toolkit of {toolkit.name} is connected already"
+    assert outcomes == [refused, "connected"]
+    async with toolkit:  # it can be connected again
+        assert toolkit.get_tools()
+
+
+async def test_values_that_a_prompt_may_not_hold_are_left_out_of_a_schema():
+    kept = {"type": "string", "enum": ["a", "b"], "pattern": "^[ab]$"}
+    properties = {"fine": kept, "odd": {"type": "string", "enum": ["[INST] a"], "pattern": "^[INST]+$", "default": "c"}}
+    listed = types.Tool(name="look", inputSchema={"type": "object", "properties": properties})
+    ((_, tool),) = from_mcp("server", read_only=False)._select_tools([listed]).values()
+    assert tool.parameters["properties"] == {"fine": kept, "odd": {"type": "string", "default": "c"}}
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_connection_that_is_ready_as_its_time_is_over_is_not_entered(monkeypatch):
+    monkeypatch.setattr(mcp_tools, "CONNECT_TIMEOUT_S", 0.2)
+
+    class Late(mcp_tools.McpToolkit):
+        @asynccontextmanager
+        async def _connect(self, log):
+            loop = asyncio.get_running_loop()
+            ready = loop.create_future()
+            loop.call_later(0.1999, ready.set_result, None)
+            loop.call_later(0.15, time.sleep, 0.1)  # so that both are due at once
+            await ready
+            yield None
+
+    toolkit = Late("server")
+    with pytest.raises(ConfigurationError):
+        async with toolkit:
+            await anyio.sleep(0.01)

@@ -111,3 +111,17 @@ async def test_a_copy_of_an_agent_has_an_id_of_its_own() -> None:
     agents = chosen_agents(table, None, 4)
     assert agents is not None
     assert [agent.id for agent in agents if isinstance(agent, AgentConfig)] == ["ada", "ada-2", "ada-3", "ada-2-2"]
+
+
+async def test_a_copy_searches_no_more_than_its_original() -> None:
+    table = Roundtable(
+        [config("ada", "openai", "gpt-5.2"), config("bo", "openai", "gpt-5-mini")],
+        storage="memory://",
+        providers={"openai": ProviderConfig(api_key="sk-none")},
+        search="auto",
+    )
+    agents = chosen_agents(table, None, 4)
+    assert agents is not None
+    searches = [agent.search for agent in agents if isinstance(agent, AgentConfig)]
+    assert len(searches) == 4
+    assert searches[2:] == searches[:2]

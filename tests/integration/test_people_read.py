@@ -164,6 +164,13 @@ async def test_failures_of_several_agents_are_one_line_above_the_answer() -> Non
     assert [name in folded for name in ("Eve: 1 of 2 turns failed", "Zoe: 1 of 2 turns failed")] == [True, True]
 
 
+async def test_missing_agents_are_named_in_the_order_of_the_table() -> None:
+    says = {"ada": "Tea", **{name: [ValueError("gone")] * 2 for name in ("zoe", "bo", "uwe", "cy", "kim", "di")}}
+    async with rt.Roundtable(scripted_agents(says), storage="memory://", quorum=1) as table:
+        result = await table.debate("Tea or coffee?", rounds=2)
+    assert "missing: Zoe, Bo, Uwe, Cy, Kim, Di" in " ".join(result.to_text().split())
+
+
 async def test_what_was_not_compared_is_a_note_under_the_figure() -> None:
     async with rt.Roundtable(scripted_agents({"a": "Tea", "b": "Tea", "c": "A cup"}), storage="memory://") as table:
         result = await table.debate("What shall we drink?", rounds=1)

@@ -180,12 +180,12 @@ async def test_the_page_asks_those_who_may_write_and_shows_arguments_as_text() -
     assert shop.orders == []
 
 
-async def test_an_approver_is_not_shared_by_servers_with_different_storages() -> None:
+async def test_an_approver_belongs_to_one_table() -> None:
     approver = ServerApproval()
     async with table_of(Shop(), approve_tools=approver) as here, table_of(Shop(), approve_tools=approver) as there:
         create_app(here)
         create_app(here)  # another application of the same table
-        with pytest.raises(ConfigurationError, match="another server") as caught:
+        with pytest.raises(ConfigurationError, match="another table already") as caught:
             create_app(there)
     assert caught.value.hint == "Create one ServerApproval for each table."
 
@@ -267,6 +267,22 @@ async def test_a_decision_counts_until_the_last_moment_and_not_after_it(monkeypa
     with pytest.raises(RoundtableError, match="no such call waits"):
         await approvals.decide("ann", "s", approval_id, allowed=True)
     assert await approvals.waiting("ann", "s") == ()
+
+
+async def test_a_damaged_question_hides_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    kv = MemoryStorage().kv
+    approvals = OpenApprovals(kv, SystemClock())
+    async with anyio.create_task_group() as group:
+        group.start_soon(asked, approvals, [])
+        approval_id = await first_of(approvals)
+        ((key, _),) = await kv.scan("", tenant=":approvals")
+        await kv.put(key.replace(approval_id, "damaged"), {"agent": 5}, tenant=":approvals")
+        assert [question.approval_id for question in await approvals.waiting("ann", "s")] == [approval_id]
+        assert await approvals.waiting_sessions("ann", ["other", "s"]) == {"s"}
+        assert await approvals.waiting_sessions("bob", ["other", "s"]) == frozenset()
+        assert await approvals.waiting_sessions("ann", []) == frozenset()
+        group.cancel_scope.cancel()
+    assert "damaged" in caplog.text
 
 
 async def test_the_question_of_a_process_that_died_is_gone_soon(monkeypatch: pytest.MonkeyPatch) -> None:

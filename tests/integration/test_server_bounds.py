@@ -92,6 +92,15 @@ async def test_going_on_takes_no_more_calls_than_are_allowed() -> None:
         assert one.status_code == 200, one.text
 
 
+@pytest.mark.parametrize(("fewer", "status"), [(0, 202), (1, 400)])
+async def test_a_fork_takes_no_more_calls_than_are_allowed_the_first_answers_included(fewer: int, status: int) -> None:
+    table = served_table()
+    debate = await table.for_tenant("default").debate("Tea?", rounds=2, baseline=True)
+    async with client_of(table, most_calls=debate.usage.calls - fewer) as web:
+        forked = await web.post(f"/api/sessions/{debate.session_id}/fork", json={"atRound": 1})
+    assert forked.status_code == status, forked.text
+
+
 @pytest.mark.slow
 async def test_a_conversation_has_its_seconds_whenever_it_goes_on() -> None:
     table = team_table(clerk=Delay(60, "late"))

@@ -339,6 +339,9 @@ def test_questions_are_read_from_csv_and_from_lines_of_json(tmp_path: Path) -> N
         pytest.param("q.tsv", "id\tquestion\tgold\nx\tA, b?\t 4 \n", ("x", "A, b?", "4", None), id="tabulators"),
         pytest.param("q.csv", "question,gold\r\n , \r\n\r\nA?,4,5,6\r\n", ("1", "A?", "4", None), id="empty lines"),
         pytest.param("q.csv", "\r\n\nquestion,gold\nA?,4\n", ("1", "A?", "4", None), id="empty first lines"),
+        pytest.param(
+            "q.csv", "  \r\n,;,\nquestion,gold\nA?,4\n", ("1", "A?", "4", None), id="first lines of separators"
+        ),
         pytest.param("q.csv", 'question,gold\n"A\nb?",4\n', ("1", "A\nb?", "4", None), id="two lines in a cell"),
         pytest.param(
             "q.jsonl", '{"question": "A\u2028b?", "gold": true}', ("1", "A\u2028b?", "true", None), id="a line of JSON"

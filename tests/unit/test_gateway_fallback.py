@@ -314,3 +314,26 @@ async def test_what_failed_tries_cost_is_kept_where_the_next_one_may_not_start(s
     with pytest.raises(BudgetExceeded) as caught:
         await (collect(chain) if streamed else chain.complete(ASK))
     assert caught.value.usage == failure.usage
+
+
+async def test_a_model_that_calls_no_tools_searches_though_it_cannot_do_both():
+    spare = Noting("No.")
+    spare.profile = ModelProfile(calls_tools=False, search_alone=True, search=SearchProfile())
+    tool = AgentTool(name="look", description="Looks.")
+    asked = ASK.model_copy(update={"tools": (tool,), "search": NativeSearch()})
+    await FallbackModel(saying(APINetworkError("gone")), spare).complete(asked)
+    assert (spare.requests[0].tools, spare.requests[0].search) == ((), NativeSearch())
+
+
+async def test_a_halt_before_the_call_is_no_failure_of_the_model():
+    calls = 0
+
+    async def halted():
+        nonlocal calls
+        calls += 1
+        raise AgentError("asked to stop", code="AGENT_HALTED")
+
+    first, last = saying("Yes."), saying("Yes.", model="spare")
+    with pytest.raises(AgentError, match=r"^asked to stop$"):
+        await FallbackModel(first, last).asking(halted).complete(ASK)
+    assert (calls, first.requests, last.requests) == (1, [], [])

@@ -103,6 +103,10 @@ class _Day:
         pytest.param({"plugins": ","}, Plugins.load(), set(), id="an empty list"),
         pytest.param({"plugins": "night"}, Plugins("all", names=("court",)), set(), id="others than chosen"),
         pytest.param({"plugins": "night,court"}, Plugins("all", names=("court",)), {"court"}, id="also chosen"),
+        pytest.param(
+            {"plugins": "roundtable-court"}, Plugins("all", names=("court",)), {"court"}, id="by its other name"
+        ),
+        pytest.param({"plugins": "none,court"}, Plugins("all", names=("court",)), set(), id="none among others"),
         pytest.param({"plugins": "all"}, Plugins.load(), {"court", "night"}, id="all"),
         pytest.param({"disable_plugins": "court"}, Plugins.load(), {"night"}, id="disabled"),
         pytest.param({"disable_plugins": "1"}, Plugins.load(), set(), id="all disabled"),

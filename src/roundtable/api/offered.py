@@ -189,7 +189,8 @@ def chosen_agents(
             f"{config.provider}:{config.model}" if config.model else config.provider for config, _ in seats
         )
         return [*islice(models_in_turn, wanted)]
-    return [*agents, *_copies([config for config, _ in seats], wanted - len(seats))]
+    configs = [agent for _, agent in seats if isinstance(agent, AgentConfig)]
+    return [*agents, *_copies(configs, wanted - len(seats))]
 
 
 def _copies(configs: Sequence[AgentConfig], wanted: int) -> list[AgentConfig]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -31,6 +32,8 @@ _COLUMNS: Final = {
 """The names that the column of each field can have, in any case."""
 _CSV: Final = (".csv", ".tsv")
 _DELIMITERS: Final = (",", ";", "\t")
+_BLANK_LINES: Final = re.compile(r"\A(?:[,; \t]*\r?\n)+")
+"""Lines without a word before the header, as spreadsheets write them."""
 _OPTION_SEPARATOR: Final = "|"
 
 
@@ -85,7 +88,7 @@ def read_questions(path: str | PathLike[str]) -> tuple[Question, ...]:
 
 
 def _csv_rows(text: str, file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    table = text.lstrip("\r\n")
+    table = _BLANK_LINES.sub("", text)
     left_out = text[: len(text) - len(table)].count("\n")
     names = table.partition("\n")[0]
     delimiter = max(_DELIMITERS, key=lambda mark: (names.count(mark), mark == ","))

@@ -42,7 +42,7 @@ Running = Annotated[
         show_default="settle for pause, cancel for stop",
     ),
 ]
-_ONLY_WITH_RERUN = ("without", "estimate", "timeout", "tools", "base_url", "search", "fetch", "approve_tools")
+_ONLY_WITH_RERUN = ("change", "without", "estimate", "timeout", "tools", "base_url", "search", "fetch", "approve_tools")
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
@@ -127,13 +127,14 @@ def audit(
         ),
     ] = None,
     change: Annotated[
-        Literal["seats", "labels"],
+        Literal["seats", "labels"] | None,
         typer.Option(
             "--change",
+            show_default="seats",
             help="With --rerun: `seats` shuffles the order of the agents and changes the seed; `labels` changes only "
             "the seed.",
         ),
-    ] = "seats",
+    ] = None,
     without: Annotated[
         str | None, typer.Option("--without", metavar="AGENT", help="With --rerun: leave out the agent with this id.")
     ] = None,
@@ -161,7 +162,9 @@ def audit(
     from roundtable.cli.sessions import show_audit
 
     if rerun is None:
-        unused = next((name for name in _ONLY_WITH_RERUN if arguments[name] not in (None, False)), None)
+        unused = next(
+            (name for name in _ONLY_WITH_RERUN if arguments[name] is not None and arguments[name] is not False), None
+        )
         if unused is not None:
             msg = f"--{unused.replace('_', '-')} needs --rerun"
             raise ConfigurationError(msg, hint="See `roundtable audit --help`.")
@@ -169,7 +172,9 @@ def audit(
     if rerun is None:
         return context.run(lambda context: show_audit(context, session))
     return context.run(
-        lambda context: show_rerun(context, session, rerun, change=change, without=without, only_estimate=estimate),
+        lambda context: show_rerun(
+            context, session, rerun, change=change or "seats", without=without, only_estimate=estimate
+        ),
         hears=True,
     )
 

@@ -228,11 +228,12 @@ class FallbackModel:
         changes: dict[str, object] = {"model": model.model}
         if request.output_schema is not None and not model.profile.structured_output:
             changes["output_schema"] = None
-        if request.tools and not model.profile.calls_tools:
-            changes["tools"] = ()
+        tools = request.tools if model.profile.calls_tools else ()
+        if len(tools) < len(request.tools):
+            changes["tools"] = tools
         if request.search:
             profile = model.profile
-            alone = profile.search_alone and bool(request.tools)
+            alone = profile.search_alone and bool(tools)
             fitted = None if profile.search is None or alone else profile.search.fitted(request.search)
             changes["search"] = fitted or profile.no_search
         return request.model_copy(update=changes)
@@ -251,7 +252,7 @@ class _Failures:
         Raises:
             RoundtableError: The error, with the usage of all tries.
         """
-        if shown or not isinstance(error, FALLBACK_ERRORS):
+        if shown or error.code == "AGENT_HALTED" or not isinstance(error, FALLBACK_ERRORS):
             error.usage = self._total_usage(error.usage)
             raise error
         if model is not self._last:

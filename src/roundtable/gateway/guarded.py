@@ -414,7 +414,7 @@ class CallRules:
     """Calls and tokens per minute that the provider allows."""
     before: Callable[[], Awaitable[None]] | None = None
     """Awaited before each try; an error that it raises keeps the try from starting."""
-    told: Callable[[RetryNotice], Awaitable[None]] | None = None
+    on_retry: Callable[[RetryNotice], Awaitable[None]] | None = None
     """Called with each retry."""
 
 
@@ -435,7 +435,7 @@ class GuardedModel(WrappedModel):
     def asking(
         self,
         before: Callable[[], Awaitable[None]],
-        told: Callable[[RetryNotice], Awaitable[None]] | None = None,
+        on_retry: Callable[[RetryNotice], Awaitable[None]] | None = None,
     ) -> GuardedModel:
         """Return this model with callbacks before each try, after the wait for admission.
 
@@ -443,10 +443,10 @@ class GuardedModel(WrappedModel):
 
         Args:
             before: Awaited before each try; an error that it raises keeps the try from starting.
-            told: Called with each retry, before the wait. With it, a stream that was cut off is retried even if it has
-                passed pieces on, because the callback learns that they are void.
+            on_retry: Called with each retry, before the wait. With it, a stream that was cut off is retried even if it
+                has passed pieces on, because the callback learns that they are void.
         """
-        return GuardedModel(self.gateway, self.inner, replace(self.guard, before=before, told=told))
+        return GuardedModel(self.gateway, self.inner, replace(self.guard, before=before, on_retry=on_retry))
 
     def with_retry(self, policy: RetryPolicy) -> GuardedModel:
         """Return this model with a retry policy that replaces the gateway's rule."""
@@ -692,7 +692,7 @@ class _Call:
                 self._deadline or Deadline(None, gateway.clock),
                 clock=gateway.clock,
                 random=gateway.random,
-                tell=guard.told,
+                tell=guard.on_retry,
             )
         await self._retries.again(error, shown="".join(self._shown), begun=self._has_output)
 

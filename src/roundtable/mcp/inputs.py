@@ -101,8 +101,8 @@ class StartInput(DebateRequest):
         Field(
             ge=2,
             le=10,
-            description="Number of debating agents, instead of agents; they share models if there are fewer models, "
-            "and are limited to ROUNDTABLE_MAX_AGENTS of the server, 5 unless set.",
+            description="Number of debating agents, instead of agents; at most ROUNDTABLE_MAX_AGENTS of the server, 5 "
+            "unless set. If the server has fewer, agents are copied, or share models under other personas.",
         ),
     ] = None
     step: _Step = False

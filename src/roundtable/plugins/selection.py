@@ -42,6 +42,8 @@ class Plugins:
     """Modules and objects with hook implementations."""
     without: tuple[str, ...] = ()
     """Names of distributions or entry points that are never loaded."""
+    allowed: tuple[str, ...] | None = None
+    """Names of distributions or entry points; with `asked` and `all`, no others are loaded. `None` allows every one."""
     strict: bool = False
     """Whether an installed plugin that fails raises at once, instead of when something of it is looked up."""
     timeout_s: float = LOAD_LIMIT_S
@@ -78,7 +80,7 @@ class Plugins:
     def narrowed(self, settings: Settings) -> Self:
         """Apply `ROUNDTABLE_PLUGINS` and `ROUNDTABLE_DISABLE_PLUGINS` from the environment.
 
-        Plugins passed as objects are not affected.
+        Plugins passed as objects are not affected, and `ROUNDTABLE_PLUGINS` does not change the choice of `Plugins.of`.
 
         Example:
             >>> from roundtable.settings import Settings
@@ -92,13 +94,9 @@ class Plugins:
         if settings.plugins is None or self.installed in {"none", "named"}:
             return narrowed
         allowed = _split(settings.plugins)
-        if "all" in allowed:
-            return narrowed
-        if self.names:
-            allowed = tuple(name for name in self.names if any(same_distribution(name, listed) for listed in allowed))
         if not allowed or "none" in allowed:
             return replace(narrowed, installed="none", names=())
-        return replace(narrowed, names=allowed)
+        return narrowed if "all" in allowed else replace(narrowed, allowed=allowed)
 
     def allows(self, distribution: str, entry_points: Sequence[str] = ()) -> bool:
         """Check whether an installed distribution may be loaded.
@@ -113,6 +111,8 @@ class Plugins:
             return any(same_distribution(name, listed) for name in known_names for listed in names)
 
         if self.installed == "none" or among(self.without):
+            return False
+        if self.allowed is not None and not among(self.allowed):
             return False
         return among(self.names) if self.names or self.installed == "named" else True
 

@@ -200,12 +200,15 @@ def ollama_url(host: str) -> str:
     text = host.strip()
     if _is_bare_ipv6(text):
         text = f"[{text}]"
-    parts = urlsplit(text if "://" in text else f"http://{text}")
-    default_port = 11434 if "://" not in text else 443 if parts.scheme == "https" else 80
+    url = text if "://" in text else f"http://{text}"
     try:
+        parts = urlsplit(url)
+        default_port = 11434 if "://" not in text else 443 if parts.scheme == "https" else 80
         name, port = parts.hostname or "", parts.port or default_port
-    except ValueError:  # a port that is not a number; the check of the address names it
-        return text
+    except ValueError:  # a port that is not a number, or half an IPv6 address
+        return url
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        return url  # the check of the address refuses these, and names them
     # A server that listens on every address is reached on this one; nothing is bound here.
     name = "127.0.0.1" if name in {"", "0.0.0.0", "::"} else f"[{name}]" if ":" in name else name  # noqa: S104
     path = parts.path.rstrip("/").removesuffix("/v1")

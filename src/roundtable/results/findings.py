@@ -104,11 +104,11 @@ def interim_mark(result: DebateResult) -> str:
     return f"Interim, after round {complete} of {result.total_rounds}: "
 
 
-def missing_agents(result: DebateResult) -> frozenset[str]:
+def missing_agents(result: DebateResult) -> tuple[str, ...]:
     """Return the ids of the agents that failed and gave no answer at all, or none in the last round."""
-    last = result.rounds[-1].missing if result.rounds else ()
-    silent = (entry.agent_id for entry in result.roster.agents if entry.failed and not entry.answered)
-    return frozenset({*silent, *(turn.agent_id for turn in last)})
+    last = {turn.agent_id for turn in result.rounds[-1].missing} if result.rounds else set()
+    silent = {entry.agent_id for entry in result.roster.agents if entry.failed and not entry.answered}
+    return tuple(agent.id for agent in result.agents if agent.id in last | silent)
 
 
 def answer_note(result: DebateResult) -> str:

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from anyio import move_on_after
+from pydantic import ValidationError
 
 from roundtable.auth.identity import values_of
 from roundtable.errors import ConfigurationError, RoundtableError, StorageError
@@ -16,7 +17,7 @@ from roundtable.tools.approval import MOST_REASON_CHARS
 from roundtable.types import OpenApproval
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Collection
 
     from pydantic import JsonValue
 
@@ -71,7 +72,7 @@ class OpenApprovals:
         self._clock = clock
 
     def shares(self, other: OpenApprovals) -> bool:
-        """Check whether two servers have the same storage."""
+        """Check whether two servers belong to the same table."""
         return self._values is other._values
 
     async def ask(self, request: ToolRequest, wait_s: float) -> bool | str:
@@ -151,14 +152,34 @@ class OpenApprovals:
 
     async def waiting(self, tenant: str, session_id: str) -> tuple[OpenApproval, ...]:
         """Return the calls of a session that wait for approval, oldest first."""
-        stored = await self._values.scan(_prefix(tenant, session_id), tenant=_TENANT)
-        questions = [_StoredApproval.model_validate(value) for _, value in stored]
-        now = self._clock.now()
+        questions = await self._open_questions(_prefix(tenant, session_id))
         return tuple(
             OpenApproval.model_validate(question.model_dump(exclude={"allowed", "reason"}))
-            for question in sorted(questions, key=lambda question: (question.asked_at, question.approval_id))
-            if question.allowed is None and question.expires_at > now
+            for _, question in sorted(questions, key=lambda pair: (pair[1].asked_at, pair[1].approval_id))
         )
+
+    async def waiting_sessions(self, tenant: str, session_ids: Collection[str]) -> frozenset[str]:
+        """Return those of these sessions in which a call waits for approval; they are read together."""
+        if not session_ids:
+            return frozenset()
+        prefixes = {_prefix(tenant, session_id): session_id for session_id in session_ids}
+        questions = await self._open_questions("")
+        return frozenset(
+            session_id for prefix, session_id in prefixes.items() if any(key.startswith(prefix) for key, _ in questions)
+        )
+
+    async def _open_questions(self, prefix: str) -> list[tuple[str, _StoredApproval]]:
+        now = self._clock.now()
+        questions: list[tuple[str, _StoredApproval]] = []
+        for key, value in await self._values.scan(prefix, tenant=_TENANT):
+            try:
+                question = _StoredApproval.model_validate(value)
+            except ValidationError:
+                logger.warning("a stored question about a tool call is damaged, or of another version: %s", key)
+                continue
+            if question.allowed is None and question.expires_at > now:
+                questions.append((key, question))
+        return questions
 
     async def decide(self, tenant: str, session_id: str, approval_id: str, *, allowed: bool, reason: str = "") -> None:
         """Allow a call or refuse it; the first answer counts.
@@ -230,10 +251,10 @@ class ServerApproval:
         """Store the questions in the storage of a server from now on.
 
         Raises:
-            ConfigurationError: A server with another storage asks through this approver already.
+            ConfigurationError: A server of another table asks through this approver already.
         """
         if self._open is not None and not self._open.shares(approvals):
-            msg = "this ServerApproval asks the users of another server, with another storage"
+            msg = "this ServerApproval belongs to another table already"
             raise ConfigurationError(msg, hint="Create one ServerApproval for each table.")
         self._open = approvals
 

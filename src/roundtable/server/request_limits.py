@@ -68,9 +68,16 @@ async def check_fork(caller: Caller, session_id: str, changes: DebateOptions) ->
     check_most_rounds(caller, rounds)
     if config.team is None:
         agents = agents_of_table(table, fold.record.agents)
-        await check_affordable(
-            caller, config.topic, {"mode": config.mode, "rounds": rounds, "agents": agents, **changes}
-        )
+        stored: DebateOptions = {
+            "mode": config.mode,
+            "rounds": rounds,
+            "agents": agents,
+            "options": config.options,
+            "vote": config.vote,
+            "baseline": config.baseline,
+            "synthesize": config.synthesize,
+        }
+        await check_affordable(caller, config.topic, {**stored, **changes})
     return rounds
 
 

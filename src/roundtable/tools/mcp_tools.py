@@ -40,6 +40,7 @@ MOST_DESCRIPTION_CHARS: Final = 1_024
 MOST_SCHEMA_BYTES: Final = 20_000
 """Maximum bytes of the schema of one tool."""
 _MAX_SCHEMA_DEPTH: Final = 32
+_VALUE_KEYWORDS: Final = frozenset({"const", "default", "enum", "examples", "pattern"})
 _HINT: Final = "Try the command or the address by itself; a server must write only MCP messages to its standard output."
 
 
@@ -85,6 +86,7 @@ class McpToolkit:
         self._env, self._headers = dict(env or {}), dict(headers or {})
         self._tools: dict[str, tuple[str, AgentTool]] | None = None
         self._connection: tuple[AsyncExitStack, Client] | None = None
+        self._is_entered = False
 
     async def prepare(self) -> None:
         """Load the list of tools from the server; idempotent.
@@ -103,14 +105,27 @@ class McpToolkit:
                     raise self._connection_error(error, log) from error
 
     async def __aenter__(self) -> Self:
-        if self._connection is not None:
+        if self._is_entered:
             msg = f"the toolkit of {self.name} is connected already"
             raise ConfigurationError(msg, hint="Leave its `async with` block first, or make a second toolkit.")
+        self._is_entered = True
+        try:
+            await self._open()
+            await self.prepare()
+        except BaseException:
+            await self._disconnect()
+            raise
+        return self
+
+    async def _open(self) -> None:
+        """Connect, and stay connected."""
         log = _log_file()
         try:
             async with AsyncExitStack() as stack:
                 limit = stack.enter_context(anyio.fail_after(CONNECT_TIMEOUT_S))
                 client = await stack.enter_async_context(self._connect(log))
+                if limit.cancel_called:  # a moment ago: it must not cancel the caller's block
+                    await anyio.sleep_forever()
                 # The scope stays open as long as the connection, since scopes nest.
                 limit.deadline = math.inf
                 stack.callback(log.close)
@@ -120,12 +135,6 @@ class McpToolkit:
                 if isinstance(error, Exception):
                     raise self._connection_error(error, log) from error
                 raise
-        try:
-            await self.prepare()
-        except BaseException:
-            await self._disconnect()
-            raise
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -159,8 +168,11 @@ class McpToolkit:
 
     async def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
-        if connection is not None:
-            await connection[0].aclose()
+        try:
+            if connection is not None:
+                await connection[0].aclose()
+        finally:
+            self._is_entered = False
 
     @asynccontextmanager
     async def _connect(self, log: TextIO) -> AsyncGenerator[Client]:
@@ -327,7 +339,9 @@ class _TooDeepError(ValueError):
 
 
 def _clean_schema(value: JsonValue, depth: int, name: str = "") -> JsonValue:
-    """Return a schema whose texts are neutralised, and whose descriptions are cut; values and patterns stay whole.
+    """Return a schema whose texts are neutralised, and whose descriptions are cut.
+
+    Values and patterns stay whole. Those that would be changed are left out, since the server accepts only its own.
 
     Args:
         value: The schema, or a part of it.
@@ -344,8 +358,21 @@ def _clean_schema(value: JsonValue, depth: int, name: str = "") -> JsonValue:
     if isinstance(value, list):
         return [_clean_schema(item, depth - 1) for item in value]
     if isinstance(value, dict):
-        return {key: _clean_schema(item, depth - 1, key) for key, item in value.items()}
+        return {
+            key: _clean_schema(item, depth - 1, key)
+            for key, item in value.items()
+            if key not in _VALUE_KEYWORDS or _is_plain(item)
+        }
     return value
+
+
+def _is_plain(value: JsonValue) -> bool:
+    """Check whether no text in a value needs to be neutralised."""
+    if isinstance(value, str):
+        return neutralise(value) == value
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    return not isinstance(value, dict) or all(map(_is_plain, value.values()))
 
 
 def _clean_text(text: str) -> str:

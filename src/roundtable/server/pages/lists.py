@@ -57,12 +57,10 @@ async def sessions(caller: Reader, q: str = "", status: str = "", mode: str = ""
 async def _details(caller: Caller, entries: Sequence[SessionSummary]) -> dict[str, Any]:
     """Return what rows say beside the summaries: outcomes, and the sessions in which a tool call waits for approval."""
     outcomes = await caller.state.outcomes.of(caller.tenant_session.table, caller.identity.tenant, entries)
-    waiting = set()
+    waiting: frozenset[str] = frozenset()
     if caller.identity.may("write"):
-        approvals = approvals_of(caller.state)
-        for entry in entries:
-            if entry.status == "active" and await approvals.waiting(caller.identity.tenant, entry.id):
-                waiting.add(entry.id)
+        active = [entry.id for entry in entries if entry.status == "active"]
+        waiting = await approvals_of(caller.state).waiting_sessions(caller.identity.tenant, active)
     return {"outcomes": outcomes, "waiting": waiting}
 
 
