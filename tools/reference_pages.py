@@ -145,7 +145,8 @@ assert error.to_dict() == {
     return page(
         "Errors",
         f"All errors of the library derive from `{RoundtableError.__name__}`; {_families()}.\n"
-        "*Retryable* means that the same call can succeed later.",
+        "*Retryable* means that it makes sense to repeat the same call, at once or after `retry_after_s`. "
+        "`CircuitOpen` is not: the gateway refuses calls until `retry_after_s` is over.",
         table(("Error", "Code", "Default message", "Retryable", "When", "What to do"), rows),
         shape.replace("FINER\n", finer + "\nServers have [further codes](http.md#errors) for invalid requests.\n\n"),
     )
@@ -155,8 +156,15 @@ def _families() -> str:
     pairs = [
         (kind, kind.__bases__[0]) for kind in error_kinds() if kind.__bases__[0] not in (Exception, RoundtableError)
     ]
-    named = [f"`{kind.__name__}` is a kind of `{parent.__name__}`" for kind, parent in pairs]
-    return " and ".join((", ".join(named[:-1]), named[-1]))
+    families: dict[str, list[str]] = {}
+    for kind, parent in pairs:
+        families.setdefault(parent.__name__, []).append(f"`{kind.__name__}`")
+    return "; ".join(
+        f"{kinds[0]} is {'an' if parent[0] in 'AEIO' else 'a'} `{parent}`"
+        if len(kinds) == 1
+        else f"{', '.join(kinds[:-1])} and {kinds[-1]} are `{parent}`s"
+        for parent, kinds in families.items()
+    )
 
 
 def typescript_page() -> str:

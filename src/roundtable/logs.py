@@ -193,7 +193,7 @@ def configure_logging(
     """
     if level not in _LEVELS:
         msg = f"unknown log level {level!r}; choose {', '.join(_LEVELS)}"
-        raise ConfigurationError(msg, hint="LOG_LEVEL takes the same values.")
+        raise ConfigurationError(msg, hint="Pass one of these levels, in lower case.")
     as_json = not (stream or sys.stderr).isatty() if json is None else json
     handler = _Handler(stream)
     handler.setFormatter(ContextFormatter(as_json=as_json, secrets=secrets, stack=stack))

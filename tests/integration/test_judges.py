@@ -138,8 +138,8 @@ async def test_resuming_and_forking_keep_the_judge() -> None:
     ("seats", "decide", "why"),
     [
         ({}, "judge", "no model can judge"),
-        ({"judge": [Judge("Tea"), Judge("Tea")]}, "judge", "takes one judge"),
-        ({"judge": Judge("Tea")}, "judge-panel", "two judges or more"),
+        ({"judge": [Judge("Tea"), Judge("Tea")]}, "judge", "needs one judge"),
+        ({"judge": Judge("Tea")}, "judge-panel", "needs two or more judges"),
         ({"jury": Judge("Tea")}, "judge", "unknown seat 'jury'"),
     ],
 )
@@ -162,7 +162,7 @@ async def test_an_engine_by_itself_finds_judges_in_its_registry() -> None:
     closed = await engine.run_round((await engine.start_debate(config)).id)
     assert closed.decision is not None
     assert closed.decision.winner == "Tea"
-    with pytest.raises(ConfigurationError, match="takes one judge"):
+    with pytest.raises(ConfigurationError, match="needs one judge"):
         await engine.start_debate(asking(agents, decide="judge"))
 
 

@@ -147,7 +147,7 @@ def test_names_and_schemas_of_a_server_are_made_to_fit():
     odd, large = (tool for _, tool in tools._select_tools(there).values())
     assert (odd.name, odd.description, large.parameters) == ("_1_odd_name", "Odd.", {"type": "object"})
     assert odd.parameters == {"type": "object"}
-    with pytest.raises(ConfigurationError, match="two tools of server are named '_1_odd_name'"):
+    with pytest.raises(ConfigurationError, match="'1 odd/name' and '1_odd name' of server would both be named"):
         tools._select_tools([there[0], types.Tool(name="1_odd name", input_schema={})])
 
 

@@ -87,7 +87,7 @@ async def test_a_link_shows_one_session_to_somebody_without_a_login_until_it_is_
         answer = await ann.post(f"/sessions/{session_id}/unshare", csrf=ann.csrf)
         assert answer.status_code == 303
         gone = await ann.get(path)
-        assert (gone.status_code, "this link shows nothing" in gone.text) == (404, True)
+        assert (gone.status_code, "this link is not valid" in gone.text) == (404, True)
 
 
 async def test_a_link_that_the_list_of_its_session_lacks_shows_nothing() -> None:

@@ -166,9 +166,11 @@ def check_decider(config: DebateConfig, rules: Registry[Rule] | None = None) -> 
         return
     judges = config.seats.get("judge", ())
     if not judges or (config.decide == "judge") != (len(judges) == 1):
-        wanted = "one judge" if config.decide == "judge" else "two judges or more"
-        msg = f"decide={config.decide!r} takes {wanted} at seats['judge'], not {len(judges)}"
-        raise ConfigurationError(msg, hint="Give several judges with decide='judge-panel'.")
+        wanted, hint = "two or more judges", "Name more judges, or use decide='judge' with one."
+        if config.decide == "judge":
+            wanted, hint = "one judge", "Name exactly one, or use decide='judge-panel' with several."
+        msg = f"decide={config.decide!r} needs {wanted} in seats['judge'], not {len(judges)}"
+        raise ConfigurationError(msg, hint=hint)
 
 
 def ballots_of(

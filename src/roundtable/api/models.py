@@ -494,7 +494,10 @@ class Helpers:
         models, reason = (seated, "") if seated else self._light_models(seats)
         if not models:
             msg = f"no model can judge the debate: {reason}"
-            raise ConfigurationError(msg, hint="Name one with seats={'judge': 'provider:model'}.")
+            hint = "Name one with seats={'judge': 'provider:model'}."
+            if decide == "judge-panel":
+                hint = "Name two or more with seats={'judge': ['provider:model', 'provider:model']}."
+            raise ConfigurationError(msg, hint=hint)
         if seated:
             return models
         return (

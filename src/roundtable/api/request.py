@@ -192,6 +192,7 @@ def config_of(ask: CallerRequest, names: tuple[str, str], agents: Sequence[str],
 def unusable(error: ValidationError) -> ConfigurationError:
     """Return the error for a value that the stored configuration does not accept."""
     field, reason = first_error(error)
-    field = field or "the debate"
-    hint = "Ask a question of 1 to 10,000 characters." if field == "topic" else f"Correct {field!r} and try again."
-    return ConfigurationError(f"{field}: {reason}", cause=error, hint=hint)
+    hint = f"Correct {field!r} and try again." if field else "Correct the arguments of the debate and try again."
+    if field == "topic":
+        hint = "Ask a question of 1 to 10,000 characters."
+    return ConfigurationError(f"{field or 'the debate'}: {reason}", cause=error, hint=hint)

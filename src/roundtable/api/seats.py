@@ -170,7 +170,7 @@ def seat_agents(
     id_counts = Counter(seat.config.id for seat in seated)
     duplicate_ids = sorted(agent_id for agent_id, count in id_counts.items() if count > 1)
     if duplicate_ids:
-        msg = f"two agents share the id {', '.join(map(repr, duplicate_ids))}"
+        msg = f"several agents have the same id: {', '.join(map(repr, duplicate_ids))}"
         raise ConfigurationError(msg, hint="Give every agent its own id.")
     return seated
 

@@ -222,8 +222,8 @@ async def _keep(table: Roundtable, name: str, plan: JsonObject) -> None:
     if changes:
         more = f" (and {len(changes) - 3} more differences)" if len(changes) > 3 else ""
         raise ConfigurationError(
-            f"the study {name!r} was begun with other questions or settings: {'; '.join(changes[:3])}{more}",
-            hint="Ask the same again, or choose another name.",
+            f"the study {name!r} was started with other questions or settings: {'; '.join(changes[:3])}{more}",
+            hint="Use the same questions and settings as before, or give this study another name.",
             details={"differences": list(changes[:_MOST_DIFFERENCES])},
         )
 

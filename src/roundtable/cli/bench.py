@@ -29,7 +29,8 @@ Modes = Annotated[
     list[str] | None, typer.Option("--filter-mode", metavar="LIST", help="Only these modes, separated by commas.")
 ]
 Rounds = Annotated[
-    list[int] | None, typer.Option("--filter-rounds", metavar="N", help="Only this number of rounds; can be repeated.")
+    list[int] | None,
+    typer.Option("--filter-rounds", metavar="N", help="Run only debates with this number of rounds; can be repeated."),
 ]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="Folder in which to store results.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="List the debates without holding any.")]
@@ -169,7 +170,9 @@ def study(
         list[str] | None, typer.Option("--modes", metavar="LIST", help="Debate modes, separated by commas.")
     ] = None,
     rounds: Annotated[int, typer.Option("--rounds", "-r", help="Rounds of each debate.")] = 2,
-    decide: Annotated[str, typer.Option("--decide", help="Decision rule, with and without a debate.")] = "plurality",
+    decide: Annotated[
+        str, typer.Option("--decide", help="Rule that decides the debates and the answers without a debate.")
+    ] = "plurality",
     normalise: Annotated[
         str, typer.Option("--normalise", help="How answers are compared: casefold, exact or numeric.")
     ] = "casefold",

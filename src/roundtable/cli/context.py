@@ -112,7 +112,7 @@ def read_budget(texts: Sequence[str] | None) -> Budget | None:
     for entry in [part.strip() for text in texts or () for part in text.split(",")]:
         name, equals, value = (part.strip() for part in entry.partition("="))
         if name not in _LIMITS or not equals or not value:
-            msg = f"--budget takes LIMIT=NUMBER with {', '.join(_LIMITS)}, not {entry!r}"
+            msg = f"--budget takes LIMIT=NUMBER, where LIMIT is {' or '.join(_LIMITS)}, not {entry!r}"
             raise ConfigurationError(msg, hint="Write --budget usd=0.5,calls=40.")
         if _LIMITS[name] in limits:
             msg = f"--budget: {name!r} is given twice"

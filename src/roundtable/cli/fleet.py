@@ -22,7 +22,6 @@ from roundtable.cli.options import (
     Baseline,
     BaseUrls,
     Batch,
-    BudgetLimits,
     Database,
     ExitWhen,
     Fetch,
@@ -91,7 +90,10 @@ def submit(
     vote: Vote = False,
     exit_when: ExitWhen = None,
     baseline: Baseline = False,
-    budget: BudgetLimits = None,
+    budget: Annotated[
+        list[str] | None,
+        typer.Option("--budget", metavar="LIMIT=N", help="Limit each debate: usd, tokens, seconds or calls."),
+    ] = None,
     job_budget: _JobBudget = None,
     priority: Annotated[
         int, typer.Option("--priority", metavar="N", help="Jobs with a lower number run first.")

@@ -53,7 +53,7 @@ __all__ = [
     "VoteEvery",
 ]
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of lines; errors too.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text, also for an error.")]
 NoLive = Annotated[bool, typer.Option("--no-live", help="Print plain lines, even on a terminal.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show only the result.")]
 Database = Annotated[

@@ -342,7 +342,7 @@ def verify(
         typer.Option(
             "--head",
             metavar="HEAD",
-            help="Compare with this head: the hash of the whole log, as an earlier check or a page showed it.",
+            help="Check against a head noted earlier: the hash of the whole log, as `verify` and pages show it.",
         ),
     ] = None,
     key: Annotated[
@@ -367,7 +367,9 @@ def verify(
 def import_(
     file: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="A file from `roundtable export --format json`; - reads standard input."),
+        typer.Argument(
+            metavar="FILE", help="A file from `roundtable export --format json`, or `-` for standard input."
+        ),
     ],
     *,
     new_id: Annotated[bool, typer.Option("--new-id", help="Store the session under a new id, as a copy.")] = False,

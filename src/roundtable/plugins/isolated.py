@@ -50,7 +50,7 @@ def _check_profile(name: str, registered: object) -> None:
 
 def _check_exporter(name: str, registered: object) -> None:
     if name == "json":
-        raise ConfigurationError("the name 'json' is reserved for the session itself", hint="Use another name.")
+        raise ConfigurationError("an exporter cannot be named 'json', the built-in export", hint="Use another name.")
     _check_callable(name, registered)
 
 

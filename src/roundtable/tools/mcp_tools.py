@@ -209,8 +209,9 @@ class McpToolkit:
                 continue
             tool = _agent_tool(listed_tool, self._prefix)
             if tool.name in offered:
-                msg = f"two tools of {self.name} are named {tool.name!r}"
-                raise ConfigurationError(msg, hint="Offer one of them with `only`.")
+                first, second = offered[tool.name][0][:64], listed_tool.name[:64]
+                msg = f"the tools {first!r} and {second!r} of {self.name} would both be named {tool.name!r}"
+                raise ConfigurationError(msg, hint="Name the one to offer, as the server spells it, in `only`.")
             offered[tool.name] = listed_tool.name, tool
         names = ", ".join(repr(listed_tool.name[:64]) for listed_tool in listed[:20])
         if missing := sorted(self._only - {name for name, _ in offered.values()}):

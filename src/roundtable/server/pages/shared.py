@@ -101,7 +101,7 @@ async def shared(token: Annotated[str, Path(max_length=200)], request: Request) 
 
 def _no_link() -> RoundtableError:
     return RoundtableError(
-        "this link shows nothing", code="NOT_FOUND", hint="It has expired or was revoked. Ask for another one."
+        "this link is not valid", code="NOT_FOUND", hint="It has expired or was revoked. Ask for a new one."
     )
 
 
