@@ -443,5 +443,5 @@ def test_files_are_attached_to_the_question(command: Command, agree: str, tmp_pa
 def test_a_batch_of_a_provider_that_nobody_uses_is_refused(command: Command) -> None:
     done = command("Tea?", "--agents", "anthropic:a,compatible:b", "--batch", "openai")
     assert done.code == 2
-    assert "--batch openai: no agent is of this provider" in done.both
+    assert "--batch openai: no agent uses this provider" in done.both
     assert "The agents are anthropic:a, compatible:b" in " ".join(done.both.split())

@@ -127,7 +127,7 @@ async def test_start_needs_an_entered_table_and_a_table_is_entered_once() -> Non
         await table.start("Tea?")
     assert await table.sessions() == ()
     async with table:
-        with pytest.raises(ConfigurationError, match="entered already"):
+        with pytest.raises(ConfigurationError, match="already been entered"):
             await table.__aenter__()
     async with table:
         assert (await table.debate("Tea?", rounds=1)).answer == "Tea"

@@ -143,7 +143,7 @@ async def test_answers_that_were_cut_on_their_way_are_fetched_again(tmp_path: Pa
         answers = await all_of(model_of(server, tmp_path), asked(3), asked(4))
         answered, silent = sorted(answers, key=lambda answer: not isinstance(answer, str))
         assert answered in {"3", "4"}
-        assert "without a word about this call" in str(silent)
+        assert "without an answer to this call" in str(silent)
     assert server.submits == [2, 2]
 
 

@@ -147,7 +147,7 @@ async def test_a_session_that_nobody_runs_any_more_is_an_error_that_says_what_to
     dead = b'data: {"type":"error","data":{"error":"nobody runs it","code":"SESSION_INTERRUPTED"}}\n\n'
     with serving(stream_of(START, dead)) as server, pytest.raises(ServerError, match="nobody runs it") as caught:
         await heard(server.origin)
-    assert caught.value.hint == "The process that ran it has ended. Continue it with `resume`."
+    assert caught.value.hint == "The process that ran the session has ended. Continue the session with `resume`."
 
 
 @pytest.mark.parametrize("junk", [b"data: {\n\n", b"data: []\n\n", b'data: {"type": "round_start"}\n\n'])

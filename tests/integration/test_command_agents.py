@@ -318,7 +318,7 @@ def test_options_at_their_limits_are_taken_and_a_missing_one_is_named() -> None:
     least = SpawnOptions(model="opus", max_budget_usd=0.01, system_prompt="x" * 100_000, timeout_s=5, max_turns=1)
     assert SpawnOptions.from_json(least.to_json()) == least
     assert ResumeOptions(timeout_s=3600).timeout_s == 3600
-    with pytest.raises(ConfigurationError, match=r"SpawnOptions.model does not fit.*not nothing"):
+    with pytest.raises(ConfigurationError, match=r"SpawnOptions.model is not valid.*not nothing"):
         SpawnOptions.model_validate({"maxBudgetUsd": 1, "systemPrompt": ""})
 
 

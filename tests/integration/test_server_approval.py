@@ -71,7 +71,7 @@ async def test_a_call_that_is_allowed_over_the_api_is_made() -> None:
         result = await client.result(session_id)
         assert "ordered tea" in result.rounds[0].responses[0].position
         assert shop.orders == ["tea"]
-        with pytest.raises(RoundtableError, match="no such call waits") as second:  # the first answer counts
+        with pytest.raises(RoundtableError, match="this call is not waiting") as second:  # the first answer counts
             await client.decide_approval(session_id, question.approval_id, allowed=False)
         assert second.value.code == "NOT_FOUND"
 
@@ -168,7 +168,7 @@ async def test_the_page_asks_those_who_may_write_and_shows_arguments_as_text() -
         wrong = await ann.post(f"/sessions/{session_id}/approve", csrf="0" * 64, approval=approval, verdict="allow")
         assert wrong.status_code == 403
         unknown = await ann.post(f"/sessions/{session_id}/approve", csrf=ann.csrf, approval="x", verdict="allow")
-        assert (unknown.status_code, "no such call waits for approval" in unknown.text) == (404, True)
+        assert (unknown.status_code, "this call is not waiting for approval" in unknown.text) == (404, True)
         csrf = ann.csrf
         # Without a word that allows it, a call is refused.
         done = await ann.post(f"/sessions/{session_id}/approve", csrf=csrf, approval=approval, reason=" no ")
@@ -264,7 +264,7 @@ async def test_a_decision_counts_until_the_last_moment_and_not_after_it(monkeypa
         await anyio.sleep(0.3)
         await approvals.decide("ann", "s", approval_id, allowed=True)
     assert answers == [True]
-    with pytest.raises(RoundtableError, match="no such call waits"):
+    with pytest.raises(RoundtableError, match="this call is not waiting"):
         await approvals.decide("ann", "s", approval_id, allowed=True)
     assert await approvals.waiting("ann", "s") == ()
 

@@ -237,7 +237,7 @@ async def test_a_stream_can_be_entered_once_and_needs_an_entered_table() -> None
     async with table:
         async with table.stream("Tea?", rounds=1) as stream:
             pass
-        with pytest.raises(ConfigurationError, match="can be entered once"):
+        with pytest.raises(ConfigurationError, match="can be entered only once"):
             await stream.__aenter__()
 
 

@@ -376,7 +376,7 @@ def test_a_file_in_another_encoding_is_refused_with_what_to_do(tmp_path: Path) -
         pytest.param("q.csv", "\n\nquestion,gold\n,4\n", "line 4: question", id="no question after empty lines"),
         pytest.param("q.csv", "id,question,gold\n1,a?,4\n1,b?,5\n", "two questions with the id '1'", id="ids"),
         pytest.param("q.jsonl", "nothing\n", "line 1: invalid JSON", id="no JSON"),
-        pytest.param("q.jsonl", "[1]\n", "line 1: not an object", id="no object"),
+        pytest.param("q.jsonl", "[1]\n", "line 1: not a JSON object", id="no object"),
         pytest.param("q.jsonl", None, "cannot be read: No such file", id="no file"),
         pytest.param("q.jsonl", '{"question": "a?", "gold": NaN}', "line 1: invalid JSON: NaN", id="no number"),
         pytest.param(

@@ -180,7 +180,7 @@ async def test_other_agents_are_another_study() -> None:
 @pytest.mark.anyio
 async def test_studies_that_cannot_be_kept_are_refused() -> None:
     table = Roundtable(scripted_agents({"ada": "yes"}), storage="memory://", analyzer="declared")
-    with pytest.raises(ConfigurationError, match="cannot be a name"):
+    with pytest.raises(ConfigurationError, match="is not a valid name"):
         await run_study(table, questions(1), study="two words")
     with pytest.raises(ConfigurationError, match="on= needs study="):
         await run_study(table, questions(1), on=object())  # type: ignore[arg-type]

@@ -104,7 +104,7 @@ async def test_what_cannot_be_verified_is_an_error() -> None:
         with pytest.raises(SessionNotFound):
             await here.verify("nobody")
         result = await here.debate("Tea or coffee?", rounds=1)
-        with pytest.raises(ConfigurationError, match="not a head"):
+        with pytest.raises(ConfigurationError, match="not the head"):
             await here.verify(result.session_id, head="latest")
 
 

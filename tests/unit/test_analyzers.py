@@ -571,7 +571,7 @@ class _NotComparing(_Own):
     ("figures", "cause"),
     [
         ({"agreement_at_most": 0.2}, "own: agreement_at_most is 0.2, below agreement_level, 0.5"),
-        ({"clusters": (Cluster(theme="x", agent_ids=("zoe",)),)}, "own: a group has 'zoe', who gave no answer"),
+        ({"clusters": (Cluster(theme="x", agent_ids=("zoe",)),)}, "own: a group contains 'zoe', who gave no answer"),
     ],
 )
 async def test_a_measurement_that_contradicts_itself_fails(figures: dict[str, Any], cause: str) -> None:

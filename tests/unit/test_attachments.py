@@ -257,7 +257,7 @@ def test_a_record_holds_each_content_and_notices_changes() -> None:
     read = SessionRecord.from_json(record.to_json())
     assert read.attachments == files
     assert [each.content for each in read.attachments] == [PNG, PDF, "Größe".encode()]
-    with pytest.raises(ValidationError, match="is not the one that was stored"):
+    with pytest.raises(ValidationError, match="has changed since it was stored"):
         SessionRecord.from_json(record.to_json().replace("Größe", "Breite"))
     with pytest.raises(ValidationError, match="is missing"):
         SessionRecord.model_validate({**record.model_dump(), "contents": {}})
@@ -276,9 +276,9 @@ def test_a_content_is_hashed_once_however_often_its_session_is_read(monkeypatch:
     for _ in range(3):
         SessionRecord.from_json(text)
     assert len(hashed) == 1
-    with pytest.raises(ValidationError, match="is not the one that was stored"):
+    with pytest.raises(ValidationError, match="has changed since it was stored"):
         SessionRecord.from_json(text.replace("only once", "only twic"))
-    with pytest.raises(ValidationError, match="is not the one that was stored"):
+    with pytest.raises(ValidationError, match="has changed since it was stored"):
         SessionRecord.from_json(text.replace("only once", "only twic"))
 
 

@@ -124,7 +124,7 @@ async def test_answers_of_google_may_be_in_a_list_of_their_own() -> None:
 
 async def test_a_batch_of_anthropic_that_still_runs_may_be_the_lost_one() -> None:
     running = {"data": [3, {}, {"id": "b1", "processing_status": "in_progress", "created_at": "soon"}]}
-    with pytest.raises(AgentError, match="still runs") as caught:
+    with pytest.raises(AgentError, match="still running") as caught:
         await ANTHROPIC.find(Wire(running), URLS[ANTHROPIC], "b", "k", 2e9)
     assert caught.value.retryable
     old = {"data": [{"id": "b1", "processing_status": "ended", "created_at": "2001-01-01T00:00:00Z"}]}

@@ -239,7 +239,7 @@ async def test_the_packaged_table_is_read_before_it_is_needed_and_only_where_it_
 
 @pytest.mark.parametrize("wrong", ["x", 1.5, -1, 0, [], float("nan")])
 def test_prices_that_are_no_mapping_are_refused(wrong):
-    with pytest.raises(ConfigurationError, match="prices must map"):
+    with pytest.raises(ConfigurationError, match="prices must be a mapping"):
         PriceTable(wrong)
 
 

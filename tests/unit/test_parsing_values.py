@@ -57,14 +57,14 @@ def nested(depth: int) -> dict[str, Any]:
         (
             thing(a={"$ref": "#/$defs/a0"})
             | {"$defs": {f"a{n}": {"$ref": f"#/$defs/a{n + 1}"} for n in range(400)} | {"a400": True}},
-            "nested more than 32 parts deep",
+            "nested more than 32 levels deep",
         ),
         (thing(a={"$ref": "#/$defs/a0"}) | {"$defs": DOUBLING | {"a12": True}}, "more than 2,000 parts"),
         (thing(a={"type": "string", "pattern": "(a+)+$"}), "uses 'pattern'"),
         (thing(a={"patternProperties": {"^a": {}}}), "uses 'patternProperties'"),
         ({"type": "object", "$id": "https://example.org/a"}, "uses '\\$id'"),
         (thing(a={"items": {"$dynamicRef": "#a"}}), "uses '\\$dynamicRef'"),
-        (nested(400), "is nested more than 64 deep"),
+        (nested(400), "is nested more than 64 levels deep"),
         ({"$ref": "#/$defs/a", "$defs": {"a": thing(b={"$ref": "#/$defs/a"})}}, "refers to itself, by '#/\\$defs/a'"),
         ({"$ref": "#/$defs/a", "$defs": {"a": thing()}}, 'must have "type": "object", not None'),
     ],
@@ -136,7 +136,7 @@ def test_a_value_that_is_nested_without_end_is_no_fault() -> None:
     value: dict[str, Any] = {}
     for _ in range(20_000):
         value = {"a": value}
-    assert value_problem(value, PRICE) == "the value is nested more than 64 deep"
+    assert value_problem(value, PRICE) == "the value is nested more than 64 levels deep"
 
 
 @pytest.mark.parametrize("depth", [300, 3_000, 100_000])

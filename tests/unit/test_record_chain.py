@@ -207,7 +207,7 @@ def test_lone_surrogates_are_hashed_as_they_are_stored() -> None:
 def test_a_head_is_read_from_its_text() -> None:
     assert ChainHead.parse(f" {head(LOG)}\n") == head(LOG)
     for text in ("", "12", f"-1:{'0' * 64}", f"1:{'G' * 64}", f"{'9' * 99}:{'0' * 64}"):
-        with pytest.raises(ConfigurationError, match="not a head"):
+        with pytest.raises(ConfigurationError, match="not the head"):
             ChainHead.parse(text)
 
 

@@ -434,7 +434,7 @@ def test_a_decision_that_cannot_be_counted_again_is_refused() -> None:
     result = result_of([answer("ada", "t", choice="Tea"), answer("bo", "t", choice="Tea")], options=("Tea", "Milk"))
     assert result.decision is not None
     other = result.decision.model_copy(update={"winners": ("Milk",)})
-    with pytest.raises(SessionConflict, match="'Milk' won, now it is 'Tea'"):
+    with pytest.raises(SessionConflict, match="'Milk' won, the recount gives 'Tea'"):
         result.model_copy(update={"decision": other}).audit()
 
 

@@ -136,5 +136,5 @@ async def test_a_static_search_reads_its_pages_from_a_file(tmp_path):
 
 
 async def test_an_empty_query_is_not_sent():
-    with pytest.raises(AgentError, match="nothing to look for"):
+    with pytest.raises(AgentError, match="query is empty"):
         await SearxngSearch("http://127.0.0.1:9").search(" \n ")

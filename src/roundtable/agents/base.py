@@ -415,8 +415,8 @@ class BaseAgent:
         if search is not None and (unsupported := profile.misfits(search)):
             names = ", ".join(unsupported)
             raise ConfigurationError(
-                f"agent {self.id!r}: the web search of {self.provider!r} does not support {names} like this",
-                hint="Leave out what the provider does not support; see the guide on searching.",
+                f"agent {self.id!r}: the web search of {self.provider!r} does not support {names} as set here",
+                hint="Leave these options out or change them; the guide on searching lists what providers support.",
             )
         is_off = search is None and self.config.search is False and profile.built_in
         return SeatSearch(False if is_off else search, notes, built_in=profile.built_in)

@@ -195,7 +195,7 @@ def _read(response: ChatResponse, config: AgentConfig) -> SynthesisResult:
     document = find_document(response.text, lambda fields: "conclusion" in fields)
     conclusion = text_in(document.fields["conclusion"]) if document is not None else ""
     if document is None or not conclusion or "conclusion" in document.partial:
-        msg = 'the answer holds no JSON object with a whole text in "conclusion"'
+        msg = 'the answer contains no JSON object with a complete text in "conclusion"'
         raise ParseError(msg, provider=config.provider)
     return _from_fields(document.fields, config)
 
@@ -216,7 +216,7 @@ def _read_leniently(responses: Sequence[ChatResponse], config: AgentConfig) -> S
             return _from_fields(document.fields, config).model_copy(update={"readable": False})
     text = next((stripped for response in responses if (stripped := response.text.strip())), "")
     if not text:
-        raise ParseError("the answer is blank, so that it holds no synthesis", provider=config.provider)
+        raise ParseError("the answer is blank, so it contains no synthesis", provider=config.provider)
     return _from_fields({"conclusion": text}, config).model_copy(update={"readable": False})
 
 

@@ -140,7 +140,7 @@ def _check_measured(measured: Measured, responses: Sequence[AgentResponse]) -> N
         raise ValueError(f"agreement_at_most is {bounds}")
     named = {agent for cluster in consensus.clusters for agent in cluster.agent_ids}
     if unknown := sorted(named - {response.agent_id for response in responses}):
-        raise ValueError(f"a group has {unknown[0]!r}, who gave no answer")
+        raise ValueError(f"a group contains {unknown[0]!r}, who gave no answer")
 
 
 class _WrongTypeError(TypeError):

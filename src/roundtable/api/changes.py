@@ -316,8 +316,8 @@ def check_objects_present(
     if missing:
         msg = f"this table lacks what session {record.id!r} started with: {', '.join(missing)}"
         hint = (
-            "Pass it again, as in Roundtable(agents=[...], tools=[...]), or --tools; or continue without it: "
-            "on_change='adopt' (--adopt) makes agents by name and leaves out the rest."
+            "Pass what is missing, as in Roundtable(agents=[...], tools=[...]), or --tools; or continue without it: "
+            "on_change='adopt' (--adopt) creates agents by name and leaves out the rest."
         )
         if missing == ["approve_tools"]:
             hint = (
@@ -329,8 +329,8 @@ def check_objects_present(
         absent = (agent for agent in record.agents if agent.id in objects.agents and agent.id not in seated)
         if any(agent.provider == "human" for agent in absent):
             hint = (
-                "Pass it again, the person too, as in Roundtable(agents=[HumanModel(ask, ...)]), or continue without "
-                "the person: fork(..., agents=...). on_change='adopt' (--adopt) cannot replace a person."
+                "Pass what is missing, including the person: Roundtable(agents=[HumanModel(ask, ...)]); or continue "
+                "without the person: fork(..., agents=...). on_change='adopt' (--adopt) cannot replace a person."
             )
         raise ConfigurationError(msg, hint=hint, details={"lacking": [*missing]})
 

@@ -62,7 +62,7 @@ def check_job_name(name: object) -> None:
     """Check that a value can name many debates."""
     if not isinstance(name, str) or len(name) > _LONGEST_JOB_NAME or not _JOB_NAME.fullmatch(name):
         hint = f"Use 1 to {_LONGEST_JOB_NAME} letters (a-z), digits, hyphens and underscores, such as 'night-7'."
-        raise ConfigurationError(f"{name!r} cannot be a name for many debates", hint=hint)
+        raise ConfigurationError(f"{name!r} is not a valid name for a set of debates", hint=hint)
 
 
 def check_storage(storage: object) -> None:

@@ -185,7 +185,7 @@ class SessionFiles(ABC):
         # On a thread that can be abandoned: the path may be a pipe that nobody writes to.
         text = await on_thread(partial(_read_document, source), name="roundtable import")
         if len(text) > _LARGEST_BYTES:
-            raise SessionError(f"a session to import has at most {_LARGEST_BYTES >> 20} MiB")
+            raise SessionError(f"the session to import is larger than {_LARGEST_BYTES >> 20} MiB")
         record, events = await to_thread.run_sync(read_archive, text)
         _check_result(record, events)
         name = secrets.token_hex(16) if new_id else _check_path_safe(record.id)

@@ -193,10 +193,8 @@ class ManyDebates:
         elif isinstance(question, Mapping):
             fields = dict(question)
             if unknown := [name for name in fields if name not in DebateRequest.model_fields]:
-                hint = (
-                    f"A question is a text, or has `topic` and these options: {', '.join(DebateRequest.model_fields)}."
-                )
-                raise ConfigurationError(f"a question cannot have {unknown[0]!r}", hint=hint)
+                hint = f"Write a question as text, or as a mapping with: {', '.join(DebateRequest.model_fields)}."
+                raise ConfigurationError(f"a question has the unknown field {unknown[0]!r}", hint=hint)
         else:
             fields = {"topic": question}
         topic = fields.pop("topic", None)

@@ -207,8 +207,8 @@ class Models:
             return
         raise ConfigurationError(
             f"{msg}, and would be paid for again",
-            hint=f"Use its answers: --batch {names[0]} (ProviderConfig(batch=True)). Or accept paying again: --adopt "
-            "(on_change='adopt').",
+            hint=f"Use the answers of the batch: --batch {names[0]} (ProviderConfig(batch=True)). Or pay again: "
+            "--adopt (on_change='adopt').",
         )
 
     def check_prices(self, agents: Iterable[Agent], budget: Budget | None) -> None:

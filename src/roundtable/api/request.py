@@ -96,7 +96,9 @@ def read_answer_schema(answer_schema: object) -> JsonObject:
         try:
             schema: JsonObject = TypeAdapter(answer_schema).json_schema()
         except PydanticUserError as error:
-            msg = f"answer_schema: pydantic knows no JSON Schema of {answer_schema.__qualname__}: {error.message}"
+            msg = (
+                f"answer_schema: pydantic cannot create a JSON Schema for {answer_schema.__qualname__}: {error.message}"
+            )
             raise ConfigurationError(msg, hint="Give a pydantic model, or a JSON Schema.", cause=error) from error
     elif isinstance(answer_schema, Mapping):
         schema = dict(answer_schema)

@@ -278,8 +278,8 @@ class DebateStream:
             ConfigurationError: The table was not entered, or an argument is not valid.
         """
         if self._entered:
-            msg = "a stream can be entered once"
-            raise ConfigurationError(msg, hint="Make a new one with Roundtable.stream().")
+            msg = "a stream can be entered only once"
+            raise ConfigurationError(msg, hint="Create another stream with Roundtable.stream().")
         self._entered = True
         self._tasks()
         prepared = await self._prepare()

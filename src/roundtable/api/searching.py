@@ -183,6 +183,6 @@ def _no_search_error(config: AgentConfig) -> ConfigurationError:
 def _unsupported_error(config: AgentConfig, unsupported: tuple[str, ...]) -> ConfigurationError:
     names = ", ".join(unsupported)
     return ConfigurationError(
-        f"agent {config.id!r}: the web search of {config.provider!r} does not support {names} like this",
-        hint="Leave out what the provider does not support; see the guide on searching.",
+        f"agent {config.id!r}: the web search of {config.provider!r} does not support {names} as set here",
+        hint="Leave these options out or change them; the guide on searching lists what providers support.",
     )

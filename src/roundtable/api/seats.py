@@ -266,7 +266,9 @@ def _with_guarded_model(agent: Agent, guard: WrapModel) -> Agent:
     except AttributeError as error:
         msg = f"the chat_model of agent {agent.id!r} cannot be replaced, so no limit would apply to it"
         raise ConfigurationError(
-            msg, cause=error, hint="Make chat_model a settable attribute, or give the model another name."
+            msg,
+            cause=error,
+            hint="Make chat_model a settable attribute, or keep the model in an attribute of another name.",
         ) from error
     return guarded_agent
 

@@ -564,8 +564,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
     async def __aenter__(self) -> Self:
         await self._load()
         if self._group is not None:
-            msg = "this table is entered already"
-            raise ConfigurationError(msg)
+            msg = "this table has already been entered"
+            raise ConfigurationError(msg, hint="Use it within its `async with` block, or create another table.")
         from anyio import create_task_group
 
         self._group = create_task_group()

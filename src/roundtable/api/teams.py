@@ -145,8 +145,10 @@ def _toolkit(tools: Sequence[object], wiring: TableParts) -> tuple[AgentToolkit 
     names = tuple(tool for tool in tools if isinstance(tool, str) and tool in table_names)
     others = [tool for tool in tools if tool not in names]
     if any(isinstance(tool, Prepares) or hasattr(tool, "aclose") for tool in others):
-        msg = "a tool that connects to something belongs to the table, which opens and closes it"
-        raise ConfigurationError(msg, hint="Pass it to Roundtable(tools=[...]), and name its tools in the profile.")
+        msg = "a profile cannot have tools that open connections, such as from_mcp(...); only a table can"
+        raise ConfigurationError(
+            msg, hint="Pass such a tool to Roundtable(tools=[...]), and write its name in the profile."
+        )
     new_tools = cast("Sequence[ToolLike]", others)
     toolkit = TableTools(
         new_tools,
@@ -273,8 +275,8 @@ def _chosen_profiles(agents: object, wiring: TableParts) -> tuple[AgentProfile, 
     names = [profile.name for profile in profiles]
     duplicates = sorted({name for name in names if names.count(name) > 1 or name in {INITIATOR, SUMMARIZER}})
     if duplicates:
-        reason = "must be named once each, and neither 'initiator' nor 'summarizer'"
-        raise _validation_error("agents", f"{reason}: {', '.join(duplicates)}")
+        reason = "must have different names, none of them 'initiator' or 'summarizer'"
+        raise _validation_error("agents", f"{reason}, not {', '.join(map(repr, duplicates))}")
     return profiles
 
 

@@ -119,5 +119,5 @@ class Identity(Value):
             Forbidden: They lack the scope.
         """
         if not self.may(scope):
-            msg = f"this needs the scope {scope!r}"
-            raise Forbidden(msg, hint=f"Ask for a token with it: roundtable tokens create {self.user} --scope {scope}")
+            msg = f"this request needs a token with the scope {scope!r}"
+            raise Forbidden(msg, hint=f"Ask for such a token: roundtable tokens create {self.user} --scope {scope}")

@@ -96,8 +96,8 @@ def write_paper(
         StorageError: A file cannot be read or written.
     """
     if cassette is not None and (study is None or not agents):
-        msg = f"cassette= needs {'study=' if study is None else 'agents='}, so that the notebook can ask again"
-        raise ConfigurationError(msg, hint="Give the study as a Study, and the agents of its table.")
+        msg = f"cassette= needs {'study=' if study is None else 'agents='}, so that the notebook can repeat the calls"
+        raise ConfigurationError(msg, hint="Pass study=Study(...), and agents=[...] with the agents of its table.")
     root = Path(folder).expanduser()
     try:
         for name in ("figures", "tables", "data"):

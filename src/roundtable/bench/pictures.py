@@ -266,7 +266,9 @@ class StudyPictures:
         rows = [row for row in self._report.by_category() if row.arm in arms]
         names = [*dict.fromkeys(row.category for row in rows)]
         if len(names) > _MOST_CATEGORIES:
-            raise ConfigurationError(f"{len(names)} categories are too many for one picture")
+            raise ConfigurationError(
+                f"{len(names)} categories are too many for one picture; at most {_MOST_CATEGORIES}"
+            )
         ax = ax or new_axes(1.6 + 0.22 * len(rows) + 0.2 * math.ceil(len(arms) / 3))
         for number, arm in enumerate(arms):
             arm_rows = [row for row in rows if row.arm == arm]

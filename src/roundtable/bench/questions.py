@@ -83,7 +83,7 @@ def read_questions(path: str | PathLike[str]) -> tuple[Question, ...]:
         raise ConfigurationError(f"{str(file)!r} contains no question", hint=hint)
     name, count = Counter(question.id for question in questions).most_common(1)[0]
     if count > 1:
-        raise ConfigurationError(f"{str(file)!r} holds two questions with the id {name!r}")
+        raise ConfigurationError(f"{str(file)!r} contains two questions with the id {name!r}")
     return questions
 
 
@@ -112,7 +112,7 @@ def _json_rows(text: str, file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]
         except (ValueError, RecursionError) as error:
             raise ConfigurationError(f"{str(file)!r}, line {number}: invalid JSON: {error}", cause=error) from error
         if not isinstance(row, dict):
-            raise ConfigurationError(f"{str(file)!r}, line {number}: not an object")
+            raise ConfigurationError(f"{str(file)!r}, line {number}: not a JSON object")
         yield number, row
 
 

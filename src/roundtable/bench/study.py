@@ -213,7 +213,7 @@ async def _keep(table: Roundtable, name: str, plan: JsonObject) -> None:
     wiring = table.wiring
     values: KeyValue | None = getattr(wiring.storage, "kv", None)
     if values is None:
-        msg = f"a study cannot be kept in {type(wiring.storage).__name__}, which keeps no values"
+        msg = f"{type(wiring.storage).__name__} has no key-value store, so it cannot keep a study"
         raise ConfigurationError(msg, hint="Use sqlite:///... or postgresql://..., or leave out study=.")
     stored = await values.update(
         f"studies/{name}", lambda old: plan if old is None else old, tenant=wiring.options.tenant

@@ -255,7 +255,7 @@ def extend(
 def fork(
     session: Session,
     at_round: Annotated[
-        int, typer.Option("--at-round", help="Last round taken over from the session; 0 takes over only the question.")
+        int, typer.Option("--at-round", help="Last round to copy from the session; 0 copies only the question.")
     ],
     *,
     mode: Annotated[
@@ -263,7 +263,7 @@ def fork(
     ] = None,
     agents: Agents = None,
     rounds: Annotated[
-        int | None, typer.Option("--rounds", "-r", help="Total number of rounds, those taken over included.")
+        int | None, typer.Option("--rounds", "-r", help="Total number of rounds, including the copied ones.")
     ] = None,
     options: Options = None,
     option: Option = None,
@@ -369,11 +369,12 @@ def new_plugin(
         typer.Option(
             "--kind",
             metavar="LIST",
-            help="What it adds: provider, mode, tool, storage, rule, exit, analyzer, observer.",
+            help="What the plugin adds: provider, mode, tool, storage, rule, exit, analyzer, observer.",
         ),
     ] = None,
     into: Annotated[
-        str | None, typer.Option("--into", metavar="FOLDER", help="Where to write it.", show_default="roundtable-NAME")
+        str | None,
+        typer.Option("--into", metavar="FOLDER", help="New folder for the package.", show_default="roundtable-NAME"),
     ] = None,
     as_json: Json = False,
 ) -> int:

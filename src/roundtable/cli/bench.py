@@ -26,7 +26,8 @@ _NORMALISATIONS: Final = ("casefold", "exact", "numeric")
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="The experiment: YAML, TOML or JSON.")]
 Modes = Annotated[
-    list[str] | None, typer.Option("--filter-mode", metavar="LIST", help="Only these modes, separated by commas.")
+    list[str] | None,
+    typer.Option("--filter-mode", metavar="LIST", help="Run only debates in these modes, separated by commas."),
 ]
 Rounds = Annotated[
     list[int] | None,

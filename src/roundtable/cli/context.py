@@ -353,9 +353,9 @@ def _check_batches(command_options: CommandOptions) -> None:
     used = {agent.partition(":")[0].strip() for agent in agents}
     for name in command_options.batches:
         if agents and name not in used:
-            msg = f"--batch {name}: no agent is of this provider"
+            msg = f"--batch {name}: no agent uses this provider"
             raise ConfigurationError(
-                msg, hint=f"The agents are {', '.join(agents)}; leave --batch out, or name theirs."
+                msg, hint=f"The agents are {', '.join(agents)}; leave --batch out, or name the provider of an agent."
             )
 
 

@@ -70,7 +70,9 @@ _Concurrency = Annotated[
 ]
 _JobBudget = Annotated[
     list[str] | None,
-    typer.Option("--job-budget", metavar="LIMIT=N", help="Limit all debates of the job together: usd, tokens, calls."),
+    typer.Option(
+        "--job-budget", metavar="LIMIT=N", help="Limit all debates of the job together: usd, tokens or calls."
+    ),
 ]
 
 
@@ -102,7 +104,7 @@ def submit(
         bool | None,
         typer.Option(
             "--work/--no-work",
-            help="Hold the debates here until the job is done, or only queue them.",
+            help="Hold the debates in this process until the job is done, or only queue them.",
             show_default="--work with SQLite",
         ),
     ] = None,

@@ -57,7 +57,7 @@ class HttpBinding(NamedTuple):
 
         self.check()
         if self.asks and not context.place.is_persistent:
-            msg = "tokens are stored with the sessions, and no token can be created in a storage in memory"
+            msg = "clients need a token, and tokens cannot be kept in a storage in memory"
             raise ConfigurationError(msg, hint="Name a file with --db, or add --no-auth.")
         wiring = context.table.wiring
         try:

@@ -65,7 +65,7 @@ Storage = Annotated[
 Agents = Annotated[
     list[str] | None,
     typer.Option(
-        "--agents", "-a", metavar="LIST", help="Who debates: provider or provider:model, separated by commas."
+        "--agents", "-a", metavar="LIST", help="Agents of the debate: provider or provider:model, separated by commas."
     ),
 ]
 BaseUrls = Annotated[
@@ -144,10 +144,10 @@ Context = Annotated[
     typer.Option(
         "--context",
         metavar="REQUEST=TEXT",
-        help="Answer a request for information that agents made; REQUEST=@FILE reads a file; can be repeated.",
+        help="Answer a request for information by an agent; REQUEST=@FILE reads a file; can be repeated.",
     ),
 ]
-Http = Annotated[bool, typer.Option("--http", help="Serve over HTTP, for callers with a token.")]
+Http = Annotated[bool, typer.Option("--http", help="Serve over HTTP; clients need a token.")]
 Host = Annotated[str, typer.Option("--host", help="Address to listen on.")]
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 picks a free one.")]
 AllowHosts = Annotated[
@@ -162,7 +162,7 @@ AllowOrigins = Annotated[
         help="Web origin whose pages can call the server; * is not allowed; can be repeated.",
     ),
 ]
-NoAuth = Annotated[bool, typer.Option("--no-auth", help="Require no token; only on a loopback address.")]
+NoAuth = Annotated[bool, typer.Option("--no-auth", help="Accept requests without a token; needs a loopback address.")]
 Deadline = Annotated[
     float | None,
     typer.Option("--deadline", metavar="SECONDS", help="Stop after this time; finished answers are kept."),
@@ -210,7 +210,7 @@ Quorum = Annotated[
 ]
 Metadata = Annotated[
     list[str] | None,
-    typer.Option("--meta", metavar="KEY=VALUE", help="Store your own note with the session; can be repeated."),
+    typer.Option("--meta", metavar="KEY=VALUE", help="Store this metadata with the session; can be repeated."),
 ]
 Perspectives = Annotated[
     list[str] | None,

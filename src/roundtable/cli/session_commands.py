@@ -236,7 +236,12 @@ def synthesize(
     *,
     by: Annotated[
         str | None,
-        typer.Option("--by", metavar="AGENT", help="Id of the agent whose model to use.", show_default="a light model"),
+        typer.Option(
+            "--by",
+            metavar="AGENT",
+            help="Id of the agent whose model writes the synthesis.",
+            show_default="a light model",
+        ),
     ] = None,
     database: Database = None,
     storage: Storage = None,
@@ -333,7 +338,8 @@ def verify(
     session: Annotated[
         str,
         typer.Argument(
-            metavar="ID|FILE", help="A session, or a file from `roundtable export --format json`; - reads it."
+            metavar="ID|FILE",
+            help="Session id, or a file from `roundtable export --format json`; `-` for standard input.",
         ),
     ],
     *,

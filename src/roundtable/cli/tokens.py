@@ -27,7 +27,10 @@ tokens: typer.Typer = typer.Typer(
 @tokens.command()
 def create(
     user: Annotated[
-        str, typer.Argument(metavar="USER", help="Owner of the token, which gives access to their sessions.")
+        str,
+        typer.Argument(
+            metavar="USER", help="User that owns the token; it gives access to the sessions of this user only."
+        ),
     ],
     *,
     scope: Annotated[

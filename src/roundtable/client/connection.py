@@ -23,7 +23,7 @@ _RETRY_STATUSES: Final = frozenset({408, 429, 502, 503, 504})
 _TEMPORARY_CODES: Final = frozenset({"SERVER_SHUTDOWN", "SERVER_BUSY", "STORAGE_ERROR"})
 """Codes of last events after which it helps to reconnect, unlike the end of a token."""
 _MAX_CHARS: Final = 500
-_RESUME: Final = "The process that ran it has ended. Continue it with `resume`."
+_RESUME: Final = "The process that ran the session has ended. Continue the session with `resume`."
 _CHANGE_REQUEST: Final = "Change the request as the message says."
 
 _FOREVER_S: Final = 7 * 24 * 3600.0

@@ -251,7 +251,7 @@ class Journal:
         # Events of a write that failed or timed out may have been stored all the same.
         unexpected = [event for event in events if event.type != "control" and event not in self._unconfirmed]
         if unexpected:
-            msg = f"session {self.session_id!r} was written by another owner ({unexpected[0].type})"
+            msg = f"another run stored {unexpected[0].type!r} in session {self.session_id!r}"
             raise LeaseLost(msg)
         for event in events:
             self.fold.apply(event)

@@ -150,7 +150,7 @@ class SessionManager:
             raise ConfigurationError(msg)
         outsiders = set(configs) - set(config.everybody)
         if outsiders:
-            msg = f"configurations of agents that are not in the debate: {sorted(outsiders)!r}"
+            msg = f"the configurations name agents that are not in the debate: {sorted(outsiders)!r}"
             raise ConfigurationError(msg)
         record = SessionRecord(
             id=session_id or secrets.token_hex(16),

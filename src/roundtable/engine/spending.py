@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["RunBudget", "TimeLimit", "seconds_of"]
 
 _BUDGET_HINT: Final = (
-    "Set a larger budget for this run, counted from the start of the debate: `budget=`, on the command line "
-    "`--budget calls=...`; the budget of a table applies too."
+    "Set a larger budget with `budget=`, or with `--budget calls=...` on the command line; it counts from the start of "
+    "the debate. The budget of the table applies too."
 )
 
 

@@ -188,7 +188,7 @@ def check_name(name: object) -> str:
         ConfigurationError: It is not 1 to 100 letters, digits, hyphens and underscores.
     """
     if not isinstance(name, str) or not 1 <= len(name) <= _NAME_LENGTH or not _NAME_CHARACTERS.issuperset(name):
-        msg = f"{name!r} is not a name for a job or a fleet"
+        msg = f"{name!r} is not a valid name for a job or a fleet"
         hint = f"Use 1 to {_NAME_LENGTH} letters (a-z), digits, hyphens and underscores, such as 'nightly-2026'."
         raise ConfigurationError(msg, hint=hint)
     return name

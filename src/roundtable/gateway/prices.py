@@ -207,7 +207,7 @@ class PriceTable:
     def __init__(self, stated: Mapping[str, PriceLike] | None = None, *, packaged: bool = True) -> None:
         if stated is not None and not isinstance(stated, Mapping):
             raise ConfigurationError(
-                f"prices must map 'provider:model' to prices, not be {stated!r}",
+                f"prices must be a mapping from 'provider:model' to prices, not {stated!r}",
                 hint='Pass a mapping such as {"openai:*": {"input": 1.25, "output": 10}}.',
             )
         self._stated = {_split_name(name): _model_price(name, price) for name, price in (stated or {}).items()}

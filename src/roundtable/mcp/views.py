@@ -113,7 +113,9 @@ def _next_step(result: DebateResult, *, running: bool) -> NextStep | None:
     state = f"{len(result.rounds)} of {counted(result.total_rounds, 'round has', 'rounds have')} started"
     if running:
         number = max(1, len(result.rounds))
-        reason = f"The debate is running, {state}: call it with roundNumber {number} and a wait, or get_consensus."
+        reason = (
+            f"The debate is running, {state}: call this tool with roundNumber {number} and a wait, or get_consensus."
+        )
         return NextStep(tool="get_round_details", reason=reason)
     if status_of(result) == "needs_context":
         reason = "Agents wait for information: find it with your own tools and pass it as contextResults."
@@ -211,7 +213,7 @@ def round_of(result: DebateResult, number: int, *, running: bool = False) -> Rou
     if running and number <= result.total_rounds:
         msg = f"round {number} of session {result.session_id!r} has not started yet"
         raise NotFoundInSession(msg, retryable=True, hint="The debate is running: call again, with a wait.")
-    hint = f"Rounds 1 to {started} are there." if started else "No round has started yet."
+    hint = f"Choose a round from 1 to {started}." if started else "No round has started yet."
     raise NotFoundInSession(f"session {result.session_id!r} has no round {number}", hint=hint)
 
 

@@ -68,15 +68,15 @@ def check_answer_schema(schema: JsonObject) -> None:
     if kind != "object":
         raise ConfigurationError(f'the answer schema must have "type": "object", not {kind!r}')
     if is_too_deep(schema):
-        msg = f"the answer schema is nested more than {_MOST_DEPTH} deep"
+        msg = f"the answer schema is nested more than {_MOST_DEPTH} levels deep"
         raise ConfigurationError(msg, hint=_FLATTER)
     try:
         size = len(json.dumps(schema, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
     except (TypeError, ValueError) as error:
         raise ConfigurationError(f"the answer schema is not JSON: {error}") from None
     if size > MOST_SCHEMA_CHARS:
-        msg = f"the answer schema has {size:,} characters; at most {MOST_SCHEMA_CHARS:,} can be asked for"
-        raise ConfigurationError(msg, hint="Leave out descriptions, or ask for less.")
+        msg = f"the answer schema has {size:,} characters; at most {MOST_SCHEMA_CHARS:,} are allowed"
+        raise ConfigurationError(msg, hint="Leave out descriptions or fields.")
     validator, schema_error = _jsonschema()
     try:
         validator.check_schema(schema)
@@ -100,7 +100,7 @@ def value_problem(value: JsonObject | None, schema: JsonObject) -> str:
     if value is None:
         return 'there is no object "value"'
     if is_too_deep(value):
-        return f"the value is nested more than {_MOST_DEPTH} deep"
+        return f"the value is nested more than {_MOST_DEPTH} levels deep"
     try:
         size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
     except ValueError:
@@ -182,9 +182,11 @@ def _count_parts(root: JsonObject, schema: JsonValue, opened: tuple[str, ...], c
         return count
     count += 1
     if depth > _MOST_PARTS_DEEP:
-        raise ConfigurationError(f"the answer schema is nested more than {_MOST_PARTS_DEEP} parts deep", hint=_FLATTER)
+        raise ConfigurationError(f"the answer schema is nested more than {_MOST_PARTS_DEEP} levels deep", hint=_FLATTER)
     if count > _MOST_PARTS:
-        raise ConfigurationError(f"the answer schema has more than {_MOST_PARTS:,} parts", hint="Ask for less.")
+        raise ConfigurationError(
+            f"the answer schema has more than {_MOST_PARTS:,} parts", hint="Ask for a type with fewer fields."
+        )
     for word in _REFUSED:
         if word in schema:
             raise ConfigurationError(f"the answer schema uses {word!r}, which is not supported")

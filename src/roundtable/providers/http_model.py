@@ -398,7 +398,7 @@ class HttpChatModel:
         unsupported = search.misfits(request.search) if request.search and search is not None else ()
         if not unsupported:
             return response
-        warning = f"the web search of {self.provider!r} cannot be told {', '.join(unsupported)} like this"
+        warning = f"the web search of {self.provider!r} does not support {', '.join(unsupported)} as set here"
         return response.model_copy(update={"warnings": (*response.warnings, warning)})
 
     async def aclose(self) -> None:

@@ -59,7 +59,7 @@ class ChainHead(Value):
         events, _, digits = text.strip().partition(":")
         if not (events.isascii() and events.isdigit() and len(events) < 16 and _HASH.fullmatch(digits)):
             raise ConfigurationError(
-                f"not a head of a log: {text[:80]!r}",
+                f"{text[:80]!r} is not the head of a log",
                 hint="A head is a number, a colon and 64 hexadecimal digits; `roundtable verify ID` shows it.",
             )
         return cls(events=int(events), hash=digits)

@@ -54,7 +54,7 @@ def sign_head(head: ChainHead, private_key: bytes) -> LogSignature:
     try:
         key = load_pem_private_key(private_key, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise ConfigurationError("this is not a private key without a password", hint=_CREATE_KEY) from error
+        raise ConfigurationError("this is not a private key, or it has a password", hint=_CREATE_KEY) from error
     if not isinstance(key, Ed25519PrivateKey):
         raise ConfigurationError("the private key is not an Ed25519 key", hint=_CREATE_KEY)
     return LogSignature(

@@ -185,7 +185,7 @@ def audit_decision(result: AuditedDebate, rules: Registry[Rule] | None = None) -
         ConfigurationError: The rule of the debate is not in `rules`.
     """
     if result.config.team is not None:
-        hint = "Audit a debate; a team works towards a goal and decides nothing by a rule."
+        hint = "Audit a debate instead: a team does not use a decision rule."
         raise SessionConflict("a team conversation has no decision to audit", hint=hint)
     last = last_complete(result.rounds)
     if last is None or result.decision is None:
@@ -272,9 +272,9 @@ class _Audit:
         base = self._count(self.ballots)
         if base.is_known and not self._is_same(base.decision):
             # Another version or another rule decided; every comparison with it would be wrong.
-            counted = base.winner or "nobody"
-            msg = f"the stored decision cannot be counted again: {self.decision.winner!r} won, now it is {counted!r}"
-            hint = "It is from another version or rule. Count it again first: Results([result]).redecide(rule)[0]."
+            stored, counted = (repr(name) if name else "nobody" for name in (self.decision.winner, base.winner))
+            msg = f"a recount does not confirm the stored decision: {stored} won, the recount gives {counted}"
+            hint = "Another rule or version made the decision. Decide again first: Results([result]).redecide(rule)[0]."
             raise SessionConflict(msg, hint=hint)
         self.is_known = base.is_known
         without = tuple(self._without())

@@ -310,7 +310,7 @@ def _library(name: str) -> Any:  # noqa: ANN401  (a module)
     try:
         return import_module(name)
     except ImportError as error:
-        msg = f"a frame of this backend needs {name}"
+        msg = f"this kind of frame needs {name}, which is not installed"
         raise ConfigurationError(msg, hint=f"Install it: pip install {name}", cause=error) from error
 
 

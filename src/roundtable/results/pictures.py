@@ -173,7 +173,9 @@ class ResultPictures:
         agents = self._speakers(flow)
         pairs = [*combinations(agents, 2)]
         if len(pairs) > _MOST_PAIRS:
-            raise ConfigurationError(f"{len(pairs)} pairs of agents are too many for one picture")
+            raise ConfigurationError(
+                f"{len(pairs)} pairs of agents are too many for one picture; at most {_MOST_PAIRS}"
+            )
         ax = ax or new_axes(1.2 + 0.3 * len(pairs))
         kinds = {_SAME: COLOURS[0], _DIFFERENT: COLOURS[1], _UNKNOWN: "#dddddd"}
         verdicts = self._verdicts(flow)

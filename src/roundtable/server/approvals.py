@@ -197,7 +197,7 @@ class OpenApprovals:
 
         def decided(stored: JsonValue) -> JsonValue:
             if not isinstance(stored, dict) or stored.get("allowed") is not None:
-                msg = "no such call waits for approval: it was decided about, or its time is over"
+                msg = "this call is not waiting for approval: it is unknown, was already decided, or has expired"
                 raise RoundtableError(msg, code="NOT_FOUND")
             return {**stored, "allowed": allowed, "reason": reason.strip()[:MOST_REASON_CHARS]}
 

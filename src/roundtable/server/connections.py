@@ -35,7 +35,7 @@ _NOTES: Final = ":listeners"  # no user is called so
 def shutdown() -> RoundtableError:
     """Return the error for clients of a server that is shutting down."""
     return RoundtableError(
-        "the server ends; connect again", code="SERVER_SHUTDOWN", retryable=True, retry_after_s=BUSY_S
+        "the server is shutting down; connect again", code="SERVER_SHUTDOWN", retryable=True, retry_after_s=BUSY_S
     )
 
 

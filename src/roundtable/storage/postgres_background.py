@@ -167,7 +167,7 @@ class Background:
 def closed_meanwhile(address: str) -> StorageError:
     """Return the error for a call that ran when its storage was closed and its time was up."""
     return StorageError(
-        f"the storage of {address!r} was closed before the database answered; what it was asked for may have happened",
+        f"the storage of {address!r} was closed before the database answered; the call may still have taken effect",
         hint="Check the load and the log of the server, and wait for calls before you close the storage.",
         retryable=True,
         details={"path": address, "reason": "closed"},

@@ -172,7 +172,7 @@ def parse_address(url: str) -> Address:
         raise ConfigurationError(f"{name!r} is not the URL of a PostgreSQL database", hint=hint)
     schema = schemas[-1] if schemas else _DEFAULT_SCHEMA
     if not schema or len(schema.encode()) > _LONGEST_NAME or "\0" in schema or schema.startswith("pg_"):
-        msg = f"{schema!r} is not a name for a PostgreSQL schema"
+        msg = f"{schema!r} is not a valid name for a PostgreSQL schema"
         raise ConfigurationError(msg, hint="Use up to 63 letters, digits and underscores, not beginning with 'pg_'.")
     try:
         libpq_parameters = conninfo_to_dict(libpq_url)
@@ -377,7 +377,7 @@ class PostgresPool:
                 raise
             raise StorageError(
                 f"the database {self.address.name!r} did not answer within {limit_s:g} s; "
-                "what it was asked for may have happened",
+                "the call may still have taken effect",
                 hint="Check the load and the log of the server. PostgresStorage(url, call_timeout_s=120) waits longer.",
                 retryable=True,
                 details={"path": self.address.name, "reason": "no-answer"},

@@ -196,7 +196,7 @@ class HttpSearch(ABC):
         """
         options = options or SearchOptions()
         if not (short := short_query(query)):
-            raise AgentError("there is nothing to look for", provider=self.name, retryable=False)
+            raise AgentError("the search query is empty", provider=self.name, retryable=False)
         # One client per search: no connection is left open, however the program uses its event loops.
         client = HttpClient(self.name, client=self._client, limits=_HTTP_LIMITS)
         try:

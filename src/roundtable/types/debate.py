@@ -631,7 +631,7 @@ class SessionRecord(Value):
     def _has_contents(self) -> Self:
         for attachment in self.attachments:
             if not attachment.is_unchanged:
-                msg = f"the content of the attachment {attachment.name!r} is not the one that was stored"
+                msg = f"the content of the attachment {attachment.name!r} has changed since it was stored"
                 raise ValueError(msg)
         return self
 

@@ -198,7 +198,7 @@ class BatchModel(NonStreamingModel):
                     f"the batch has not ended within {self._options.wait_s:g} s",
                     provider=self.provider,
                     retryable=False,
-                    hint="Continue later; what was handed in is not paid twice. Or raise wait_s of BatchOptions.",
+                    hint="Continue later: no call of the batch is paid twice. Or raise wait_s of BatchOptions.",
                 ) from None
             return await self._read(call, answer, request)
 
@@ -255,7 +255,7 @@ class BatchModel(NonStreamingModel):
                     return answers[call.key]
                 await self._journal.forget(call.key)
                 raise AgentError(
-                    "the batch ended without a word about this call", provider=self.provider, retryable=True
+                    "the batch ended without an answer to this call", provider=self.provider, retryable=True
                 )
 
     async def _hand_in(self, call: BatchCall) -> None:
@@ -418,7 +418,7 @@ class BatchModel(NonStreamingModel):
                 raise APITimeoutError(
                     "the batch ended before this call was made",
                     provider=self.provider,
-                    hint="Try again: it cost nothing.",
+                    hint="Try again: this call cost nothing.",
                 )
             response = self._model.read(answer.status, answer.headers, answer.body, request)
         except RoundtableError:

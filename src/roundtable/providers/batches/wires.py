@@ -239,7 +239,7 @@ class AnthropicBatches:
             elif call_key in await self.answers(send, url, batch_id, BatchState(has_ended=True)):
                 return batch_id
         if running:
-            raise AgentError("a batch that may hold the call still runs", retryable=True)
+            raise AgentError("a batch that may contain the call is still running", retryable=True)
         return None
 
 

@@ -241,7 +241,7 @@ async def run_command(
         with anyio.CancelScope(shield=True):
             await _end(process)
     if too_much:
-        raise AgentError(f"{title} wrote more than {MOST_BYTES // 2**20} MiB and was ended")
+        raise AgentError(f"{title} wrote more than {MOST_BYTES // 2**20} MiB and was stopped")
     if code is None:
         hint = "Raise `timeout_s`, or ask for less."
         raise APITimeoutError(f"{title} timed out after {timeout_s * 1000:.0f}ms", hint=hint)

@@ -73,7 +73,7 @@ def _folder(path: str | None) -> str | None:
 
 def _persona(text: str) -> str:
     if text and not text.strip():
-        msg = "must say something, or be empty"
+        msg = "must be empty, or contain more than white space"
         raise ValueError(msg)
     return text
 
@@ -116,7 +116,7 @@ def _options_error(kind: type[Value], error: ValidationError) -> ConfigurationEr
     if first["type"] == "missing":
         value = "nothing"
     takes = f"{kind.__name__} takes: {', '.join(kind.model_fields)}."
-    return ConfigurationError(f"{name} does not fit: {problem}; not {value}", hint=_HINTS.get(field, takes))
+    return ConfigurationError(f"{name} is not valid: {problem}, not {value}", hint=_HINTS.get(field, takes))
 
 
 class SpawnOptions(_Options):
@@ -182,7 +182,7 @@ def check_prompt(prompt: str) -> None:
     if not prompt.strip():
         raise ConfigurationError("the prompt is empty", hint="Write what the agent should do.")
     if len(prompt) > _LONGEST_PROMPT:
-        msg = f"the prompt has {len(prompt):,} characters; at most {_LONGEST_PROMPT:,} are taken"
+        msg = f"the prompt has {len(prompt):,} characters; at most {_LONGEST_PROMPT:,} are allowed"
         raise ConfigurationError(msg, hint="Put long material in a file in the agent's working directory.")
 
 
@@ -216,8 +216,8 @@ def check_session(session_id: str) -> None:
     """
     if not is_session(session_id):
         shown = repr(session_id)[:_MOST_SHOWN]
-        msg = f"a session id has 5 to 200 letters, digits, '-' and '_', and no '-' first; not {shown}"
-        raise ConfigurationError(msg, hint="Give the `session_id` of the response before.")
+        msg = f"a session id has 5 to 200 letters, digits, '-' and '_', and does not begin with '-'; got {shown}"
+        raise ConfigurationError(msg, hint="Pass the `session_id` of the previous response.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

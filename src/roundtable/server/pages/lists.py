@@ -72,7 +72,9 @@ async def _list_page(
     try:
         session_filter = SessionFilter.model_validate({**query, "limit": _PAGE_SIZE + 1})
     except ValidationError as error:
-        raise ConfigurationError("there is no such list", hint="Begin at the first page: /sessions") from error
+        raise ConfigurationError(
+            "unknown filter or page of the list", hint="Begin at the first page: /sessions"
+        ) from error
     summaries = await caller.tenant_session.table.sessions(session_filter)
     if len(summaries) <= _PAGE_SIZE:
         return summaries, None

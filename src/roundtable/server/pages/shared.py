@@ -85,7 +85,7 @@ async def shared(token: Annotated[str, Path(max_length=200)], request: Request) 
     state = state_of(request)
     wait_s = state.shared_views.take(client_of(request, proxied=state.options.get("https", False)))
     if wait_s:
-        msg = "too many pages for your address"
+        msg = "too many requests from your address"
         raise RoundtableError(msg, code="RATE_LIMIT_EXCEEDED", hint="Try again in a minute.", retry_after_s=wait_s)
     shared_link = await shares_of(state).find(token)
     if shared_link is None:
