@@ -26,6 +26,8 @@ from roundtable.types import ChatRequest
 
 NAMES = ("ada", "bo", "cy")
 CONCURRENCY = 8
+WARM_S = 10.0
+"""Seconds after the first debate until all workers have started and know how long debates take."""
 ANSWER = {"position": "Tea", "reasoning": "It keeps."}
 
 
@@ -96,21 +98,22 @@ async def work(storage: str, job: str, answer_s: float, concurrency: int) -> Non
         await jobs.work(until_done=job, concurrency=concurrency)
 
 
-async def shared(storage: str, workers: int, count: int, concurrency: int) -> float:
-    """Return the debates a second of several worker processes, from the first debate to the last."""
+async def shared(storage: str, workers: int, concurrency: int) -> float:
+    """Return the debates a second of several worker processes, after `WARM_S` seconds."""
     job = f"shared-{workers}-{concurrency}"
     worker = [sys.executable, __file__, "--worker", storage, job, "0.05", str(concurrency)]
     async with Fleet(storage=storage) as jobs:
-        await jobs.submit(job, questions(count), rounds=2)
+        await jobs.submit(job, questions(160 * workers * concurrency), rounds=2)
         processes = [subprocess.Popen(worker) for _ in range(workers)]  # noqa: ASYNC220, S603  (this file)
         while (await jobs.status(job)).completed == 0:  # noqa: ASYNC110  (other processes change it)
             await anyio.sleep(0.05)
-        begun = time.perf_counter()
+        await anyio.sleep(WARM_S)
+        begun, before = time.perf_counter(), (await jobs.status(job)).completed
         await jobs.wait(job)
-        took = time.perf_counter() - begun
+        ended = time.perf_counter(), (await jobs.status(job)).completed
     for process in processes:
         process.wait()
-    return count / took
+    return (ended[1] - before) / (ended[0] - begun)
 
 
 async def main(origin: str, count: int, postgres: str | None) -> None:
@@ -128,9 +131,7 @@ async def main(origin: str, count: int, postgres: str | None) -> None:
         if postgres is None:
             return
         for concurrency in (2, 4):
-            rates = {
-                workers: await shared(storages["PostgreSQL"]("e"), workers, count, concurrency) for workers in (1, 2, 4)
-            }
+            rates = {workers: await shared(storages["PostgreSQL"]("e"), workers, concurrency) for workers in (1, 2, 4)}
             print(
                 f"PostgreSQL, workers in their own processes, answers of 50 ms, {concurrency} debates at once in each:"
             )

@@ -61,7 +61,7 @@ _ALIVE_S: Final = 15.0
 _CANCEL_CHECK_S: Final = 1.0
 _RARELY_S: Final = 0.2
 _OFTEN_S: Final = 0.04
-_POLLS_A_DEBATE: Final = 5
+_POLLS_A_DEBATE: Final = 2
 _FINISH_S: Final = 5
 
 _worker: Worker | None = None
@@ -76,7 +76,7 @@ def is_working() -> bool:
 def polling_interval(durations: Sequence[float], concurrency: int) -> float:
     """Return after how many seconds a worker with a free place looks for debates again.
 
-    Short debates are looked for more often, so that a place stays free for a tenth of a debate on average. Each look
+    Short debates are looked for more often, so that a place stays free for a quarter of a debate on average. Each look
     costs one or two milliseconds of CPU, so there are never more than 25 a second.
 
     Args:
