@@ -23,11 +23,11 @@ SCHEMA = {
 }
 FEATURES: dict[str, dict[str, object]] = {
     "tools": {"tools": (LOOK,)},
-    "choice of a tool": {"tools": (LOOK,), "tool_choice": "required"},
-    "images in": {
+    "tool choice": {"tools": (LOOK,), "tool_choice": "required"},
+    "image input": {
         "messages": (Message(role="user", content="Hi", images=(ImagePart(url="https://a.example/i.png"),)),)
     },
-    "documents in": {
+    "document input": {
         "messages": (
             Message(
                 role="user",
@@ -39,20 +39,20 @@ FEATURES: dict[str, dict[str, object]] = {
     "structured output": {"response_schema": SCHEMA},
     "search": {"search": NativeSearch()},
     "search with tools": {"search": NativeSearch(), "tools": (LOOK,)},
-    "use limit of searches": {"search": NativeSearch(max_uses=2)},
+    "limit on searches": {"search": NativeSearch(max_uses=2)},
     "recency": {"search": NativeSearch(recency="day")},
     "allowed domains": {"search": NativeSearch(allowed_domains=("a.example",))},
     "blocked domains": {"search": NativeSearch(blocked_domains=("a.example",))},
     "temperature": {"temperature": 0.5},
-    "stop texts": {"stop": ("END",)},
+    "stop sequences": {"stop": ("END",)},
     "seed": {"seed": 7},
-    "cache marks": {"messages": (Message(role="user", content="Hi", cache=True),)},
+    "prompt caching marks": {"messages": (Message(role="user", content="Hi", cache=True),)},
 }
 PLAIN: dict[str, dict[str, object]] = {
-    "choice of a tool": {"tools": (LOOK,)},
-    "images in": {},
-    "documents in": {},
-    "use limit of searches": {"search": NativeSearch()},
+    "tool choice": {"tools": (LOOK,)},
+    "image input": {},
+    "document input": {},
+    "limit on searches": {"search": NativeSearch()},
     "recency": {"search": NativeSearch()},
     "allowed domains": {"search": NativeSearch()},
     "blocked domains": {"search": NativeSearch()},
@@ -111,9 +111,11 @@ def features_page() -> str:
         " doesn't mean that every model of the provider has the feature; older models might not.",
         table(("Feature", *names), rows),
         "## Models",
-        table(("Provider", "Model", "Light model", "Key", "Address", "Window"), (models(spec) for spec in specs)),
+        table(
+            ("Provider", "Model", "Light model", "Key", "Address", "Context window"), (models(spec) for spec in specs)
+        ),
         "## Profiles of compatible servers",
-        "The library recognizes a server by its address, or you name it with `profile`.",
+        "The library recognizes a server by its address. You can also name the profile with `profile`.",
         table(head, servers),
     )
 

@@ -11,12 +11,12 @@ HEAD = """# Hooks
 Plugins add providers, modes, tools and more through hooks. The built-in ones are registered through the same hooks.
 A plugin implements the hooks it needs, as functions of a module or methods of an object, marked with
 `@roundtable.hookimpl`. [Your first plugin](../tutorial/plugin.md) shows how.
-The number of this contract is `HOST_API` = {api}.
+The version of the plugin contract is `HOST_API` = {api}.
 
 A hook is called with `registrar` and `host`; an implementation can take fewer arguments. It must not block or open
 anything: expensive work belongs in the factory that it registers. The return value is ignored.
 
-`host` has `api` (the number of the contract), `version` (of the library) and `capabilities`: {capabilities}.
+`host` has `api` (the version of the contract), `version` (of the library) and `capabilities`: {capabilities}.
 
 | hook | registers | how users select it |
 |---|---|---|
@@ -26,7 +26,7 @@ ASKED = {
     "modes": "`mode='NAME'`",
     "rules": "`decide='NAME'`",
     "analyzers": "`analyzer='NAME'`",
-    "exits": "the `kind` of a stored criterion; in a program by its class",
+    "exits": "its class in Python; its `kind` in a stored criterion",
     "storages": "`storage='NAME://...'`",
     "tools": "`tools=['NAME']`",
     "search_providers": "`--search NAME`, `tools=['search_web:NAME']`",

@@ -23,8 +23,8 @@ returns at `/api/openapi.json`.
   *open*.
 - **Bodies** are JSON with `Content-Type: application/json`. Names are camelCase. Unknown fields are refused.
 - **Errors** are `{error, code, details, hint, timestamp, requestId}`; see [the status codes](#errors).
-- **Runs.** Endpoints that start a run answer `202` with the session, which then runs in the background. With
-  `?wait=60`, they wait up to that many seconds and answer `200` with the [result](schemas/DebateResult.json) if it
+- **Runs.** Endpoints that start a run return `202` with the session, which then runs in the background. With
+  `?wait=60`, they wait up to that many seconds and return `200` with the [result](schemas/DebateResult.json) if it
   arrives in time. With `Accept: text/event-stream`, they stream the [events](events.md) instead.
 - **Idempotency.** The server remembers an `Idempotency-Key` for 24 hours: the same request with the same key returns
   the same session and starts nothing new.
@@ -75,7 +75,7 @@ def _operation(path: str, method: str, operation: dict[str, Any]) -> list[str]:
         f"`{status}` {told['description']}" for status, told in operation["responses"].items() if status.startswith("2")
     ]
     refused = [f"`{status}`" for status in operation["responses"] if not status.startswith("2")]
-    return [*lines, f"Answers: {' '.join(given)} Errors: {', '.join(refused)}.", ""]
+    return [*lines, f"Responses: {' '.join(given)} Errors: {', '.join(refused)}.", ""]
 
 
 def _body(body: dict[str, Any]) -> list[str]:
@@ -98,7 +98,7 @@ def _events(told: dict[str, Any]) -> list[str]:
     lines = [
         "## Events of streams",
         "",
-        'Each event is `data: {"type": ..., "data": {...}}`. Each inner `data` has `sessionId`, `timestamp`, and `seq` or `after`.',
+        'Each event is `data: {"type": ..., "data": {...}}`. The inner `data` always has `sessionId`, `timestamp`, and `seq` (durable events) or `after` (live events).',
         "",
     ]
     lines += ["| type | fields of `data` |", "|---|---|"]

@@ -19,10 +19,10 @@ HEAD = """# MCP tools
 All tools of the MCP server. [Use from an assistant](../how-to/serve-mcp.md) shows how to connect a client. This page is
 generated from the schemas of the tools; [mcp-tools.json](mcp-tools.json) has the complete schemas.
 
-Names in JSON are camelCase, and answers leave out empty fields. Every answer about a debate has its state: `sessionId`,
+Names in JSON are camelCase, and results leave out empty fields. Every result about a debate has its state: `sessionId`,
 `status` (`completed`, `needs_context`, `in_progress`), `sessionStatus`, `running`, `currentRound`, `totalRounds`.
 
-An error is an answer marked `isError` with `name`, `message`, `code`, `retryable` and, where known, `hint`, `provider`,
+An error is a result marked `isError` with `name`, `message`, `code`, `retryable` and, where known, `hint`, `provider`,
 `details` and `sessionId`. The codes are those of [Errors](errors.md), and also `INVALID_ARGUMENTS`, `NOT_FOUND`,
 `UNAUTHORIZED` and `FORBIDDEN`.
 """

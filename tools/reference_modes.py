@@ -71,7 +71,7 @@ def _debate(mode: str) -> str:
     call = f'table.debate("{sample["topic"]}", mode="{mode}", rounds={rounds}{options})'
     names = speakers(sample)
     who = f"{', '.join(names[:-1])} and {names[-1]} debate" if len(names) > 1 else f"{names[0]} answers"
-    intro = f"## A debate\n\n{who}. Their answers are scripted; everything else is computed:\n\n```text\n{call}\n```"
+    intro = f"## A debate\n\n{who}. The answers are scripted; everything else is computed:\n\n```text\n{call}\n```"
     outcome = f"### What comes out\n\n{_outcome(result)}"
     return "\n\n".join(part for part in (intro, transcript(result), reading(mode, requests), outcome) if part)
 
@@ -101,15 +101,16 @@ def modes_page() -> str:
 A mode decides which agents answer when, and what each of them sees. `roundtable modes` lists the installed modes, and
 when to use each. [Write a mode](../how-to/write-a-mode.md) shows how to add your own."""
     notes = f"""\
-- Agreement is measured after each round. Modes that assign sides mark it as saying nothing about what agents believe.
-- In the first round of `collaborative`, `expert-panel`, `delphi`, `free-mad`, `self-consistency` and
-  `independent-vote`, agents see no other answers, so `independent_agreement` is measured on it.
+- Agreement is measured after each round. If a mode assigns sides, `consensus.assigned` is true: the level then says
+  nothing about what the agents believe.
+- In `collaborative`, `expert-panel`, `delphi`, `council`, `free-mad`, `self-consistency` and `independent-vote`, agents
+  first answer without seeing other answers, so `independent_agreement` is measured on these first answers.
 - Some modes have options: write them after the name, as in `mode="adversarial:visibility=predecessor"`. The name
   is stored as written, so a resumed debate uses the same options.
-- Instructions are data with a version. Each turn records the version it used, such as
+- Instructions have a version. Each turn records the version that it used, such as
   `{PROMPT_VERSION} delphi/participant/first@1-en`.
-- If agents answer one after another, the quorum is checked at the end of the round: a failed agent is left out, and the
-  others continue."""
+- If agents answer one after another, the quorum is checked at the end of the round: if an agent fails, the others
+  continue without it."""
     return page("Modes", text, table(("Mode", "What happens", "Use it when", "Agents"), rows), notes)
 
 

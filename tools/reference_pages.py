@@ -73,26 +73,29 @@ def _tree(kind: type[RoundtableError] = RoundtableError) -> Iterator[type[Roundt
 
 FINER_CODES: Final = {
     "AGENT_EXECUTION_FAILED": ("AgentError", 'An agent of a team failed, and its profile has `on_error="abort"`.'),
-    "AGENT_HALTED": ("AgentError", "The debate ended a turn early, and no engine was there to record it."),
+    "AGENT_HALTED": ("AgentError", "The debate was stopped during a turn, and no engine was there to record the stop."),
     "AGENT_NOT_FOUND": ("ConfigurationError", "No agent or profile has this name."),
     "AGENT_REFUSED": (
         "AgentError",
         "The model refused, or a filter of its provider stopped it; not retried.",
     ),
     "AI_ANALYSIS_UNAVAILABLE": ("ConfigurationError", "No model is available to analyze the answers."),
-    "ATTACHMENT_INVALID": ("ConfigurationError", "An attached file is too large, or not of the type that it claims."),
+    "ATTACHMENT_INVALID": (
+        "ConfigurationError",
+        "An attached file is too large, or does not have the type that it claims.",
+    ),
     "ATTACHMENT_UNSEEN": ("ConfigurationError", "Some agents cannot see an attached file; `details` name them."),
-    "CONVERSATION_TIMEOUT": ("AgentError", "A team's conversation ran out of time; in `result.error`."),
-    "INTERNAL_ERROR": ("RoundtableError", "An unexpected error; only servers answer with it."),
-    "MAX_ROUNDS_EXCEEDED": ("ConfigurationError", "A request asks a team for too many rounds."),
-    "MISSING_CONSENSUS_ANALYZER": ("ConfigurationError", "The engine has no analyzer that reads answers."),
-    "MODE_HOOK": ("AgentError", "A hook of the mode raised, so the turn failed."),
+    "CONVERSATION_TIMEOUT": ("RoundtableError", "A team's conversation ran out of time; in `result.error`."),
+    "INTERNAL_ERROR": ("RoundtableError", "An unexpected error; only servers return it."),
+    "MAX_ROUNDS_EXCEEDED": ("ConfigurationError", "A request asks for too many rounds, for a team or over HTTP."),
+    "MISSING_CONSENSUS_ANALYZER": ("ConfigurationError", "The engine has no `ai_consensus_analyzer`."),
+    "MODE_HOOK": ("AgentError", "A hook of the mode raised an exception, so the turn failed."),
     "NETWORK_FORBIDDEN": ("ConfigurationError", "The process may not use the network: `ROUNDTABLE_NETWORK=off`."),
     "PROGRAM_REFUSED": ("ConfigurationError", "An imported session would start programs on this machine."),
-    "SESSION_AMBIGUOUS": ("SessionError", "Several sessions start with the given part of an id."),
-    "SESSION_INTERRUPTED": ("SessionError", "The process that ran the session is gone."),
+    "SESSION_AMBIGUOUS": ("SessionError", "The given part of an id matches several sessions."),
+    "SESSION_INTERRUPTED": ("RoundtableError", "The process that ran the session is gone; in streams of a server."),
     "VALIDATION_ERROR": ("ConfigurationError", 'A field has an invalid value; `details["field"]` names it.'),
-    "WORKER_DIED": ("AgentError", "Five workers of a fleet died while they held this debate."),
+    "WORKER_DIED": ("AgentError", "Five workers of a fleet died while they ran this debate."),
 }
 """Codes that are finer than the class of their error, with the class, and when they come."""
 
@@ -106,7 +109,7 @@ def errors_page() -> str:
             cell(kind.default_message),
             "yes" if kind.default_retryable else "no",
             cell(summary(kind)),
-            cell(kind.default_hint or "in each message"),
+            cell(kind.default_hint or "See the message."),
         )
         for kind in _tree()
     ]
@@ -124,9 +127,9 @@ Codes are stable: later versions can add codes, but no code changes its meaning.
 If an error ends a debate that had started, it has `session_id` and `partial`, the result up to that point. The answers
 are stored, and `await table.resume(error.session_id)` continues from there. On other errors, both are `None`.
 
-Every error has `message`, `code`, `provider`, `retryable`, `hint`, `request_id`, `retry_after_s` and `details`; unknown
-ones are `None`. `to_dict()` returns them as JSON values in camelCase, with the wrapped error as `cause` and without
-empty fields; `to_dict(debug=True)` adds the stack trace. Errors can be pickled and copied.
+Every error has `message`, `code`, `provider`, `retryable`, `hint`, `request_id`, `retry_after_s` and `details`; a field
+without a value is `None`. `to_dict()` returns them as JSON values in camelCase, with the wrapped error as `cause` and
+without empty fields; `to_dict(debug=True)` adds the stack trace. Errors can be pickled and copied.
 
 ```python
 from roundtable.errors import APIRateLimitError
@@ -146,9 +149,10 @@ assert error.to_dict() == {
         "Errors",
         f"All errors of the library derive from `{RoundtableError.__name__}`; {_families()}.\n"
         "*Retryable* means that it makes sense to repeat the same call, at once or after `retry_after_s`. "
-        "`CircuitOpen` is not: the gateway refuses calls until `retry_after_s` is over.",
+        "`CircuitOpen` is not marked as retryable, although the same call can succeed after `retry_after_s`: until "
+        "then, the gateway refuses it.",
         table(("Error", "Code", "Default message", "Retryable", "When", "What to do"), rows),
-        shape.replace("FINER\n", finer + "\nServers have [further codes](http.md#errors) for invalid requests.\n\n"),
+        shape.replace("FINER\n", finer + "\n\nServers have [further codes](http.md#errors) for invalid requests.\n\n"),
     )
 
 
@@ -236,8 +240,8 @@ def environment_page() -> str:
     intro = """\
 The library reads the environment once per `Roundtable`. Arguments of a call, options of the command and a
 `ProviderConfig` override it. An empty variable counts as not set. A value that isn't allowed raises a
-`ConfigurationError` that names the variable and the allowed values. `ROUNDTABLE_PAUSE_AFTER` is in seconds; other times
-are arguments in seconds (`timeout_s`, `deadline_s`), not variables."""
+`ConfigurationError` that names the variable and the allowed values. Only `ROUNDTABLE_PAUSE_AFTER` is a
+duration, in seconds; other time limits are arguments, such as `timeout_s` and `deadline_s`."""
     return page("Environment variables", intro, table(("Variable", "Meaning", "Default"), rows))
 
 

@@ -207,7 +207,7 @@ class APIRateLimitError(RoundtableError):
 
 
 class APIAuthError(RoundtableError):
-    """The provider refused the key, or the account may not do this."""
+    """The provider refused the key, or the account lacks the permission."""
 
     default_message = "API authentication failed"
     default_code = "API_AUTH_FAILED"
@@ -215,7 +215,7 @@ class APIAuthError(RoundtableError):
 
 
 class APINetworkError(RoundtableError):
-    """The provider could not be reached, or its answer is not one of an API."""
+    """The provider could not be reached, or what it returned is not an API response."""
 
     default_message = "Network error occurred"
     default_code = "API_NETWORK_ERROR"
@@ -224,7 +224,7 @@ class APINetworkError(RoundtableError):
 
 
 class CircuitOpen(APINetworkError):
-    """The provider failed so often recently that it is not called for a while; this call was not made."""
+    """The provider failed so often recently that the library does not call it for a while. This call was not made."""
 
     default_message = "Circuit breaker open"
     default_retryable = False
@@ -258,7 +258,7 @@ class ContextTooLong(AgentError):
 
 
 class ParseError(AgentError):
-    """A model's text could not be read as the answer asked for."""
+    """A model's text could not be parsed as the requested answer."""
 
     default_message = "The answer could not be read"
     default_code = "PARSE_ERROR"
@@ -288,7 +288,7 @@ class SessionConflict(SessionError):
 
 
 class StaleSequence(SessionConflict):
-    """Events were to be appended after a number that is no longer the last one."""
+    """New events could not be appended: the event that they should follow is no longer the last one."""
 
     default_message = "The session has moved on"
     default_retryable = True
@@ -304,7 +304,7 @@ class SessionBusy(SessionError):
 
 
 class LeaseLost(SessionError):
-    """The lease, the right to write to the session, was never taken, or another owner took it over."""
+    """The lease (the right to write to the session) was never taken, or another owner took it over."""
 
     default_message = "The lease on the session is lost"
     default_hint: ClassVar[str | None] = "Stop working on this session, or take the lease again and read it anew."

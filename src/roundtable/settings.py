@@ -225,17 +225,17 @@ class Settings:
     perplexity_api_key: str | None = field(default=None, repr=False)
     """`PERPLEXITY_API_KEY`: key of the provider `perplexity`."""
     compatible_api_key: str | None = field(default=None, repr=False)
-    """`ROUNDTABLE_API_KEY`: key of the provider `compatible`; left out of requests when not set, as most local
-    servers want none."""
+    """`ROUNDTABLE_API_KEY`: key of the provider `compatible`. When not set, requests have no key; most local servers
+    need none."""
     brave_api_key: str | None = field(default=None, repr=False)
     """`BRAVE_API_KEY`, else `BRAVE_SEARCH_API_KEY`: key of the web search `brave`."""
     tavily_api_key: str | None = field(default=None, repr=False)
     """`TAVILY_API_KEY`: key of the web search `tavily`."""
     searxng_url: str | None = None
-    """`SEARXNG_URL`: address of a SearXNG server, for the web search `searxng` where none is given."""
+    """`SEARXNG_URL`: address of the SearXNG server for the web search `searxng`, if the code gives no address."""
     anthropic_base_url: str | None = None
-    """`ANTHROPIC_BASE_URL`: root of the API of `anthropic`; the vendor's when not set. https, or http to this
-    machine."""
+    """`ANTHROPIC_BASE_URL`: root of the API of `anthropic`; the vendor's when not set. It must use https, or http on
+    this machine."""
     openai_base_url: str | None = None
     """`OPENAI_BASE_URL`: root of the API of `openai` and `openai-chat`; the vendor's when not set."""
     google_base_url: str | None = None
@@ -243,8 +243,8 @@ class Settings:
     perplexity_base_url: str | None = None
     """`PERPLEXITY_BASE_URL`: root of the API of `perplexity`; the vendor's when not set."""
     compatible_base_url: str | None = None
-    """`ROUNDTABLE_BASE_URL`: root of the API of `compatible`, such as `http://127.0.0.1:8080/v1`. With
-    `ROUNDTABLE_MODEL`, it fills the seats of a debate that names no agents."""
+    """`ROUNDTABLE_BASE_URL`: root of the API of `compatible`, such as `http://127.0.0.1:8080/v1`. If `ROUNDTABLE_MODEL`
+    is set too, debates that name no agents can use this server."""
     compatible_model: str | None = None
     """`ROUNDTABLE_MODEL`: model id at `ROUNDTABLE_BASE_URL`, for agents that name no model."""
     ollama_host: str | None = None
@@ -256,62 +256,67 @@ class Settings:
     """`XDG_CACHE_HOME`: parent of the folder `roundtable` that holds the weights of the embedded model;
     `~/.cache` when not set."""
     data_home: Path | None = None
-    """`XDG_DATA_HOME`: parent of the folder `roundtable`, which holds the journal of batches (`batches.db`), and,
-    with a warning, sessions when no storage is chosen and `data/roundtable.db` cannot be written; `~/.local/share` when
-    not set."""
+    """`XDG_DATA_HOME`: parent of the folder `roundtable`, which holds the journal of batches (`batches.db`);
+    `~/.local/share` when not set. If no storage is chosen and `data/roundtable.db` cannot be written, sessions are
+    stored there too, with a warning."""
     database_path: Path = _DATABASE
     """`DATABASE_PATH`: SQLite file of the default storage, relative to the working folder unless absolute; `~` is
-    allowed. A file that is set is never replaced by another: if it cannot be written, storing raises `StorageError`."""
+    allowed. If you set a file that cannot be written, storing raises `StorageError`; the library never uses another
+    file instead."""
     log_level: str = "info"
-    """`LOG_LEVEL`: least severe log lines that the command writes: `debug`, `info`, `warning`, `error` or
-    `critical`, in any case."""
+    """`LOG_LEVEL`: lowest level of the log lines that the command writes: `debug`, `info`, `warning`, `error` or
+    `critical`, in upper or lower case."""
     max_agents: int = 5
-    """`ROUNDTABLE_MAX_AGENTS`: maximum number of agents if a debate names none, and of `agentCount` over
-    MCP, 2 to 10."""
+    """`ROUNDTABLE_MAX_AGENTS`: maximum number of agents, 2 to 10, for a debate that names none and for `agentCount`
+    over MCP."""
     default_agent_count: int = 4
-    """`ROUNDTABLE_DEFAULT_AGENT_COUNT`: number of agents if a debate names none, 2 to 10, never above
-    `ROUNDTABLE_MAX_AGENTS`; the embedded model fills at most 3 seats."""
+    """`ROUNDTABLE_DEFAULT_AGENT_COUNT`: number of agents, 2 to 10, for a debate that names none. It is never above
+    `ROUNDTABLE_MAX_AGENTS`, and at most 3 if only the embedded model is available."""
     max_rounds: int = 10
     """`ROUNDTABLE_MAX_ROUNDS`: maximum number of rounds of a debate, 1 or more."""
     debug_mode: bool = False
     """`ROUNDTABLE_DEBUG_MODE`: `true`, `1`, `yes` or `on` adds stack traces to errors of the command and in JSON;
     `false`, `0`, `no` or `off` does not."""
     network: bool = True
-    """`ROUNDTABLE_NETWORK`: `false`, `0`, `no` or `off` forbids this process to reach other machines and to start
-    programs, from the first table on; see `roundtable.testing.without_network`."""
+    """`ROUNDTABLE_NETWORK`: `false`, `0`, `no` or `off` stops this process from reaching other machines and from
+    starting programs, as soon as the first `Roundtable` exists; see `roundtable.testing.without_network`."""
     plugins: str | None = None
-    """`ROUNDTABLE_PLUGINS`: the installed plugins that may be loaded, with commas between: names of distributions or of
-    entry points; `all`, as when not set, or `none`."""
+    """`ROUNDTABLE_PLUGINS`: installed plugins that may be loaded: names of distributions or entry points, separated by
+    commas; or `none`; or `all`, which is the default."""
     disable_plugins: str | None = None
-    """`ROUNDTABLE_DISABLE_PLUGINS`: installed plugins that are never loaded, with commas between; `all`, `1` or `true`
-    for every one."""
+    """`ROUNDTABLE_DISABLE_PLUGINS`: installed plugins that are never loaded, separated by commas; `all`, `1` or `true`
+    means all of them."""
     exit_enabled: bool = True
     """`ROUNDTABLE_EXIT_ENABLED`: whether `exit_on_consensus` may end a debate before its last round."""
     exit_consensus_threshold: Decimal = Decimal("0.9")
-    """`ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD`: agreement in [0, 1] that ends a debate with `exit_on_consensus`."""
+    """`ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD`: agreement in [0, 1] at which `exit_on_consensus` ends a debate."""
     exit_convergence_rounds: int = 2
-    """`ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS`: rounds in a row without movement that end such a debate."""
+    """`ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS`: number of rounds in a row without movement after which `exit_on_consensus`
+    ends a debate."""
     exit_confidence_threshold: Decimal = Decimal("0.85")
-    """`ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD`: confidence in [0, 1] of every agent that ends such a debate."""
+    """`ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD`: confidence in [0, 1] that every agent must reach for `exit_on_consensus`
+    to end a debate."""
     high_consensus_threshold: Decimal = Decimal("0.7")
-    """`ROUNDTABLE_HIGH_CONSENSUS_THRESHOLD`: agreement in [0, 1] from which the level is high."""
+    """`ROUNDTABLE_HIGH_CONSENSUS_THRESHOLD`: agreement in [0, 1] from which the consensus level is high."""
     medium_consensus_threshold: Decimal = Decimal("0.4")
-    """`ROUNDTABLE_MEDIUM_CONSENSUS_THRESHOLD`: agreement in [0, 1] from which the level is medium."""
+    """`ROUNDTABLE_MEDIUM_CONSENSUS_THRESHOLD`: agreement in [0, 1] from which the consensus level is medium."""
     low_confidence_threshold: Decimal = Decimal("0.6")
     """`ROUNDTABLE_LOW_CONFIDENCE_THRESHOLD`: confidence below which an answer deserves a second look."""
     confidence_variance_threshold: Decimal = Decimal("0.04")
-    """`ROUNDTABLE_CONFIDENCE_VARIANCE_THRESHOLD`: variance above which confidences conflict."""
+    """`ROUNDTABLE_CONFIDENCE_VARIANCE_THRESHOLD`: variance of the agents' confidences above which they are reported as
+    a conflict."""
     min_reasoning_length_ratio: Decimal = Decimal("0.5")
-    """`ROUNDTABLE_MIN_REASONING_LENGTH_RATIO`: share of the mean length below which reasoning is short."""
+    """`ROUNDTABLE_MIN_REASONING_LENGTH_RATIO`: share of the mean length of reasoning below which an agent's reasoning
+    is reported as short."""
     high_confidence_action_threshold: Decimal = Decimal("0.8")
-    """`ROUNDTABLE_HIGH_CONFIDENCE_ACTION_THRESHOLD`: mean confidence from which, with high agreement, the
-    recommended action is proceed."""
+    """`ROUNDTABLE_HIGH_CONFIDENCE_ACTION_THRESHOLD`: if agreement is high and the mean confidence is at least this, the
+    recommended action is `proceed`."""
     low_confidence_action_threshold: Decimal = Decimal("0.6")
-    """`ROUNDTABLE_LOW_CONFIDENCE_ACTION_THRESHOLD`: mean confidence below which, with a conflict, the recommended
-    action is verify."""
+    """`ROUNDTABLE_LOW_CONFIDENCE_ACTION_THRESHOLD`: if there is a conflict and the mean confidence is below this, the
+    recommended action is `verify`."""
     very_low_confidence_action_threshold: Decimal = Decimal("0.5")
-    """`ROUNDTABLE_VERY_LOW_CONFIDENCE_ACTION_THRESHOLD`: mean confidence below which the recommended
-    action is query_detail."""
+    """`ROUNDTABLE_VERY_LOW_CONFIDENCE_ACTION_THRESHOLD`: if the mean confidence is below this, the recommended action
+    is `query_detail`."""
     consensus_summary_max_length: int = 200
     """`ROUNDTABLE_CONSENSUS_SUMMARY_MAX_LENGTH`: maximum characters of the summary of the agreement; 0 or -1 means no
     limit."""
@@ -320,17 +325,19 @@ class Settings:
     60 minutes; `none` means no limit."""
     limit_concurrent: int | None = 2
     """`ROUNDTABLE_LIMIT_CONCURRENT`: conversations and debates that a user of the HTTP server may have running at the
-    same time, or `none`."""
+    same time; `none` means no limit."""
     limit_rounds: int | None = 100
-    """`ROUNDTABLE_LIMIT_ROUNDS`: rounds that a user of the HTTP server may ask for within any 24 hours, or `none`."""
+    """`ROUNDTABLE_LIMIT_ROUNDS`: rounds that a user of the HTTP server may ask for within any 24 hours; `none` means no
+    limit."""
     limit_user_streams: int | None = 6
-    """`ROUNDTABLE_LIMIT_USER_STREAMS`: streams of events that a user may have open at one process of the HTTP server,
-    or `none`."""
+    """`ROUNDTABLE_LIMIT_USER_STREAMS`: streams of events that a user may have open at one process of the HTTP server;
+    `none` means no limit."""
     limit_streams: int | None = 1000
-    """`ROUNDTABLE_LIMIT_STREAMS`: streams of events that may be open at one process of the HTTP server, or `none`."""
+    """`ROUNDTABLE_LIMIT_STREAMS`: streams of events that may be open at one process of the HTTP server; `none` means no
+    limit."""
     pause_after_s: int | None = 60
-    """`ROUNDTABLE_PAUSE_AFTER`: seconds after which the HTTP server pauses a run that was started as a stream once
-    nobody follows it any more, or `none`."""
+    """`ROUNDTABLE_PAUSE_AFTER`: if a run was started as a stream and nobody follows it any more, the HTTP server pauses
+    it after this many seconds; `none` means never."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Every variable as it was read, for providers of plugins."""
 

@@ -147,7 +147,9 @@ CORE: tuple[Row, ...] = (
         """,
     ),
     *analysis.protocol("ConsensusAnalyzer", "constructor()\n analyze(responses)"),
-    *engine.row("class", "ConsensusAnalyzer (Core)", "ConsensusAnalyzer", note="the same class, next to the engine"),
+    *engine.row(
+        "class", "ConsensusAnalyzer (Core)", "ConsensusAnalyzer", note="the same class, also in `roundtable.engine`"
+    ),
 )
 
 STORAGE: tuple[Row, ...] = (

@@ -61,7 +61,7 @@ RETRY: tuple[Row, ...] = gateway.row(
         ),
         is_async=True,
     ),
-    "waits base * 2^attempt, at most 30 s, less a random part of up to a half; retries errors marked retryable",
+    "waits base * 2^attempt, at most 30 s, minus a random part of up to a half; retries errors marked retryable",
 )
 
 ROWS: tuple[Row, ...] = (*KINDS, *SHAPE, *RETRY)

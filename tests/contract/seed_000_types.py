@@ -10,7 +10,7 @@ retrying = Block(SEED, 5, "roundtable.types")
 shaping = Block(SEED, 6, "roundtable.modes")
 
 PROVIDERS: tuple[Row, ...] = (
-    *values.row("type", "AIProvider", note="an open `str`, since plugins add providers"),
+    *values.row("type", "AIProvider", note="any `str`, since plugins can add providers"),
     *Block(SEED, 4, "roundtable.providers").row(
         "provider", "AIProvider 'anthropic'", "BUILTIN_SPECS.anthropic", Choices(("anthropic",))
     ),
@@ -26,7 +26,7 @@ PROVIDERS: tuple[Row, ...] = (
 )
 
 MODES: tuple[Row, ...] = (
-    *values.row("type", "DebateMode", note="an open `str`, since plugins add modes"),
+    *values.row("type", "DebateMode", note="any `str`, since plugins can add modes"),
     *Block(SEED, 2, "roundtable.modes").row(
         "mode", "DebateMode 'collaborative'", "ModeRegistry", Choices(("collaborative",))
     ),
@@ -44,7 +44,7 @@ DEBATES: tuple[Row, ...] = (
         id: string
         name: string
         provider: AIProvider
-        model: string | optional here: `None` takes the provider's default
+        model: string | optional here: `None` selects the provider's default
         systemPrompt?: string
         temperature?: number = 0.7 | accepts 0 to 2
         maxTokens?: number = 4096

@@ -13,7 +13,7 @@ CALLS: tuple[Row, ...] = (
     *types.row("field", "AgentConfig.retry", "AgentConfig.retry", note="`None` uses the gateway's default rule"),
     *types.interface(
         "AgentConfig.retry",
-        "maxAttempts?: number = 3 | attempts in all\n baseDelayMs?: number = 1000 | doubles with each attempt",
+        "maxAttempts?: number = 3 | total number of attempts\n baseDelayMs?: number = 1000 | doubles with each attempt",
         python="RetryPolicy",
     ),
     *types.row(
@@ -27,7 +27,7 @@ CALLS: tuple[Row, ...] = (
         "function",
         "callLlmWithRetry",
         "Gateway",
-        note="every model call passes the gateway; one warning a retry, with `attempt` and `delay_ms`",
+        note="every model call goes through the gateway; one warning per retry, with `attempt` and `delay_ms`",
     ),
     *Block(SEED, 5, "roundtable.errors").row(
         "error",

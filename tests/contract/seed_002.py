@@ -93,7 +93,7 @@ BOUNDARY: tuple[Row, ...] = (
         "function",
         "withErrorBoundary",
         "Gateway",
-        note="every model call passes the gateway, also those of command-line agents",
+        note="every model call goes through the gateway, also those of command-line agents",
     ),
     *gateway.row("constant", "maxRetries", "RetryRule.max_retries", Constant(3)),
     *gateway.row("constant", "baseDelayMs", "RetryRule.base_delay_s", Constant(1.0), "1 s, 2 s, 4 s"),

@@ -62,7 +62,9 @@ ROUNDS: tuple[Row, ...] = (
 MODES: tuple[Row, ...] = (
     *modes.row("class", "DevilsAdvocateMode", note="primary position, opposition, evaluators"),
     *modes.row("class", "DelphiMode", note="anonymous: Participant 1, Participant 2, ..."),
-    *modes.row("class", "RedTeamBlueTeamMode", note="even places attack, odd places defend; each sees its own team"),
+    *modes.row(
+        "class", "RedTeamBlueTeamMode", note="even seats attack, odd seats defend; agents see only their own team"
+    ),
     *modes.protocol(
         "BaseModeStrategy",
         """

@@ -37,8 +37,8 @@ _Wait: TypeAlias = Annotated[
     Field(
         ge=0,
         le=LONGEST_WAIT_S,
-        description="Seconds to wait for the end, 0 to 600. After that the debate continues and the result has status "
-        "in_progress. Keep it below the time limit of your client for a call.",
+        description="Seconds to wait for the end, 0 to 600. After that, the debate continues and the result has the "
+        "status in_progress. Keep this below the time limit of your client for a call.",
     ),
 ]
 _Look: TypeAlias = Annotated[
@@ -46,18 +46,24 @@ _Look: TypeAlias = Annotated[
     Field(
         ge=0,
         le=LONGEST_WAIT_S,
-        description="Seconds to wait for the requested data while a debate is running, 0 to 600. 0 looks once.",
+        description="Seconds to wait for the requested data while a debate is running, 0 to 600. With 0, "
+        "the call does not wait.",
     ),
 ]
 _SessionId: TypeAlias = Annotated[
-    str, Field(min_length=1, max_length=200, description="The handle from start_roundtable or list_sessions.")
+    str,
+    Field(
+        min_length=1,
+        max_length=200,
+        description="Id of the session (its handle), from start_roundtable or list_sessions.",
+    ),
 ]
 _OnCancel: TypeAlias = Annotated[
     Literal["detach", "stop"],
     Field(
         description="What happens to the debate if this call is cancelled: it continues by itself (detach), or ends "
-        "with its results so far (stop). A lost connection cancels too, but not over HTTP in protocols before "
-        "2026-07-28."
+        "with its results so far (stop). A lost connection also cancels the call, except over HTTP with protocol "
+        "versions before 2026-07-28."
     ),
 ]
 _Step: TypeAlias = Annotated[
@@ -67,7 +73,7 @@ _Focus: TypeAlias = Annotated[
     str | None, Field(min_length=1, max_length=10_000, description="A narrower question for the next rounds.")
 ]
 _Round: TypeAlias = Annotated[int, Field(ge=1, description="Number of the round, from 1.")]
-_DATE: Final = "a date alone means its start, UTC"
+_DATE: Final = "a date without a time means 00:00 UTC"
 _AgentId: TypeAlias = Annotated[
     str, Field(min_length=1, max_length=200, description="Id of the agent, as in the results.")
 ]
@@ -92,7 +98,7 @@ class StartInput(DebateRequest):
     mode: Annotated[
         DebateMode,
         Field(
-            description="Debate mode; the guides are resources: roundtable://modes.",
+            description="Debate mode. The resources at roundtable://modes describe the modes.",
             json_schema_extra=_builtin_modes,
         ),
     ] = "collaborative"
@@ -101,8 +107,8 @@ class StartInput(DebateRequest):
         Field(
             ge=2,
             le=10,
-            description="Number of debating agents, instead of agents; at most ROUNDTABLE_MAX_AGENTS of the server, 5 "
-            "unless set. If the server has fewer, agents are copied, or share models under other personas.",
+            description="Number of debating agents, instead of `agents`; at most ROUNDTABLE_MAX_AGENTS of the server, "
+            "5 unless set. If the server has fewer agents, they are copied, or several personas share a model.",
         ),
     ] = None
     step: _Step = False
@@ -138,15 +144,16 @@ class ConsensusInput(Value):
     audit: Annotated[
         bool,
         Field(
-            description="Whether to add what would change the decision: leaving out an agent, another vote, "
-            "other rules and tie rules. Stored ballots are counted again; no model is called."
+            description="Whether to add what would change the decision: without an agent, if an agent voted "
+            "differently, by other rules and tie rules. Stored ballots are counted again; no model is called."
         ),
     ] = False
     arguments: Annotated[
         bool,
         Field(
             description="Whether to add the claims of the debate: what they support and attack, which of them nobody "
-            "answered or were dropped, and whose claims moved others. Empty unless the debate was held with claims."
+            "answered, which were dropped, and whose claims changed other agents' minds. Empty if the debate was held "
+            "without claims."
         ),
     ] = False
     wait: _Look = 0.0
@@ -160,8 +167,12 @@ class ListInput(Value):
     ] = None
     mode: Annotated[DebateMode | None, Field(description="Only debates in this mode.")] = None
     status: Annotated[SessionStatus | None, Field(description="Only debates in this state.")] = None
-    from_date: Annotated[Timestamp | None, Field(description=f"Created then or later, ISO 8601; {_DATE}.")] = None
-    to_date: Annotated[Timestamp | None, Field(description=f"Created then or earlier, ISO 8601; {_DATE}.")] = None
+    from_date: Annotated[
+        Timestamp | None, Field(description=f"Only debates created then or later, ISO 8601; {_DATE}.")
+    ] = None
+    to_date: Annotated[
+        Timestamp | None, Field(description=f"Only debates created then or earlier, ISO 8601; {_DATE}.")
+    ] = None
     limit: Annotated[int, Field(ge=1, le=200, description="Maximum sessions per page.")] = 50
     cursor: Annotated[Cursor | None, Field(max_length=200, description="nextCursor of the previous page.")] = None
 
@@ -226,5 +237,9 @@ class SynthesisInput(Value):
     session_id: _SessionId
     synthesizer: Annotated[
         str | None,
-        Field(min_length=1, max_length=200, description="Agent whose model writes it; a light model if omitted."),
+        Field(
+            min_length=1,
+            max_length=200,
+            description="Agent whose model writes the synthesis; a light model if omitted.",
+        ),
     ] = None

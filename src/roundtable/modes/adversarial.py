@@ -21,8 +21,8 @@ class AdversarialMode(BaseModeStrategy):
     """Agents speak one after another; each states the others' case at its best, then challenges it.
 
     Args:
-        visibility: `"all"` shows all earlier rounds and all earlier speakers of this one; `"predecessor"` shows only
-            the latest position of another agent.
+        visibility: With `"all"`, a speaker sees all earlier rounds and all earlier speakers of this one; with
+            `"predecessor"`, only the latest position of another agent.
         prompts: Where the instructions come from.
 
     Raises:

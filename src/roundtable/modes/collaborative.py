@@ -14,7 +14,7 @@ __all__ = ["CollaborativeMode"]
 
 
 class CollaborativeMode(BaseModeStrategy):
-    """All agents speak in parallel; from the second round on each sees every earlier position.
+    """All agents speak in parallel; from the second round on, each sees every earlier position.
 
     Example:
         >>> from roundtable.types import DebateContext, Seat

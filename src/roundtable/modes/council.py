@@ -47,9 +47,10 @@ def mean_ranks(turns: Sequence[AnyTurn]) -> dict[str, Fraction]:
 class CouncilMode(BaseModeStrategy):
     """Members answer alone, rank the answers of the others without names, and the chair writes the council's answer.
 
-    No member ranks its own answer. The first agent is the chair; in the chair's turn no answer is marked as its own.
-    The chair's text is the answer of the debate. Agreement and ballots come from the members' own answers, including
-    the chair's, and the decision rule shows how a vote over them would end. `mean_ranks` combines the rankings.
+    No member ranks its own answer. The first agent is the chair; as chair, it cannot tell which answer is its own. The
+    chair's text is the answer of the debate. Agreement and ballots come from the members' answers, including the
+    chair's own, and the decision rule shows how a vote over these answers would end. `mean_ranks` combines the
+    rankings.
     """
 
     name: str = "council"

@@ -41,8 +41,9 @@ def numbers_of(seed: int, topic: str, agents: Sequence[str]) -> dict[str, int]:
 class DelphiMode(BaseModeStrategy):
     """Agents answer in parallel; from the second round on they see the answers without names, and statistics.
 
-    Each agent has one number for the whole debate, drawn with the seed of the debate. Answers are shown in the order of
-    these numbers, and names written into answers are masked. The statistics cover only the last round.
+    Each agent gets a number for the whole debate, drawn at random with the seed of the debate. Answers are shown in the
+    order of these numbers, and names in the text of answers are masked. The statistics cover the last round, and what
+    changed since the round before it.
     """
 
     name: str = "delphi"

@@ -41,13 +41,13 @@ def role_counts(total: int) -> RoleCounts:
 
 
 class DevilsAdvocateMode(RoleBasedModeStrategy):
-    """Those in favour speak first, then those against, then those who judge; each seat keeps its role.
+    """Agents in favour speak first, then those against, then those that judge. Each agent keeps its role.
 
-    An answer on another side than its role is marked in `role_violation` and otherwise unchanged. An opponent may
-    decline for ethical reasons, which is marked as well.
+    An answer that takes another side than the agent's role is marked in `role_violation`, and otherwise not changed. An
+    opponent may decline for ethical reasons; this answer is marked too.
 
     Args:
-        reask: Whether an agent that left its side is asked once more at the end of the round.
+        reask: Whether an agent that took another side than its own is asked once more at the end of the round.
         prompts: Where the instructions come from.
     """
 

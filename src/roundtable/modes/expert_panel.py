@@ -145,15 +145,15 @@ def perspective_notes(perspectives: Sequence[AnyPerspective], index: int) -> tup
 
 
 class ExpertPanelMode(BaseModeStrategy):
-    """Agents judge in parallel, each from an assigned perspective; perspectives go round-robin by seat.
+    """Agents judge in parallel, each from a perspective that is assigned round-robin, by seat.
 
     The perspectives are those of the debate. If it names none, they are technical, economic, ethical and social. With
-    `facilitated=True` the first agent writes them before the panel begins, as many as there are seats: missing ones are
-    filled up, and they are stored like any answer.
+    `facilitated=True`, an agent writes one for each seat before the panel begins: the first agent, or the one named by
+    `facilitator`. If it writes too few, the four defaults fill the rest. Its text is stored like any answer.
 
     Args:
         facilitated: Whether perspectives are written for the question if the caller gave none.
-        facilitator: Id of the agent that writes them; the first at the table when left out.
+        facilitator: Id of the agent that writes them; the first agent at the table when left out.
         prompts: Where the instructions come from.
     """
 

@@ -32,10 +32,11 @@ def trajectories(turns: Sequence[AnyTurn]) -> dict[str, tuple[str, ...]]:
 
 
 class FreeMadMode(BaseModeStrategy):
-    """Agents answer alone; from the second round on each looks for errors in all answers, its own included.
+    """Agents answer alone; from the second round on, each looks for errors in all answers, including its own.
 
-    The instructions say that agreement proves nothing, and that an agent changes its answer only for an error it can
-    name. The published method has two rounds; further rounds repeat the second. `trajectories` lists how answers moved.
+    The instructions say that agreement proves nothing, and that an agent should change its answer only because of an
+    error that it can name. The published method has two rounds; further rounds repeat the second. `trajectories` lists
+    the answers of each agent in order.
     """
 
     name: str = "free-mad"

@@ -14,7 +14,7 @@ __all__ = ["FreeformMode"]
 
 
 class FreeformMode(BaseModeStrategy):
-    """Agents speak in turn and see everything before them; nothing else is asked of them."""
+    """Agents speak in turn and see everything said before; the mode asks nothing else of them."""
 
     name: str = "freeform"
     summary: str = "One after another, with no role to play."

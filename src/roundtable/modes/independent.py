@@ -23,7 +23,7 @@ class SelfConsistencyMode(BaseModeStrategy):
     """The first agent answers several times independently, and the most common answer counts. No turn sees another.
 
     Args:
-        samples: Answers per round; when left out, as many as there are seats, at least 3.
+        samples: Number of answers per round. When left out, the number of seats, but at least 3.
         prompts: Where the instructions come from.
 
     Raises:

@@ -78,14 +78,14 @@ def votes_by_agent(turns: Iterable[AnyTurn], stage: str) -> dict[str, str | None
 
 
 class OxfordMode(RoleBasedModeStrategy):
-    """Seats at even places, counted from 0, speak for the proposition, the others against it; all vote in private.
+    """Agents at even seats, counted from 0, speak for the proposition, the others against it. All vote in private.
 
-    The first vote takes place before the first round, the second after the last planned one. A debate with options has
-    exactly two: the proposition speaks for the first, the opposition for the second. `oxford_swing` counts how votes
-    moved.
+    The first vote takes place before the first round, the second after the last planned one. A debate with options must
+    have exactly two: the proposition speaks for the first, the opposition for the second. `oxford_swing` counts how
+    many votes each side gained or lost.
 
     Args:
-        reask: Whether a speaker that left its side is asked once more at the end of the round.
+        reask: Whether a speaker that took another side than its own is asked once more at the end of the round.
         prompts: Where the instructions come from.
     """
 

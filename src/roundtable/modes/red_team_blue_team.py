@@ -17,11 +17,11 @@ __all__ = ["RedTeamBlueTeamMode"]
 
 
 class RedTeamBlueTeamMode(RoleBasedModeStrategy):
-    """Seats at even places, counted from 0, attack; those at odd places defend. Teams never change.
+    """Agents at even seats, counted from 0, attack; those at odd seats defend. Teams never change.
 
     Args:
-        cross_team: Whether a team also sees the other team's turns of the round before; otherwise each sees only its
-            own team's turns.
+        cross_team: Whether a team also sees the other team's turns of the round before. Otherwise, a team sees only its
+            own turns.
         prompts: Where the instructions come from.
     """
 

@@ -14,9 +14,9 @@ __all__ = ["SocraticMode"]
 
 
 class SocraticMode(BaseModeStrategy):
-    """Agents question what was said, one after another; each sees everything before it.
+    """Agents question what was said, one after another; each sees everything said before.
 
-    A position is the answer an agent tends to for now, worded as a hypothesis.
+    A position is the answer that an agent leans towards for now, worded as a hypothesis.
     """
 
     name: str = "socratic"

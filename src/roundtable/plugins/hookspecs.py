@@ -60,7 +60,7 @@ hookimpl: pluggy.HookimplMarker = pluggy.HookimplMarker(PROJECT)
 
 @hookspec
 def roundtable_register_providers(registrar: ProviderRegistrar, host: Host) -> None:
-    """Add providers: `registrar.add("acme", factory, summary="...")`, factory as `ProviderFactory`."""
+    """Add providers: `registrar.add("acme", factory, summary="...")`, where `factory` is a `ProviderFactory`."""
 
 
 @hookspec
@@ -75,12 +75,12 @@ def roundtable_register_rules(registrar: RuleRegistrar, host: Host) -> None:
 
 @hookspec
 def roundtable_register_analyzers(registrar: AnalyzerRegistrar, host: Host) -> None:
-    """Add meters of consensus: `registrar.add("themes", make_meter, summary="...")`."""
+    """Add analyzers, which measure consensus: `registrar.add("themes", make_meter, summary="...")`."""
 
 
 @hookspec
 def roundtable_register_exits(registrar: ExitRegistrar, host: Host) -> None:
-    """Add stop criteria by their kind: `registrar.add("night", Night.from_spec, summary="...")`."""
+    """Add exit criteria by kind: `registrar.add("night", Night.from_spec, summary="...")`."""
 
 
 @hookspec
@@ -95,7 +95,7 @@ def roundtable_register_tools(registrar: ToolRegistrar, host: Host) -> None:
 
 @hookspec
 def roundtable_register_search_providers(registrar: SearchProviderRegistrar, host: Host) -> None:
-    """Add providers of web searches: `registrar.add("acme", make_search, summary="...")`."""
+    """Add web searches: `registrar.add("acme", make_search, summary="...")`."""
 
 
 @hookspec

@@ -49,7 +49,7 @@ Endpoints that start a run answer 202 and let it run in the background; `?wait=`
 `Accept: text/event-stream` streams the events."""
 
 _TAGS: Final = {
-    "debates": "Starting debates and conversations.",
+    "debates": "Start debates and conversations.",
     "sessions": "The caller's sessions: list, show, watch, export, delete.",
     "conversations": "Conversations of teams, in the team chat protocol.",
     "control": "Pause, stop and resume sessions; extend, fork and synthesize them.",
@@ -64,15 +64,15 @@ _ERROR_DESCRIPTIONS: Final = {
     "401": "The token is missing, unknown, expired, revoked, or for another server: `UNAUTHORIZED`.",
     "402": "The budget does not cover the first call: `BUDGET_EXCEEDED`.",
     "403": "The token lacks the scope, or the Origin is not allowed: `FORBIDDEN`.",
-    "404": "The caller has no such session, or it has no such part (`SESSION_ERROR`, `NOT_FOUND`); or an agent is "
-    "not offered here (`AGENT_NOT_FOUND`).",
+    "404": "The caller has no such session, or the session has no such part (`SESSION_ERROR`, `NOT_FOUND`); or the "
+    "server does not offer an agent of this name (`AGENT_NOT_FOUND`).",
     "408": "The body did not arrive in time: `REQUEST_TIMEOUT`.",
-    "409": "The state of the session does not allow this, or it is running: `SESSION_ERROR`; or the first request with "
-    "this key is still being answered: `IDEMPOTENCY_KEY_IN_USE`; or `Last-Event-ID` is not an id of this server: "
-    "`UNKNOWN_EVENT_ID`.",
+    "409": "The state of the session does not allow this, or the session is running: `SESSION_ERROR`; or the first "
+    "request with this key is still being answered: `IDEMPOTENCY_KEY_IN_USE`; or `Last-Event-ID` is not an id "
+    "of this server: `UNKNOWN_EVENT_ID`.",
     "413": "The body is too large: `PAYLOAD_TOO_LARGE`.",
     "415": "The body is not sent as JSON: `UNSUPPORTED_MEDIA_TYPE`.",
-    "421": "The server does not answer to this Host: `MISDIRECTED_REQUEST`.",
+    "421": "The server does not serve the host in the `Host` header: `MISDIRECTED_REQUEST`.",
     "422": "The key was used for another request: `IDEMPOTENCY_KEY_REUSED`.",
     "429": "A limit of the caller is used up: `RATE_LIMIT_EXCEEDED`; `Retry-After` says how long to wait.",
     "500": "Unexpected failure: `INTERNAL_ERROR`. The log has the details under the id of the request.",

@@ -36,8 +36,8 @@ STREAM_PARAMETERS: Final[tuple[dict[str, Any], ...]] = (
     {
         "name": "ids",
         "in": "query",
-        "description": "`1` adds ids to durable events, for `Last-Event-ID`. Streams of a session that already "
-        "exists always have them.",
+        "description": "`1` adds ids to durable events, so that the client can later send `Last-Event-ID`. Streams of "
+        "a session that already exists always have ids.",
         "schema": {"type": "string"},
     },
     {

@@ -224,11 +224,11 @@ class ApprovalBody(Value):
     allowed: bool
     """Whether the tool may be called."""
     reason: Annotated[str, Field(max_length=MOST_REASON_CHARS)] = ""
-    """Why not; the agent reads it."""
+    """Why the tool may not be called; the agent reads it."""
 
 
 class SynthesisBody(Value):
     """Who writes the synthesis of a session."""
 
     by: _Name | None = None
-    """Id of the agent whose model writes it; the server chooses a model when left out."""
+    """Id of the agent whose model writes the synthesis. When left out, the server chooses a model."""

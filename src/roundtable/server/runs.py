@@ -67,9 +67,11 @@ _PATIENCE_S: Final = 10.0
 _POLL_S: Final = 0.05
 
 RUN_RESPONSES: Final = {
-    **streams("The result, if the request waited for the end; or the events as they happen.", DebateResult),
+    **streams(
+        "The result, if the request waited for it and the run ended in time; or a stream of the events.", DebateResult
+    ),
     **gives(
-        "The session runs in the background; `Location` is its path.",
+        "The session runs in the background; the header `Location` has its path.",
         Started,
         status=202,
         example={
@@ -347,9 +349,9 @@ async def _response_options(
         Query(
             ge=0,
             le=LONGEST_WAIT_S,
-            description="Seconds to wait for the end; the response is then the result. If the run takes longer, the "
-            "server shuts down, or `wait` is left out, the response is 202 and the session runs in the background. A "
-            "request that waits counts as an open stream.",
+            description="Seconds to wait for the end of the run. If it ends in this time, the response is the result. "
+            "If it takes longer, if the server shuts down, or if `wait` is left out, the response is 202 and the "
+            "session runs in the background. A request that waits counts as an open stream.",
         ),
     ] = None,
     idempotency_key: Annotated[
@@ -359,7 +361,8 @@ async def _response_options(
             min_length=1,
             max_length=200,
             pattern=r"^[!-~]+$",
-            description="A second request with the same key within 24 hours returns the same session and starts none.",
+            description="A second request with the same key within 24 hours returns the session of the first one and "
+            "starts nothing new.",
         ),
     ] = None,
 ) -> _ResponseOptions:

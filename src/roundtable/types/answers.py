@@ -85,7 +85,7 @@ class Citation(Value):
 
 
 class ClaimEvidence(Value):
-    """A source of a claim, as the agent gave it: nobody has looked whether the page says so."""
+    """A source of a claim, as the agent gave it; nobody has checked whether the page supports the claim."""
 
     url: NonEmpty
     """Address of the page."""

@@ -225,7 +225,7 @@ class Attachment(Value):
 
 
 class AttachmentInfo(Value):
-    """What is known of a file without its content.
+    """Facts about an attached file, without its content.
 
     Example:
         >>> Attachment(name="rules.md", text="Be brief.").info.in_words

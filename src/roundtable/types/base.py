@@ -333,8 +333,8 @@ class FilePart(Value):
 class NativeContent(Value):
     """An answer in its provider's own format.
 
-    Some providers need their answer back unchanged when the conversation continues: signed or encrypted reasoning,
-    search results with their keys.
+    Some providers need parts of their answer back unchanged when the conversation continues, such as signed or
+    encrypted reasoning, or search results with their keys.
     """
 
     provider: NonEmpty
@@ -438,7 +438,7 @@ class SearchProfile(Value):
 
 
 class ServerCall(Value):
-    """A tool that the provider ran itself while it answered."""
+    """A tool call that the provider made itself while it answered."""
 
     name: NonEmpty
     """Tool name, such as `web_search`."""

@@ -61,7 +61,7 @@ class _WorstCase(Value):
 
 
 class AgentEstimate(_WorstCase):
-    """The worst case of one agent."""
+    """The worst-case estimate of one agent."""
 
     agent_id: str
     """Agent id."""

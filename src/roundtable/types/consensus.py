@@ -151,7 +151,7 @@ class ConsensusResult(Value):
 
 
 class Nuances(Value):
-    """Details that a single level misses."""
+    """Details that a single agreement level does not show."""
 
     partial_agreements: tuple[str, ...] = ()
     """Points that only some agents share."""

@@ -90,7 +90,7 @@ class ExitResult(Value):
 
 
 class ErrorInfo(Value):
-    """An error as JSON, in the form of `RoundtableError.to_dict`; free of secrets and stacks."""
+    """An error as JSON, in the form of `RoundtableError.to_dict`; no secrets, and a stack trace only in debug mode."""
 
     name: str
     """Class name."""
@@ -371,7 +371,7 @@ class Seat(Value):
 
 
 class DebateContext(Value):
-    """What a mode plans from and, narrowed to one turn, what an agent answers from.
+    """What a mode sees when it plans and, limited to one turn, what an agent sees when it answers.
 
     `previous_responses` and `transcript` hold only what the reader may see. For an agent, `turn` is the turn to
     take. For a mode, `turn` is `None` and everything up to now is visible.
@@ -563,7 +563,7 @@ class ForkOrigin(Value):
 
 
 class CallerObjects(Value):
-    """Objects passed when the session was created that cannot be rebuilt from names; resuming it needs them again."""
+    """Objects passed when the session was created that cannot be rebuilt from names; pass them again to resume it."""
 
     agents: tuple[AgentId, ...] = ()
     """Ids of agents passed as objects, such as a person asked by a function, or a scripted model."""
@@ -703,7 +703,7 @@ class RoundResult(Value):
 
 
 class Session(Value):
-    """A session as one flat value, as the session manager and the storages show it."""
+    """A session as one flat value, as the session manager and the storages return it."""
 
     id: str
     """Session id."""

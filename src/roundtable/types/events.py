@@ -166,7 +166,7 @@ class InitiatorToolCall(DurableBase):
 
 
 class InitiatorComplete(DurableBase):
-    """The goal is set."""
+    """The initiator has set the goal."""
 
     type: Literal["initiator_complete"] = "initiator_complete"
     turn: Turn
@@ -194,7 +194,7 @@ class SummarizerChunk(LiveBase):
 
 
 class ConversationComplete(DurableBase):
-    """All rounds are done and summed up; the last event of a conversation."""
+    """All rounds are over and summarized; the last event of a conversation."""
 
     type: Literal["conversation_complete"] = "conversation_complete"
     turn: Turn | None = None
@@ -473,7 +473,7 @@ class DebateComplete(DurableBase):
 
 
 class DebateError(DurableBase):
-    """This run of the debate ended with an error; everything stored stays."""
+    """This run of the debate ended with an error; everything that was stored is kept."""
 
     type: Literal["error"] = "error"
     error: str

@@ -72,64 +72,64 @@ class _DebateOptions(_Request):
     """Options of a debate, and of a fork of one."""
 
     mode: _Name = "collaborative"
-    """Debate mode: its name (`GET /api/modes` lists them), with its options after a colon, as in
+    """Name of a debate mode from `GET /api/modes`, optionally with options after a colon, as in
     `expert-panel:facilitated=true`."""
     rounds: _Rounds = 3
     """Maximum number of rounds, 1 to 10 unless `ROUNDTABLE_MAX_ROUNDS` allows more."""
     agents: _Names | None = None
-    """Who debates: ids of agents that are offered (`GET /api/agents`, `get_agents`), or `provider:model` of one of
-    their providers. All agents when left out."""
+    """Agents that debate: ids of offered agents (see `GET /api/agents` or `get_agents`), or `provider:model` with one
+    of their providers. When left out, all offered agents debate."""
     options: _Options | None = None
     """Options to choose from, 2 to 50. When left out, the agents find their own positions."""
     attachments: _Attachments = ()
     """Files that belong to the question, at most 20: PNG, JPEG, GIF and WebP images, PDF documents, and texts. All
     agents must be able to see them."""
     decide: _Name | None = None
-    """Rule that turns a round's positions, or its votes, into a decision: its name, with parameters as in
-    `supermajority(2/3)`. When left out, `schulze` with a vote, else `plurality`. A rule for rankings, grades or
-    approvals asks for a vote by itself, unless the debate has options."""
+    """Name of the rule that turns a round's positions or votes into a decision, with parameters as in
+    `supermajority(2/3)`. When left out: `schulze` if there is a vote, otherwise `plurality`. A rule for rankings,
+    grades or approvals turns the vote on by itself, unless the debate has options."""
     vote: bool | Literal["every"] = False
-    """Whether the debaters vote on each other's answers, or on the options, after the last round, or with `"every"`
-    after every round, at the price of one call each. They see the answers without names, and no agent sees the
-    votes."""
+    """Whether the debaters vote after the last round, or with `"every"` after every round: on each other's answers, or
+    on the options if the debate has any. Each vote costs one call per debater. Voters see the answers without names,
+    and no agent sees the votes."""
     exit_when: _Question | JsonObject | None = None
     """Criterion that ends the debate early, as text (`consensus(0.9) & min_rounds(2)`) or as JSON
     (`{"kind": "consensus", "threshold": 0.9}`)."""
     exit_on_consensus: bool | None = None
-    """Whether to end also when agreement, convergence or confidence reach the thresholds of `ROUNDTABLE_EXIT_*`;
-    checked after the criterion."""
+    """Whether the debate also ends when agreement, convergence or confidence reaches its threshold in
+    `ROUNDTABLE_EXIT_*`. An exit criterion, if given, is checked first."""
     quorum: _Quorum | None = None
     """Minimum number of answers per stage, or per round if agents answer one after another; with fewer, the debate
-    fails (`QUORUM_LOST`). When left out, as set for the table or server, else 1."""
+    fails (`QUORUM_LOST`). When left out: the quorum of the table or server, or 1 if none is set."""
     focus_question: _Question | None = None
     """Narrower question for the rounds."""
     perspectives: _Perspectives | None = None
-    """Perspectives of an expert panel, by name or in full; `"auto"` has a model write them for the question."""
+    """Perspectives of an expert panel, by name or in full; with `"auto"`, a model writes them for the question."""
     search: SearchRequest | None = None
-    """Whether agents search the web with their provider's own search: `"auto"` where it has one, `false` not at all,
-    or options of that search. When left out, as set for the table or server."""
+    """Whether agents search the web with their provider's own search: `"auto"` uses it if the provider has one, `false`
+    turns it off, and an object sets its options. When left out, the setting of the table or server applies."""
     baseline: bool = False
-    """Whether all agents first answer alone and in private, at the price of one call each. No agent sees these answers;
-    the independent agreement and the baselines of the result are computed from them."""
+    """Whether all agents first answer alone and in private, which costs one call per agent. No agent sees these
+    answers. The independent agreement and the baselines of the result are computed from them."""
     synthesize: bool = False
-    """Whether one model sums the debate up at its end, at the price of one call: common ground, differences,
-    conclusion. It is the answer where the decision has no winner."""
+    """Whether one model summarizes the debate at its end, at the cost of one call: common ground, differences,
+    conclusion. If the decision has no winner, this conclusion is the answer."""
     claims: bool = False
-    """Whether agents give their reasons also as claims: at most five short sentences, each with the earlier claims that
-    it supports or attacks, and its sources. Answers and prompts grow by it; the estimate says by how much."""
+    """Whether agents also give their reasons as claims: at most five short sentences, each with its sources and the
+    earlier claims that it supports or attacks. Claims make answers and prompts longer; the estimate shows how much."""
     answer_schema: JsonObject | None = None
-    """JSON Schema of an object that every agent gives beside its position, such as the type of your program. It is
-    checked against the schema, and the agent is asked once more if it does not fit. `value` of the result is what those
-    who hold the answer agree on."""
+    """JSON Schema of an object that every agent returns in addition to its position, for use in your program. If the
+    object does not match the schema, the agent is asked once more. `value` of the result is the object that more than
+    half of the agents with the winning answer gave."""
     skip_rounds_when: Share | None = None
-    """Hold no round after the first if the independent answers agree at least this much, 0 to 1; `exit` of the result
-    says what was saved."""
+    """End the debate after the first round if the independent answers agree at least this much, 0 to 1. `exit` of the
+    result says how many rounds and turns this saved."""
     budget: Budget | None = None
     """Limits for this debate, in addition to those of the table or server."""
     deadline_s: _Deadline | None = None
     """Seconds after which running calls are cancelled and the result is partial."""
     metadata: _Metadata = Field(default_factory=dict)
-    """Your own notes, stored with the session: at most 100, and 16 KiB as JSON."""
+    """Your own notes, stored with the session: at most 100 entries and 16 KiB as JSON."""
 
     def given_options(self) -> dict[str, object]:
         """Return the options that the caller gave, by name; those left out have no entry."""
@@ -152,22 +152,22 @@ class ForkRequest(_DebateOptions):
     """A new session that shares the past of another; an option that is left out is as it was."""
 
     rounds: _Rounds = 3
-    """Rounds in all, the shared ones included."""
+    """Total number of rounds, including the shared ones."""
     agents: _Names | None = None
-    """Who debates from now on: ids of agents that are offered (`GET /api/agents`), or `provider:model` of one of their
-    providers."""
+    """Agents that debate from now on: ids of offered agents (see `GET /api/agents`), or `provider:model` with one of
+    their providers."""
     options: _Options | None = None
     """Options to choose from, 2 to 50; null lets the agents find their own positions."""
     quorum: _Quorum | None = None
     """Minimum number of answers per stage, or per round if agents answer one after another; with fewer, the debate
     fails (`QUORUM_LOST`)."""
     search: SearchRequest | None = None
-    """Whether agents search the web with their provider's own search: `"auto"` where it has one, `false` not at all,
-    or options of that search."""
+    """Whether agents search the web with their provider's own search: `"auto"` uses it if the provider has one, `false`
+    turns it off, and an object sets its options."""
     at_round: Annotated[int, Field(ge=0)]
-    """Last round that both share; 0 shares the question alone."""
+    """Last round that both sessions share; with 0, they share only the question."""
     context_results: _Results = ()
-    """Answers to what the agents asked for, for the rounds to come."""
+    """Answers to the agents' requests for information, for the coming rounds."""
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -183,39 +183,39 @@ class ConversationRequest(_Request):
     """A request for a team of specialised agents."""
 
     agents: Annotated[tuple[_Name, ...], Field(min_length=1, max_length=5)]
-    """Who works on it: one to five names of profiles (`GET /api/profiles`), in speaking order."""
+    """Members of the team: one to five names of profiles (see `GET /api/profiles`), in speaking order."""
     messages: Annotated[tuple[ChatMessage, ...], Field(min_length=1, max_length=1_000)]
-    """The conversation, which ends with the request: at least one message of the user."""
+    """The conversation so far. It needs at least one message of the user; the last of these is the request."""
     rounds: _Rounds = 2
     """Rounds of work, 1 to 10."""
     order: TeamOrder = "sequential"
-    """Whether agents work one after another and read the reports before theirs (`sequential`), or at the same time
-    (`parallel`)."""
+    """Whether agents work one after another and read the reports of those before them (`sequential`), or at the same
+    time (`parallel`)."""
     timeout_s: _Deadline | None = None
-    """Seconds after which running calls are cancelled and the result is partial. At most, and when left out, what the
-    server allows: 600 unless set otherwise."""
+    """Seconds after which running calls are cancelled and the result is partial. The server sets the maximum, which is
+    also the default: 600 unless configured otherwise."""
     budget: Budget | None = None
     """Limits for this conversation, in addition to those of the table or server."""
     metadata: _Metadata = Field(default_factory=dict)
-    """Your own notes, stored with the session: at most 100, and 16 KiB as JSON."""
+    """Your own notes, stored with the session: at most 100 entries and 16 KiB as JSON."""
 
 
 class ResumeRequest(_Request):
     """How to resume a session that was paused, broke, or whose process died."""
 
     context_results: _Results = ()
-    """Answers to what the agents asked for, in `contextRequests` of the result."""
+    """Answers to the agents' requests in `contextRequests` of the result."""
     force: bool = False
-    """Resume without information that agents require and nobody gave; the agents read that it is missing."""
+    """Resume even if nobody gave information that the agents require; their prompts then say that it is missing."""
     budget: Budget | None = None
-    """Limits for the whole debate, from its start. When left out, the limits that it started with."""
+    """Limits for the whole debate, from its start. When left out, the limits that it started with apply."""
     deadline_s: _Deadline | None = None
-    """Seconds after which running calls are cancelled and the result is partial. A team's conversation has its time
-    limit anew, and can be given less."""
+    """Seconds after which running calls are cancelled and the result is partial. A team's conversation gets its full
+    time limit again, unless you set a lower one."""
     on_change: Literal["error", "adopt"] = "error"
-    """What to do where agents or prompt texts differ from those the session began with: refuse (`error`), or use the
-    new ones and note it in the session (`adopt`). `adopt` also accepts that tools are called without the approval that
-    the session began with, and that calls that wait in a batch are paid for again."""
+    """What to do if agents or prompt texts differ from those that the session began with: refuse (`error`), or use the
+    new ones and record that in the session (`adopt`). With `adopt`, tools may also be called without the approval that
+    the session began with, and calls that are still waiting in a batch may be paid for twice."""
 
 
 class ExtendRequest(ResumeRequest):

@@ -158,7 +158,7 @@ class SearchQuery(Value):
 
 
 class SearchHit(Value):
-    """A position that contains all the words."""
+    """A position that contains all words of a search."""
 
     session_id: str
     """Session id."""

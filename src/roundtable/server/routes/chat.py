@@ -240,7 +240,7 @@ class MultiAgentRequest(Value):
 
 
 _STREAM_RESPONSE: Final[dict[str, Any]] = {
-    "description": "The conversation as server-sent events, each `data: {...}` and an empty line.",
+    "description": "The conversation as server-sent events, each `data: {...}` followed by an empty line.",
     "content": {"text/event-stream": {"itemSchema": stream_schema()}},
 }
 
@@ -264,12 +264,13 @@ _STREAM_RESPONSE: Final[dict[str, Any]] = {
 async def multi(
     caller: Writer, body: Annotated[MultiAgentRequest, Depends(JsonBody(MultiAgentRequest))], request: Request
 ) -> Response:
-    """Run a team of agents on a request, and stream it live.
+    """Run a team of agents on a request, and stream the conversation live.
 
-    When the client disconnects, the conversation continues for a minute and is then paused unless somebody listens. A
-    client that sends the id of its last event as `Last-Event-ID` starts no new conversation but continues that one: it
-    gets the events that it missed, and a conversation that was paused for that reason, or by the end of the server, is
-    resumed. Events have ids if `?ids=1` asks for them.
+    When the client disconnects, the conversation continues for a minute (`ROUNDTABLE_PAUSE_AFTER`), and is then paused
+    unless another client follows it. A client that sends the id of its last event as `Last-Event-ID` does not start a
+    new conversation but follows that one: it gets the events that it missed. If the conversation was paused because
+    nobody followed it, or because the server stopped, it is resumed. The stream of a new conversation has ids only with
+    `?ids=1`.
     """
     session_id, after, ids = resume_point(request)
     if session_id is not None:

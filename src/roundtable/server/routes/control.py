@@ -48,7 +48,9 @@ __all__ = ["router"]
 router: APIRouter = APIRouter(prefix="/api/sessions/{sessionId}", tags=["control"], default_response_class=Response)
 
 
-_ACCEPTED: Final = gives("The request is passed on; the state of the session now.", Started, status=202)
+_ACCEPTED: Final = gives(
+    "The request is passed on. The response is the current state of the session.", Started, status=202
+)
 
 
 @router.post(
@@ -61,7 +63,7 @@ _ACCEPTED: Final = gives("The request is passed on; the state of the session now
 async def pause_session(
     caller: Writer, session_id: SessionId, body: Annotated[PauseBody, Depends(JsonBody(PauseBody, required=False))]
 ) -> Response:
-    """Ask a session to pause, whichever process runs it: no further call starts. `resume` continues it."""
+    """Ask a session to pause, whichever process runs it. No further call starts; `resume` continues the session."""
     await caller.tenant_session.table.pause(session_id, running=body.running)
     return await _state_response(caller, session_id)
 
@@ -76,7 +78,7 @@ async def pause_session(
 async def stop_session(
     caller: Writer, session_id: SessionId, body: Annotated[StopBody, Depends(JsonBody(StopBody, required=False))]
 ) -> Response:
-    """Ask a session to stop for good, whichever process runs it. It is then completed with what it has."""
+    """Ask a session to stop for good, whichever process runs it. It is then completed, with its results so far."""
     await caller.tenant_session.table.stop(session_id, running=body.running)
     return await _state_response(caller, session_id)
 
@@ -102,7 +104,10 @@ async def resume_session(
     session_id: SessionId,
     body: Annotated[ResumeBody, Depends(JsonBody(ResumeBody, required=False))],
 ) -> Response:
-    """Resume a session that was paused, failed, or lost its process; the response is that of `POST /api/debates`."""
+    """Resume a session that was paused, that failed, or whose process died.
+
+    The response is like that of `POST /api/debates`.
+    """
     return await _continue_session(caller, wanted, session_id, body)
 
 
@@ -119,7 +124,7 @@ async def extend_session(
     session_id: SessionId,
     body: Annotated[ExtendBody, Depends(JsonBody(ExtendBody, required=False))],
 ) -> Response:
-    """Run more rounds of a session; the response is that of `POST /api/debates`."""
+    """Run more rounds of a session. The response is like that of `POST /api/debates`."""
     check_most_rounds(caller, body.rounds)
     return await _continue_session(caller, wanted, session_id, body)
 
@@ -168,7 +173,7 @@ async def fork_session(
     session_id: SessionId,
     body: Annotated[ForkBody, Depends(JsonBody(ForkBody))],
 ) -> Response:
-    """Start a session that shares the first rounds of another; the response is that of `POST /api/debates`."""
+    """Start a session that shares the first rounds of another. The response is like that of `POST /api/debates`."""
     changes = options_of(caller, body)
     rounds = await check_fork(caller, session_id, changes)
 
@@ -223,13 +228,15 @@ async def list_approvals(caller: Reader, session_id: SessionId) -> Response:
 @router.post(
     "/approvals/{approvalId}",
     operation_id="decideApproval",
-    responses=gives("The calls that still wait, oldest first.", ApprovalList),
+    responses=gives("The calls that are still waiting, oldest first.", ApprovalList),
     openapi_extra=takes(ApprovalBody, examples={"refuse": {"allowed": False, "reason": "It is too expensive."}}),
 )
 async def decide_approval(
     caller: Writer,
     session_id: SessionId,
-    approval_id: Annotated[str, Path(alias="approvalId", min_length=1, max_length=200, description="Id of the call.")],
+    approval_id: Annotated[
+        str, Path(alias="approvalId", min_length=1, max_length=200, description="Id of the tool call.")
+    ],
     body: Annotated[ApprovalBody, Depends(JsonBody(ApprovalBody))],
 ) -> Response:
     """Allow a tool call, or refuse it with a reason that the agent reads; the first answer counts."""

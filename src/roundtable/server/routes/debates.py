@@ -62,8 +62,8 @@ async def start_debate(
 ) -> Response:
     """Start a debate, which then runs in the background.
 
-    The response is 202 with the id of the session. With `?wait=` it is the result, if the debate ends in that time;
-    with `Accept: text/event-stream` it is the events as they happen.
+    The response is 202 with the id of the session. With `?wait=`, the response is the result if the debate ends in that
+    time. With `Accept: text/event-stream`, it is a stream of the events.
     """
     check_most_rounds(caller, body.rounds)
     await check_limits(caller, wanted, body.rounds)
@@ -95,7 +95,7 @@ async def start_debate(
 async def start_conversation(
     caller: Writer, wanted: ResponseOptions, body: Annotated[ConversationBody, Depends(JsonBody(ConversationBody))]
 ) -> Response:
-    """Run a team of specialised agents on a request; the response is that of `POST /api/debates`."""
+    """Run a team of specialised agents on a request. The response is like that of `POST /api/debates`."""
     check_most_rounds(caller, body.rounds)
     options: ConverseOptions = {
         "rounds": body.rounds,

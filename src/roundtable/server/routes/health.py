@@ -52,13 +52,18 @@ class Readiness:
         return None
 
 
-@router.get("/health", operation_id="getHealth")
+@router.get("/health", operation_id="getHealth", response_description="The server runs.")
 async def health() -> dict[str, str]:
     """Confirm that the server runs."""
     return {"status": "ok", "version": __version__}
 
 
-@router.get("/ready", operation_id="getReadiness", responses={503: {"description": _NOT_READY}})
+@router.get(
+    "/ready",
+    operation_id="getReadiness",
+    response_description="The server is ready.",
+    responses={503: {"description": _NOT_READY}},
+)
 async def ready(request: Request) -> JSONResponse:
     """Check whether the server is ready: its storage answers, and it is not shutting down."""
     obstacle = await state_of(request).readiness.obstacle()

@@ -33,7 +33,10 @@ _PROBES: Final = frozenset({"/health", "/ready", "/metrics"})
 
 
 @router.get(
-    "/metrics", operation_id="getMetrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}}
+    "/metrics",
+    operation_id="getMetrics",
+    response_class=Response,
+    responses={200: {"description": "The metrics.", "content": {"text/plain": {}}}},
 )
 async def metrics(request: Request) -> Response:
     """Return the metrics of this process, and of fleets, in the text format of Prometheus; needs the scope `admin`."""
@@ -49,9 +52,9 @@ async def metrics(request: Request) -> Response:
     return Response(text, media_type=CONTENT_TYPE)
 
 
-@router.get("/api/admin/metrics", operation_id="getFigures")
+@router.get("/api/admin/metrics", operation_id="getFigures", response_description="The report.")
 async def report(
-    caller: Admin, period: Annotated[Period, Query(description="Time up to now that the report covers.")] = "24h"
+    caller: Admin, period: Annotated[Period, Query(description="Period up to now that the report covers.")] = "24h"
 ) -> MetricsReport:
     """Return the metrics of all users and processes in a period; needs the scope `admin`."""
     return await caller.state.figures.report(period)

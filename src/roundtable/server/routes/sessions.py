@@ -96,17 +96,19 @@ async def _list_query(
             min_length=1,
             max_length=1000,
             description="Search words: all must occur, in upper or lower case; words in double quotes form a phrase, "
-            "and a star at the end of a word matches any ending. Only the newest 1,000 hits are used.",
+            "and a star at the end of a word matches any ending. Only the newest 1,000 matches are used.",
         ),
     ] = None,
     topic: Annotated[str | None, Query(min_length=1, max_length=1000, description="Part of the question.")] = None,
-    mode: Annotated[DebateMode | None, Query(min_length=1, max_length=200, description="Only this mode.")] = None,
-    status: Annotated[SessionStatus | None, Query(description="Only this state.")] = None,
+    mode: Annotated[
+        DebateMode | None, Query(min_length=1, max_length=200, description="Only sessions in this mode.")
+    ] = None,
+    status: Annotated[SessionStatus | None, Query(description="Only sessions in this state.")] = None,
     created_from: Annotated[
-        _Moment | None, Query(alias="createdFrom", description="Created then or later, ISO 8601.")
+        _Moment | None, Query(alias="createdFrom", description="Only sessions created then or later, ISO 8601.")
     ] = None,
     created_to: Annotated[
-        _Moment | None, Query(alias="createdTo", description="Created then or earlier, ISO 8601.")
+        _Moment | None, Query(alias="createdTo", description="Only sessions created then or earlier, ISO 8601.")
     ] = None,
     limit: Annotated[int, Query(ge=1, le=200, description="Maximum number of sessions on a page.")] = 50,
     cursor: Annotated[str | None, Query(max_length=400, description="`nextCursor` of the previous page.")] = None,
@@ -184,13 +186,15 @@ async def _sessions_of_hits(caller: Caller, hits: Sequence[SearchHit], wanted: S
     return summaries
 
 
-@router.get("/{sessionId}", operation_id="getSession", responses=gives("The result as it stands.", DebateResult))
+@router.get("/{sessionId}", operation_id="getSession", responses=gives("The result so far.", DebateResult))
 async def show_session(caller: Reader, session_id: SessionId) -> Response:
-    """Return a session as it stands now, as the result of its debate or conversation."""
+    """Return the result of a session, or its results so far if it has not ended."""
     return json_answer(await caller.tenant_session.table.session(session_id))
 
 
-@router.delete("/{sessionId}", operation_id="deleteSession", status_code=204)
+@router.delete(
+    "/{sessionId}", operation_id="deleteSession", status_code=204, response_description="The session is deleted."
+)
 async def delete_session(caller: Writer, session_id: SessionId) -> Response:
     """Delete a session with all its contents. A running session is stopped first, in this process or another."""
     table, running = caller.tenant_session.table, caller.tenant_session.running(session_id)
@@ -215,8 +219,9 @@ async def follow_session(
 ) -> Response:
     """Stream the events of a session as server-sent events, until its latest run ends.
 
-    Durable events come once and in order, whichever process runs the session; live events only if the session runs in
-    the process that answers. Ids are on: a client that reconnects with `Last-Event-ID` gets every durable event once.
+    Each durable event is sent once and in order, whichever process runs the session. Live events are sent only if the
+    session runs in the process that sends the stream. Durable events have ids, so a client that reconnects with
+    `Last-Event-ID` gets each of them once.
     """
     _, last, _ = resume_point(request, session_id)
     return await event_stream(caller, session_id, after=last or after, ids=True)
@@ -268,7 +273,7 @@ def _plugin_format(wiring: TableParts, kind: str, *, binary: bool) -> tuple[str,
 
 @router.get("/{sessionId}/audit", operation_id="auditSession", responses=gives("The audit.", DecisionAudit))
 async def audit_session(caller: Reader, session_id: SessionId) -> Response:
-    """Return what would change the decision: without an agent, by another rule, before the debate. Calls no model."""
+    """Return an audit of the decision: without an agent, by another rule, and before the debate. Calls no model."""
     table = caller.tenant_session.table
     result = await table.session(session_id)
     # Counting the ballots of a large table again takes time.
@@ -276,16 +281,20 @@ async def audit_session(caller: Reader, session_id: SessionId) -> Response:
     return json_answer(audit)
 
 
-@router.get("/{sessionId}/arguments", operation_id="getArguments", responses=gives("The graph.", ArgumentGraph))
+@router.get(
+    "/{sessionId}/arguments", operation_id="getArguments", responses=gives("The graph of claims.", ArgumentGraph)
+)
 async def show_arguments(caller: Reader, session_id: SessionId) -> Response:
-    """Return the claims of a debate, what they support and attack, and what became of them. Calls no model."""
+    """Return the claims of a debate, what they support and attack, and whether they were answered. Calls no model."""
     result = await caller.tenant_session.table.session(session_id)
     return json_answer(await anyio.to_thread.run_sync(result.argument_graph))
 
 
 @router.get("/{sessionId}/rounds/{round}", operation_id="getRound", responses=gives("The round.", RoundRecord))
 async def show_round(
-    caller: Reader, session_id: SessionId, round: Annotated[int, Path(ge=1, le=10**6, description="From 1.")]
+    caller: Reader,
+    session_id: SessionId,
+    round: Annotated[int, Path(ge=1, le=10**6, description="Number of the round, from 1.")],
 ) -> Response:
     """Return a round in full."""
     result = await caller.tenant_session.table.session(session_id)
@@ -301,7 +310,9 @@ def _round(result: DebateResult, number: int) -> RoundRecord:
     raise RoundtableError(f"session {result.session_id!r} has no round {number}", code="NOT_FOUND", hint=hint)
 
 
-@router.get("/{sessionId}/consensus", operation_id="getConsensus", responses=gives("The measure.", ConsensusAnswer))
+@router.get(
+    "/{sessionId}/consensus", operation_id="getConsensus", responses=gives("The measured agreement.", ConsensusAnswer)
+)
 async def show_consensus(
     caller: Reader,
     session_id: SessionId,
