@@ -68,6 +68,10 @@ _Concurrency = Annotated[
         help="Maximum debates at the same time per worker; the value of the worker started last applies to all.",
     ),
 ]
+_DebateBudget = Annotated[
+    list[str] | None,
+    typer.Option("--budget", metavar="LIMIT=N", help="Limit each debate: usd, tokens, seconds or calls."),
+]
 _JobBudget = Annotated[
     list[str] | None,
     typer.Option(
@@ -92,10 +96,7 @@ def submit(
     vote: Vote = False,
     exit_when: ExitWhen = None,
     baseline: Baseline = False,
-    budget: Annotated[
-        list[str] | None,
-        typer.Option("--budget", metavar="LIMIT=N", help="Limit each debate: usd, tokens, seconds or calls."),
-    ] = None,
+    budget: _DebateBudget = None,
     job_budget: _JobBudget = None,
     priority: Annotated[
         int, typer.Option("--priority", metavar="N", help="Jobs with a lower number run first.")
