@@ -127,7 +127,7 @@ def test_two_agents_with_one_id_are_refused(command: Command, place: Path) -> No
         script(folder, "ada", {"*": said("Tea")})
     done = command("Tea?", "--agents", "scripted:ada.json,scripted:one/ada.json")
     assert is_plain_fault(done, 2)
-    assert "share the id" in done.err
+    assert "have the same id" in done.err
 
 
 def test_nothing_to_debate_with_names_every_way(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -511,10 +511,10 @@ class TestRefusals:
     @pytest.mark.anyio
     @pytest.mark.parametrize("name", ["", "a b", "a/b", "a.b", "é", "x" * 101, 7])
     async def test_names_are_checked(self, tmp_path: Path, name: str) -> None:
-        with pytest.raises(ConfigurationError, match="is not a name"):
+        with pytest.raises(ConfigurationError, match="is not a valid name"):
             Fleet(storage=address(tmp_path), name=name)
         async with Fleet(storage=address(tmp_path)) as fleet:
-            with pytest.raises(ConfigurationError, match="is not a name"):
+            with pytest.raises(ConfigurationError, match="is not a valid name"):
                 await fleet.submit(name, ["a?"])
 
     @pytest.mark.anyio

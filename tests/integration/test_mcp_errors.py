@@ -38,7 +38,7 @@ ROWS: tuple[tuple[str, str, dict[str, Any], str, str], ...] = (
     ("start_roundtable", "", {"topic": "T?", "k" * 9000: 1}, FORM, f"arguments. {'k' * 80}: Extra inputs"),
     ("start_roundtable", "", {"topic": "T?", "rounds": "many"}, FORM, "rounds: "),
     ("start_roundtable", "", {"topic": "T?", "agents": ["eve"]}, "AGENT_NOT_FOUND", "no agent 'eve'"),
-    ("start_roundtable", "", {"topic": "T?", "agents": ["ada", "ada"]}, CHOICE, "share the id 'ada'"),
+    ("start_roundtable", "", {"topic": "T?", "agents": ["ada", "ada"]}, CHOICE, "the same id: 'ada'"),
     ("start_roundtable", "", {"topic": "T?", "agentCount": 9}, CHOICE, "4 agents, not 9"),
     ("start_roundtable", "", {"topic": "T?", "mode": "shouting"}, CHOICE, "unknown mode 'shouting'"),
     ("start_roundtable", "", {"topic": "T?", "rounds": 11}, CHOICE, "1 to 10, not 11"),

@@ -123,7 +123,7 @@ async def test_a_format_that_nobody_writes_is_refused_with_those_there_are(table
 
 
 def test_nobody_else_writes_json() -> None:
-    with pytest.raises(ConfigurationError, match="'json' is reserved"):
+    with pytest.raises(ConfigurationError, match="named 'json', the built-in export"):
         load_plugins(Plugins.of(Broker(exporters={"json": lines})))
 
 
