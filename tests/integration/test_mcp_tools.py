@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import anyio
@@ -272,16 +272,29 @@ async def test_values_that_a_prompt_may_not_hold_are_left_out_of_a_schema():
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_connection_that_is_ready_as_its_time_is_over_is_not_entered(monkeypatch):
-    monkeypatch.setattr(mcp_tools, "CONNECT_TIMEOUT_S", 0.2)
+    limits, fail_after = [], anyio.fail_after
+
+    @contextmanager
+    def noted(seconds):
+        with fail_after(seconds) as limit:
+            limits.append(limit)
+            yield limit
+
+    monkeypatch.setattr(mcp_tools.anyio, "fail_after", noted)
 
     class Late(mcp_tools.McpToolkit):
         @asynccontextmanager
         async def _connect(self, log):
             loop = asyncio.get_running_loop()
             ready = loop.create_future()
-            loop.call_later(0.1999, ready.set_result, None)
-            loop.call_later(0.15, time.sleep, 0.1)  # so that both are due at once
+
+            def both_at_once():
+                ready.set_result(None)
+                limits[-1].deadline = loop.time()
+
+            loop.call_soon(both_at_once)
             await ready
+            assert limits[-1].cancel_called
             yield None
 
     toolkit = Late("server")
