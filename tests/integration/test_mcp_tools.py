@@ -301,3 +301,10 @@ async def test_a_connection_that_is_ready_as_its_time_is_over_is_not_entered(mon
     with pytest.raises(ConfigurationError):
         async with toolkit:
             await anyio.sleep(0.01)
+
+
+async def test_a_parameter_may_be_called_as_a_keyword_of_schemas_is():
+    properties = {"pattern": {"type": "string", "description": "A regular\r\nexpression."}}
+    listed = types.Tool(name="look", inputSchema={"type": "object", "properties": properties, "required": ["pattern"]})
+    ((_, tool),) = from_mcp("server", read_only=False)._select_tools([listed]).values()
+    assert tool.parameters["properties"]["pattern"]["description"] == "A regular\nexpression."

@@ -41,6 +41,8 @@ MOST_SCHEMA_BYTES: Final = 20_000
 """Maximum bytes of the schema of one tool."""
 _MAX_SCHEMA_DEPTH: Final = 32
 _VALUE_KEYWORDS: Final = frozenset({"const", "default", "enum", "examples", "pattern"})
+_BY_NAME: Final = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
+"""Keywords whose keys are names, so that a parameter may be called `pattern`."""
 _HINT: Final = "Try the command or the address by itself; a server must write only MCP messages to its standard output."
 
 
@@ -362,7 +364,7 @@ def _clean_schema(value: JsonValue, depth: int, name: str = "") -> JsonValue:
         return {
             key: _clean_schema(item, depth - 1, key)
             for key, item in value.items()
-            if key not in _VALUE_KEYWORDS or _is_plain(item)
+            if name in _BY_NAME or key not in _VALUE_KEYWORDS or _is_plain(item)
         }
     return value
 
