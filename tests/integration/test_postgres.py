@@ -641,6 +641,61 @@ class TestRefusals:
         assert postgres_server.execute(f"SELECT version FROM {schema}.schema_version") == [(len(MIGRATIONS),)]
         await storage.aclose()
 
+    @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # of psycopg
+    async def test_an_upgrade_ends_what_an_open_storage_of_the_older_version_does(
+        self, postgres_server: Server, postgres_url: str, caplog
+    ):
+        schema = parse_address(postgres_url).schema
+        newer = (*MIGRATIONS, ("CREATE TABLE {schema}.more (id INT)",))
+        storage = PostgresStorage(postgres_url)
+        await storage.create(record("s"))
+        ended = anyio.Event()
+        appended = 0
+        error: StorageError | None = None
+
+        async def append() -> None:
+            nonlocal appended, error
+            while error is None:
+                try:
+                    appended = await storage.append("s", None, None, [control("s")])
+                except StorageError as raised:
+                    error = raised
+            ended.set()
+
+        async with anyio.create_task_group() as group:
+            for _ in range(4):  # more than one connection is in use
+                group.start_soon(append)
+            async with await psycopg.AsyncConnection.connect(postgres_server.url(), autocommit=True) as connection:
+                await migrate(connection, schema, "test", newer)
+                stored = postgres_server.execute(f"SELECT count(*) FROM {schema}.events")
+                with anyio.fail_after(30):
+                    await ended.wait()
+        assert error is not None
+        assert error.details["reason"] == "newer"
+        assert postgres_server.execute(f"SELECT count(*) FROM {schema}.events") == stored
+        await self.refused(postgres_url, "newer", caplog)
+        await storage.aclose()
+
+    @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # of psycopg
+    async def test_an_upgrade_beside_users_that_it_may_not_end_is_refused(
+        self, postgres_server: Server, postgres_url: str
+    ):
+        schema = parse_address(postgres_url).schema
+        newer = (*MIGRATIONS, ("CREATE TABLE {schema}.more (id INT)",))
+        storage = PostgresStorage(postgres_url)
+        await storage.create(record("s"))
+        upgrader = f"upgrader_{schema}"
+        postgres_server.execute(f"CREATE ROLE {upgrader} LOGIN PASSWORD '{PASSWORD}'")
+        for grant in (f"ALL ON SCHEMA {schema}", f"ALL ON ALL TABLES IN SCHEMA {schema}"):
+            postgres_server.execute(f"GRANT {grant} TO {upgrader}")
+        url = postgres_server.url(user=upgrader)
+        async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+            with pytest.raises(StorageError, match="another user") as error:
+                await migrate(connection, schema, "test", newer)
+        assert error.value.details["reason"] == "in-use"
+        assert await storage.append("s", 0, None, [control("s")]) == 1
+        await storage.aclose()
+
     async def test_one_bad_append_does_not_harm_those_that_are_sent_with_it(self, storage: PostgresStorage):
         outcomes: dict[str, object] = {}
         for number in range(6):

@@ -24,7 +24,7 @@ from roundtable.errors import ConfigurationError, StorageError
 from roundtable.http import masked_url
 from roundtable.logs import is_power_of_ten
 from roundtable.storage.postgres_background import Background, closed_meanwhile
-from roundtable.storage.postgres_schema import is_current, migrate
+from roundtable.storage.postgres_schema import migrate, use_tables
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
@@ -216,7 +216,6 @@ class PostgresPool:
         self._all: dict[psycopg.AsyncConnection, float] = {}
         self._idle: deque[tuple[psycopg.AsyncConnection, float]] = deque()
         self._pruning: asyncio.TimerHandle | None = None
-        self._is_current = False
         self._upgrading = asyncio.Lock()
         self._is_closed = False
 
@@ -319,9 +318,7 @@ class PostgresPool:
                 # Locks are taken first, and what they protect is read then.
                 await connection.execute("SET default_transaction_isolation TO 'read committed'")
             async with self._upgrading:
-                if not self._is_current:
-                    await self._upgrade(connection)
-                    self._is_current = True
+                await self._upgrade(connection)
         except BaseException:
             await self.discard(connection)
             raise
@@ -330,10 +327,11 @@ class PostgresPool:
     async def _upgrade(self, connection: psycopg.AsyncConnection) -> None:
         schema, name = self.address.schema, self.address.name
         async with self._answering(connection, self._limits.call_s):
-            if await is_current(connection, schema, name):
+            if await use_tables(connection, schema, name):
                 return
         async with self._answering(connection, _UPGRADE_S):
-            await migrate(connection, schema, name)
+            while not await use_tables(connection, schema, name):
+                await migrate(connection, schema, name)
 
     async def _put_back(self, connection: psycopg.AsyncConnection) -> None:
         is_usable = connection.pgconn.transaction_status == TransactionStatus.IDLE
@@ -353,7 +351,6 @@ class PostgresPool:
             self._pruning = asyncio.get_running_loop().call_later(_IDLE_S, self._prune)
 
     def _drop_idle(self) -> None:
-        self._is_current = False  # a backup may have been restored meanwhile
         while self._idle:
             self._close_soon(self._idle.popleft()[0])
 

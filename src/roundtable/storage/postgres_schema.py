@@ -21,10 +21,10 @@ __all__ = [
     "Statements",
     "from_stored",
     "in_schema",
-    "is_current",
     "key_hash",
     "migrate",
     "to_stored",
+    "use_tables",
 ]
 
 OLDEST_SERVER: Final = 15
@@ -32,6 +32,14 @@ OLDEST_SERVER: Final = 15
 
 _LOCK_ID: Final = 0x5254_424C
 """First key of the advisory lock under which schemas are upgraded: "RTBL"."""
+_USE_LOCK_ID: Final = _LOCK_ID + 1
+"""First key of the advisory lock that every connection shares while it uses a schema."""
+_END_USERS: Final = """
+SELECT pg_terminate_backend(pid) FROM pg_locks
+WHERE locktype = 'advisory' AND mode = 'ShareLock' AND granted AND pid <> pg_backend_pid()
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND classid = %s AND objid = (hashtext(%s)::bigint & 4294967295)::oid
+"""
 
 _NOW_US: Final = sql.SQL("(extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
 
@@ -313,6 +321,25 @@ class Statements:
         return self._prepared[statement]
 
 
+async def use_tables(connection: psycopg.AsyncConnection, schema: str, address: str) -> bool:
+    """Check that the tables exist in the version of this library, and keep it so while the connection is open.
+
+    An upgrade by a newer version of the library ends the connection first, so that no process of this version goes on
+    writing. Arguments and errors are those of `migrate`.
+
+    Returns:
+        False if the tables must be created or upgraded, or are being upgraded now.
+    """
+    key = (_USE_LOCK_ID, schema)
+    row = await (await connection.execute("SELECT pg_try_advisory_lock_shared(%s, hashtext(%s))", key)).fetchone()
+    if row is None or not row[0]:
+        return False
+    if await is_current(connection, schema, address):
+        return True
+    await connection.execute("SELECT pg_advisory_unlock_shared(%s, hashtext(%s))", key)
+    return False
+
+
 async def is_current(
     connection: psycopg.AsyncConnection,
     schema: str,
@@ -354,12 +381,28 @@ async def migrate(
                 await connection.execute(in_schema(schema, "CREATE SCHEMA {schema}"))
             await connection.execute(in_schema(schema, "CREATE TABLE {schema}.schema_version (version INT NOT NULL)"))
             await connection.execute(in_schema(schema, "INSERT INTO {schema}.schema_version VALUES (0)"))
+        elif version < len(migrations):
+            await _end_users(connection, schema, address)
         for statements in migrations[version or 0 :]:
             for statement in statements:
                 await connection.execute(in_schema(schema, statement))
         await connection.execute(
             in_schema(schema, "UPDATE {schema}.schema_version SET version = %s"), (len(migrations),)
         )
+
+
+async def _end_users(connection: psycopg.AsyncConnection, schema: str, address: str) -> None:
+    """End the connections that use tables of an older version; others wait until this transaction ends."""
+    key = (_USE_LOCK_ID, schema)
+    try:
+        await connection.execute(_END_USERS, key)
+    except psycopg.errors.InsufficientPrivilege:
+        raise StorageError(
+            f"{address!r} cannot be upgraded: processes that log in as another user still use its tables",
+            hint="End all processes that use this database, then start the new version.",
+            details={"path": address, "reason": "in-use"},
+        ) from None
+    await connection.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", key)
 
 
 async def _check_server(connection: psycopg.AsyncConnection, address: str) -> None:
