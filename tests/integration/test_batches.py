@@ -98,7 +98,7 @@ async def test_who_comes_back_after_a_crash_gets_the_answer_of_the_same_batch(ve
 
 @pytest.mark.parametrize("vendor", VENDORS)
 async def test_a_batch_whose_id_was_lost_is_found(vendor: str, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("roundtable.providers.batches.model._HANDING_IN_S", 0.5)
+    monkeypatch.setattr("roundtable.providers.batches.model._LOST_AFTER_S", 0.5)
     with BatchServer(vendor, by_question, loses_ids=1, looks=0) as server:
         (lost,) = await all_of(model_of(server, tmp_path), asked(1))
         assert isinstance(lost, APINetworkError)
@@ -108,7 +108,7 @@ async def test_a_batch_whose_id_was_lost_is_found(vendor: str, tmp_path: Path, m
 
 @pytest.mark.parametrize("vendor", VENDORS)
 async def test_a_batch_that_a_proxy_gave_up_on_may_have_arrived(vendor: str, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("roundtable.providers.batches.model._HANDING_IN_S", 0.5)
+    monkeypatch.setattr("roundtable.providers.batches.model._LOST_AFTER_S", 0.5)
     with BatchServer(vendor, by_question, gateway_errors=1, looks=0) as server:
         (lost,) = await all_of(model_of(server, tmp_path), asked(1))
         assert isinstance(lost, APITimeoutError)
@@ -117,7 +117,7 @@ async def test_a_batch_that_a_proxy_gave_up_on_may_have_arrived(vendor: str, tmp
 
 
 async def test_a_batch_is_found_behind_newer_ones(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("roundtable.providers.batches.model._HANDING_IN_S", 0.5)
+    monkeypatch.setattr("roundtable.providers.batches.model._LOST_AFTER_S", 0.5)
     with BatchServer("openai", by_question, loses_ids=1, looks=0, listed=2) as server:
         await all_of(model_of(server, tmp_path), asked(1))
         for number in range(2, 7):
@@ -185,7 +185,7 @@ async def test_calls_of_two_models_are_two_batches(vendor: str, tmp_path: Path) 
 
 
 async def test_a_batch_that_never_arrived_is_handed_in_again(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("roundtable.providers.batches.model._HANDING_IN_S", 0.5)
+    monkeypatch.setattr("roundtable.providers.batches.model._LOST_AFTER_S", 0.5)
     with BatchServer("openai", by_question, loses_ids=1) as server:
         await all_of(model_of(server, tmp_path), asked(1))
         server.batches.clear()
@@ -387,7 +387,7 @@ async def test_a_batch_that_is_gone_as_soon_as_it_was_handed_in_is_not_handed_in
 
 
 async def test_a_vendor_without_a_list_of_batches_is_not_asked_for_ever(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("roundtable.providers.batches.model._HANDING_IN_S", 0.5)
+    monkeypatch.setattr("roundtable.providers.batches.model._LOST_AFTER_S", 0.5)
     with BatchServer("anthropic", by_question, loses_ids=1, looks=0, has_list=False) as server:
         await all_of(model_of(server, tmp_path), asked(1))
         (error,) = await all_of(model_of(server, tmp_path, wait_s=5.0), asked(1))

@@ -254,6 +254,30 @@ async def test_no_more_calls_than_allowed_are_under_way_at_once():
     assert (one.most, other.most) == (3, 3)
 
 
+async def test_a_limit_of_a_provider_holds_over_its_models_and_can_change():
+    now = most = 0
+
+    async def act():
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await anyio.sleep(0.01)
+        now -= 1
+        return ChatResponse(text="x")
+
+    gateway, one, other = Gateway(concurrency=3), Plain(act), Plain(act)
+    other.model = "another"
+    for limits, expected in (({one.provider: 2}, 2), ({one.provider: 4}, 4), ({"others": 1}, 6)):
+        gateway.limit_providers(limits)
+        most = 0
+        async with anyio.create_task_group() as tasks:
+            for _ in range(6):
+                for model in (one, other):
+                    tasks.start_soon(gateway.guard(model).complete, ASK)
+                    tasks.start_soon(collect, gateway.guard(model))
+        assert most == expected
+
+
 async def test_models_of_one_endpoint_share_the_limit():
     async def act():
         await anyio.sleep(0.01)

@@ -38,7 +38,7 @@ from roundtable.cli.storage_location import SHORT_ID
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from roundtable.api.options import DebateOptions
     from roundtable.fleet import Fleet, JobStatus
@@ -66,6 +66,15 @@ _Concurrency = Annotated[
         "--concurrency",
         metavar="N",
         help="Maximum debates at the same time per worker; the value of the worker started last applies to all.",
+    ),
+]
+_ProviderConcurrency = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--provider-concurrency",
+        metavar="PROVIDER=N",
+        help="Maximum calls to a provider at the same time for all workers together; the same for each worker. "
+        "Can be repeated.",
     ),
 ]
 _DebateBudget = Annotated[
@@ -110,6 +119,7 @@ def submit(
         ),
     ] = None,
     concurrency: _Concurrency = 8,
+    provider_concurrency: _ProviderConcurrency = None,
     name: _Name = "default",
     analyzer: Analyzer = "auto",
     timeout: Timeout = None,
@@ -149,6 +159,7 @@ def submit(
 def hold_debates(
     *,
     concurrency: _Concurrency = 8,
+    provider_concurrency: _ProviderConcurrency = None,
     until_done: Annotated[
         str | None, typer.Option("--until-done", metavar="JOB", help="End when this job is done.", show_default="never")
     ] = None,
@@ -285,6 +296,17 @@ def _options(arguments: dict[str, Any]) -> DebateOptions:
     return options if agents is None else {**options, "agents": agents}
 
 
+def _provider_limits(texts: Sequence[str]) -> dict[str, int]:
+    limits = {}
+    for text in texts:
+        provider, _, number = text.partition("=")
+        if not provider.strip() or not number.strip().isdecimal():
+            msg = f"--provider-concurrency takes provider=number, not {text!r}"
+            raise ConfigurationError(msg, hint="For example: --provider-concurrency openai=32")
+        limits[provider.strip()] = int(number)
+    return limits
+
+
 def _run(arguments: dict[str, Any], act: Callable[[CommandContext, Fleet], Awaitable[ExitCode]]) -> int:
     """Open the fleet of a command line, act on it, and close it."""
 
@@ -295,7 +317,8 @@ def _run(arguments: dict[str, Any], act: Callable[[CommandContext, Fleet], Await
             raise ConfigurationError(
                 "a fleet cannot work in memory", hint="Use --db FILE or --storage postgresql://..."
             )
-        async with Fleet(context.table, name=arguments["name"]) as opened:
+        limits = _provider_limits(arguments.get("provider_concurrency") or ())
+        async with Fleet(context.table, name=arguments["name"], provider_concurrency=limits) as opened:
             return await act(context, opened)
 
     return open_context(replace(CommandOptions.of(arguments), live=False)).run(work)

@@ -6,6 +6,7 @@ import hashlib
 import logging
 import secrets
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self, Unpack
@@ -34,7 +35,7 @@ from roundtable.types.debate import ErrorInfo
 from roundtable.types.request import DebateRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from roundtable.api import Roundtable
@@ -73,9 +74,14 @@ class Fleet:
         table: Holds the debates, and has their agents unless a job names some; a table on `storage` when left out.
         storage: Address of the storage, instead of a table: `"sqlite:///path"` or `"postgresql://..."`.
         name: Name of the fleet. Fleets of different names share nothing but the sessions.
+        provider_concurrency: Most calls in progress at once by name of the provider, for all workers together and over
+            all models and keys: `{"openai": 32}`. Every worker takes an equal part, so give all of them the same. A
+            worker waits to begin while as many others work as the smallest number allows. Providers that are left out
+            have no limit, except the `concurrency` of each worker's table.
 
     Raises:
-        ConfigurationError: Both a table and a storage are given, or the storage cannot hold a queue.
+        ConfigurationError: Both a table and a storage are given, the storage cannot hold a queue, or a limit is not a
+            whole number of at least 1, or is that of an unknown provider.
 
     Example:
         >>> import anyio, tempfile
@@ -97,7 +103,12 @@ class Fleet:
     """
 
     def __init__(
-        self, table: Roundtable | None = None, *, storage: str | Storage | None = None, name: str = "default"
+        self,
+        table: Roundtable | None = None,
+        *,
+        storage: str | Storage | None = None,
+        name: str = "default",
+        provider_concurrency: Mapping[str, int] | None = None,
     ) -> None:
         if table is not None and storage is not None:
             raise ConfigurationError("give either a table or a storage; a table has its own storage")
@@ -111,6 +122,8 @@ class Fleet:
             table = Roundtable(storage=storage)
         self.table: Roundtable = table
         """Holds the debates."""
+        self.provider_concurrency: dict[str, int] = _limits(provider_concurrency, table)
+        """Most calls in progress at once by name of the provider, for all workers together."""
         self._parts: tuple[JobQueue, FleetRecords] | None = None
         self._opening = anyio.Lock()
 
@@ -326,7 +339,7 @@ class Fleet:
             await records.job(until_done)
         from roundtable.fleet.worker import Worker
 
-        worker = Worker(self.table, queue, records, concurrency)
+        worker = Worker(self.table, queue, records, concurrency, self.provider_concurrency)
         if until_done is None:
             await worker.run()
             return
@@ -522,6 +535,26 @@ def _info_of(row: QueuedDebate) -> ErrorInfo:
     return ErrorInfo.model_validate(
         row.error or {"name": "AgentError", "message": "unknown error", "code": "AGENT_ERROR"}
     )
+
+
+def _limits(provider_concurrency: object, table: Roundtable) -> dict[str, int]:
+    """Check limits of providers, and return them."""
+    if provider_concurrency is None:
+        return {}
+    hint = "For example: provider_concurrency={'openai': 32}."
+    if not isinstance(provider_concurrency, Mapping):
+        kind = type(provider_concurrency).__name__
+        raise ConfigurationError(f"provider_concurrency must map providers to numbers, not {kind}", hint=hint)
+    own = table.wiring.options.provider_names(None) - {""}
+    known = {*table.wiring.catalog.providers.names(), *own, "callable"}
+    for provider, most in provider_concurrency.items():
+        if provider not in known:
+            names = ", ".join(sorted(known))
+            raise ConfigurationError(f"provider_concurrency: unknown provider {provider!r}; known: {names}", hint=hint)
+        if type(most) is not int or most < 1:
+            msg = f"provider_concurrency of {provider!r} must be a whole number of at least 1, not {most!r}"
+            raise ConfigurationError(msg, hint=hint)
+    return dict(provider_concurrency)
 
 
 def _check_budget(budget: Budget | None) -> None:

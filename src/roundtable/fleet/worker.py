@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio  # noqa: TID251  (DBOS supports only asyncio)
 import logging
+import random
 import time
 from functools import partial
 from math import inf
@@ -33,7 +34,7 @@ from roundtable.types import Usage
 from roundtable.types.request import DebateRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from roundtable.api import Roundtable
     from roundtable.api.options import DebateOptions
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import Estimate
 
-__all__ = ["Worker", "is_working", "polling_interval"]
+__all__ = ["Worker", "equal_part", "is_working", "polling_interval"]
 
 logger: logging.Logger = logging.getLogger("roundtable.fleet")
 
@@ -91,6 +92,21 @@ def polling_interval(durations: Sequence[float], concurrency: int) -> float:
     return min(max(sum(durations) / len(durations) / _POLLS_A_DEBATE, _OFTEN_S), _RARELY_S)
 
 
+def equal_part(most: int, number: int, workers: int) -> int:
+    """Return how many of some calls at once a worker may make; the parts of all workers add up to `most`.
+
+    Args:
+        most: The calls at once of all workers, at least as many as there are workers.
+        number: Number of the worker among those that are alive, from 0.
+        workers: How many are alive.
+
+    Example:
+        >>> [equal_part(8, number, 3) for number in range(3)]
+        [3, 3, 2]
+    """
+    return max(1, most // workers + (number < most % workers))
+
+
 @DBOS.workflow(name=HOLD, max_recovery_attempts=None, serialization_type=WorkflowSerializationFormat.PORTABLE)
 async def _hold_debate(session_id: str, request: str) -> None:
     """Hold one debate; DBOS calls this in the event loop of the worker."""
@@ -124,15 +140,24 @@ class Worker:
         queue: The fleet's queue, open.
         records: The fleet's jobs and workers.
         concurrency: Most debates at the same time.
+        provider_concurrency: Most calls in progress at once by provider, for all workers together.
     """
 
-    def __init__(self, table: Roundtable, queue: JobQueue, records: FleetRecords, concurrency: int) -> None:
+    def __init__(
+        self,
+        table: Roundtable,
+        queue: JobQueue,
+        records: FleetRecords,
+        concurrency: int,
+        provider_concurrency: Mapping[str, int],
+    ) -> None:
         self.id: str = current_owner().name
         """Id of the worker."""
         self._table = table
         self._queue = queue
         self._records = records
         self._concurrency = concurrency
+        self._provider_concurrency = provider_concurrency
         self._runs: dict[str, _Run] = {}
         self._jobs: dict[str, tuple[Job, JobAccount]] = {}
         self._contents: dict[str, str] = {}
@@ -157,9 +182,7 @@ class Worker:
         _worker = self
         try:
             await self._queue.set_concurrency(self._concurrency, _RARELY_S)
-            # Before it takes the first debate, or other workers would take that for one of a dead worker.
-            await self._records.add_worker(current_owner(self.id), _ALIVE_S)
-            await self._living_workers()
+            await self._join()
             self._launch()
             try:
                 await until_one_ends(self._beat, self._hear_cancellations)
@@ -168,7 +191,27 @@ class Worker:
                     await self._end()
         finally:
             _worker = None
-            self._table.wiring.models.gateway.share_rates(1)
+            gateway = self._table.wiring.models.gateway
+            gateway.share_rates(1)
+            gateway.limit_providers({})
+
+    async def _join(self) -> None:
+        """Write the first sign of life, as soon as there is a call at once that this worker may make.
+
+        Without the sign, other workers would take the first debates for those of a dead worker.
+        """
+        most = min(self._provider_concurrency.values(), default=inf)
+        has_warned = False
+        while True:
+            if len(await self._living_workers()) <= most:
+                await self._records.add_worker(current_owner(self.id), _ALIVE_S)
+                if len(await self._living_workers()) <= most:  # another one may have joined at the same time
+                    return
+                await self._records.remove_worker(self.id)
+            if not has_warned:
+                has_warned = True
+                logger.warning("this worker waits until another ends: %s workers share %s calls at once", most, most)
+            await anyio.sleep(_BEAT_S * random.uniform(0.25, 1))  # two that wait try at different times
 
     def _launch(self) -> None:
         """Start DBOS in this event loop; the tables exist already, so this takes a few milliseconds."""
@@ -381,7 +424,14 @@ class Worker:
     async def _living_workers(self) -> set[str]:
         """Return the workers that are alive, this one included, and share the providers' rates among them."""
         alive = {owner.name for owner in await self._records.workers() if not is_provably_dead(owner)} | {self.id}
-        self._table.wiring.models.gateway.share_rates(len(alive))
+        gateway = self._table.wiring.models.gateway
+        gateway.share_rates(len(alive))
+        gateway.limit_providers(
+            {
+                provider: equal_part(most, sorted(alive).index(self.id), len(alive))
+                for provider, most in self._provider_concurrency.items()
+            }
+        )
         return alive
 
     async def _hear_cancellations(self) -> None:

@@ -18,7 +18,7 @@ from roundtable.gateway.state import EndpointKey, EndpointState, Rates, RetryBud
 from roundtable.gateway.wrapping import account_of, calls_at_once_of, default_rate_of, endpoint_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Mapping
 
     from roundtable.protocols import ChatModel, SleepingClock
     from roundtable.types import ModelCall, RetryPolicy
@@ -95,6 +95,8 @@ class Gateway:
         self.call_listeners: tuple[Callable[[ModelCall], None], ...] = ()
         """Receive each try of each call, once it is over."""
         self._limiters: PerLoop[dict[EndpointKey, anyio.CapacityLimiter]] = PerLoop(dict)
+        self._provider_limits: dict[str, int] = {}
+        self._provider_limiters: PerLoop[dict[str, anyio.CapacityLimiter]] = PerLoop(dict)
 
     def guard(
         self,
@@ -151,6 +153,15 @@ class Gateway:
             for state in self.endpoint_states:
                 state.share(parts)
 
+    def limit_providers(self, limits: Mapping[str, int]) -> None:
+        """Limit the calls in progress with providers, over all their models and keys, from now on.
+
+        Args:
+            limits: Most calls in progress at once by name of the provider, in each event loop; at least 1. Providers
+                that are left out have no limit of their own.
+        """
+        self._provider_limits = dict(limits)
+
     def endpoint_state(self, model: ChatModel, name: str, rates: Rates) -> EndpointState:
         """Return the state that the calls of an endpoint share; the first caller sets its rates."""
         key = EndpointKey(model.provider, endpoint_of(model), name or model.model, account_of(model))
@@ -172,16 +183,36 @@ class Gateway:
             limiter = limiters[endpoint_state.key] = anyio.CapacityLimiter(most)
         if self._has_shared:
             limiter.total_tokens = endpoint_state.slots(endpoint_state.calls_at_once or self.concurrency)
-        # Not the task as borrower, because another task may close a stream than the one that opened it.
-        borrower = object()
-        try:
-            limiter.acquire_on_behalf_of_nowait(borrower)
-        except anyio.WouldBlock:
-            await limiter.acquire_on_behalf_of(borrower)
-        try:
-            yield
-        finally:
-            limiter.release_on_behalf_of(borrower)
+        async with _slot(limiter):
+            provider_most = self._provider_limits.get(endpoint_state.key.provider)
+            if provider_most is None:
+                yield
+            else:
+                async with _slot(self._provider_limiter(endpoint_state.key.provider, provider_most)):
+                    yield
+
+    def _provider_limiter(self, provider: str, most: int) -> anyio.CapacityLimiter:
+        limiters = self._provider_limiters.get()
+        limiter = limiters.get(provider)
+        if limiter is None:
+            limiter = limiters[provider] = anyio.CapacityLimiter(most)
+        limiter.total_tokens = most
+        return limiter
+
+
+@asynccontextmanager
+async def _slot(limiter: anyio.CapacityLimiter) -> AsyncGenerator[None]:
+    """Wait for a free slot, and hold it while the block is open."""
+    # Not the task as borrower, because another task may close a stream than the one that opened it.
+    borrower = object()
+    try:
+        limiter.acquire_on_behalf_of_nowait(borrower)
+    except anyio.WouldBlock:
+        await limiter.acquire_on_behalf_of(borrower)
+    try:
+        yield
+    finally:
+        limiter.release_on_behalf_of(borrower)
 
 
 def _check_rate(parameter: str, value: object) -> float | None:

@@ -41,7 +41,9 @@ _log: logging.Logger = logging.getLogger(__name__)
 
 _HALF: Final = Decimal("0.5")
 _HANDING_IN_S: Final = 120.0
-"""Longest time that handing in a batch takes; an intent that is older comes from a process that has crashed."""
+"""Longest time that handing in a batch takes."""
+_LOST_AFTER_S: Final = _HANDING_IN_S
+"""An intent to hand in a batch that is older comes from a process that has crashed."""
 _FIRST_WAIT_S: Final = 5.0
 _REMEMBERED: Final = 10_000
 _FETCHES: Final = 3
@@ -312,7 +314,7 @@ class BatchModel(NonStreamingModel):
                     "%s: handing in a batch of %d calls failed, but it may have arrived; it is looked for in %d s (%s)",
                     self.provider,
                     len(new_calls),
-                    _HANDING_IN_S,
+                    _LOST_AFTER_S,
                     error,
                 )
             raise
@@ -324,7 +326,7 @@ class BatchModel(NonStreamingModel):
         if known is None or known.batch_id is not None:
             return known
         age_s = self._clock.now().timestamp() - batch.begun_at
-        if age_s < _HANDING_IN_S:
+        if age_s < _LOST_AFTER_S:
             await self._clock.sleep(min(_FIRST_WAIT_S, self._options.poll_s))
             return None
         find = partial(
