@@ -176,43 +176,36 @@ class Gateway:
     @asynccontextmanager
     async def admitted(self, endpoint_state: EndpointState) -> AsyncGenerator[None]:
         """Wait for a free slot among the calls in progress, and hold it while the block is open."""
-        limiters = self._limiters.get()
-        limiter = limiters.get(endpoint_state.key)
+        # Not the task as borrower, because another task may close a stream than the one that opened it.
+        borrower = object()
+        held: list[anyio.CapacityLimiter] = []
+        try:
+            for limiter in self._limiters_of(endpoint_state):
+                try:
+                    limiter.acquire_on_behalf_of_nowait(borrower)
+                except anyio.WouldBlock:
+                    await limiter.acquire_on_behalf_of(borrower)
+                held.append(limiter)
+            yield
+        finally:
+            for limiter in held:
+                limiter.release_on_behalf_of(borrower)
+
+    def _limiters_of(self, endpoint_state: EndpointState) -> tuple[anyio.CapacityLimiter, ...]:
+        """Return what limits the calls of an endpoint: its own limiter, and that of its provider if there is one."""
+        limiters, key = self._limiters.get(), endpoint_state.key
+        limiter = limiters.get(key)
         if limiter is None:
             most = endpoint_state.calls_at_once or self.concurrency
-            limiter = limiters[endpoint_state.key] = anyio.CapacityLimiter(most)
+            limiter = limiters[key] = anyio.CapacityLimiter(most)
         if self._has_shared:
             limiter.total_tokens = endpoint_state.slots(endpoint_state.calls_at_once or self.concurrency)
-        async with _slot(limiter):
-            provider_most = self._provider_limits.get(endpoint_state.key.provider)
-            if provider_most is None:
-                yield
-            else:
-                async with _slot(self._provider_limiter(endpoint_state.key.provider, provider_most)):
-                    yield
-
-    def _provider_limiter(self, provider: str, most: int) -> anyio.CapacityLimiter:
-        limiters = self._provider_limiters.get()
-        limiter = limiters.get(provider)
-        if limiter is None:
-            limiter = limiters[provider] = anyio.CapacityLimiter(most)
-        limiter.total_tokens = most
-        return limiter
-
-
-@asynccontextmanager
-async def _slot(limiter: anyio.CapacityLimiter) -> AsyncGenerator[None]:
-    """Wait for a free slot, and hold it while the block is open."""
-    # Not the task as borrower, because another task may close a stream than the one that opened it.
-    borrower = object()
-    try:
-        limiter.acquire_on_behalf_of_nowait(borrower)
-    except anyio.WouldBlock:
-        await limiter.acquire_on_behalf_of(borrower)
-    try:
-        yield
-    finally:
-        limiter.release_on_behalf_of(borrower)
+        provider_most = self._provider_limits.get(key.provider)
+        if provider_most is None:
+            return (limiter,)
+        provider_limiter = self._provider_limiters.get().setdefault(key.provider, anyio.CapacityLimiter(provider_most))
+        provider_limiter.total_tokens = provider_most
+        return limiter, provider_limiter
 
 
 def _check_rate(parameter: str, value: object) -> float | None:
