@@ -61,7 +61,7 @@ def is_plain_fault(done: Done, code: int) -> bool:
         pytest.param(["T?", "more"], 2, "more", id="a topic without quotes"),
         pytest.param(["--rounds", "2"], 2, "TOPIC", id="no topic"),
         pytest.param(["sesions"], 2, "sessions", id="a misspelt command"),
-        pytest.param(["--seed", "1", "-q", "sessions"], 2, "comes first", id="a command behind options"),
+        pytest.param(["--seed", "1", "-q", "sessions"], 2, "must come before", id="a command behind options"),
         pytest.param(["sessions", "--limit", "0"], 2, "limit", id="a list of nothing"),
         pytest.param(["sessions", "--status", "asleep"], 2, "paused", id="an unknown state"),
     ],

@@ -141,7 +141,7 @@ async def test_what_a_debate_is_started_with_is_checked() -> None:
         await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada", "cy", "di")))
     with pytest.raises(ConfigurationError, match="unknown mode 'court'"):
         await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada",), mode="court"))
-    with pytest.raises(ConfigurationError, match="holds 1 to 100 rounds, not 101"):
+    with pytest.raises(ConfigurationError, match="takes 1 to 100 rounds, not 101"):
         await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada",), rounds=101))
     with pytest.raises(ConfigurationError, match="unknown exit"):
         await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada",), exit={"kind": "whim"}))

@@ -174,11 +174,11 @@ async def test_a_mode_is_not_extended_beyond_what_makes_sense_for_it() -> None:
 
     storage, agents = MemoryStorage(), seated(CountingModel("Tea"), "ada", "bo")
     engine = engine_of(storage, agents, BriefMode())
-    with pytest.raises(ConfigurationError, match="mode 'brief' holds 1 to 2 rounds, not 3"):
+    with pytest.raises(ConfigurationError, match="mode 'brief' takes 1 to 2 rounds, not 3"):
         await engine.start_debate(asking(agents, mode="brief", rounds=3))
     session = await engine.start_debate(asking(agents, mode="brief", rounds=2))
     await engine.run(session.id)
-    with pytest.raises(ConfigurationError, match="mode 'brief' holds 1 to 2 rounds; 1 more would make 3"):
+    with pytest.raises(ConfigurationError, match="mode 'brief' takes 1 to 2 rounds; 1 more would make 3"):
         await engine.run(session.id, extension=Extension())
     assert (await fold_of(storage, session.id)).progress.status == "completed"
 

@@ -212,7 +212,7 @@ async def test_what_a_mode_has_no_use_for_is_refused_before_anybody_is_asked() -
         await table.debate("Tea?", mode="oxford", rounds=1, options=["Tea", "Mate", "Milk"])
     with pytest.raises(ConfigurationError, match="perspectives must be a list, or 'auto', not 'Brewers'"):
         table.estimate("Tea?", mode="expert-panel", rounds=1, perspectives="Brewers")  # type: ignore[arg-type]  # a slip
-    with pytest.raises(ConfigurationError, match="holds 2 to 100 rounds, not 1"):
+    with pytest.raises(ConfigurationError, match="takes 2 to 100 rounds, not 1"):
         table.estimate("Tea?", mode="free-mad", rounds=1)
     assert model.requests == []
 
@@ -491,7 +491,7 @@ async def test_a_trajectory_is_every_answer_of_an_agent_in_order() -> None:
     held = await hold("free-mad", rounds=3)
     found = trajectories(held.turns())
     assert {agent: len(path) for agent, path in found.items()} == dict.fromkeys(("ada", "bo", "cy", "dee"), 3)
-    with pytest.raises(ConfigurationError, match="holds 2 to 100 rounds, not 1"):
+    with pytest.raises(ConfigurationError, match="takes 2 to 100 rounds, not 1"):
         await hold("free-mad", rounds=1)
 
 
@@ -630,7 +630,7 @@ def test_every_diagram_is_whole(name: str) -> None:
 def test_a_diagram_of_a_debate_that_makes_no_sense_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="needs 2 to 100 agents, not 1"):
         AdversarialMode().diagram(agents=1)
-    with pytest.raises(ConfigurationError, match="holds 1 to 100 rounds, not 0"):
+    with pytest.raises(ConfigurationError, match="takes 1 to 100 rounds, not 0"):
         AdversarialMode().diagram(rounds=0)
 
 

@@ -186,7 +186,7 @@ def _table_models(wiring: TableParts) -> list[tuple[str, ChatModel, bool]]:
     seats = [(seat, getattr(seat.agent, "chat_model", None)) for seat in wiring.seats(None)]
     models = [(seat.config.provider, model, seat.is_object) for seat, model in seats if model is not None]
     if not models:
-        msg = "no agent of the table has a chat model that a team could use"
+        msg = "a profile has no model, and no agent of the table has a chat model that it could use instead"
         raise ConfigurationError(msg, hint="Set the model of every profile.")
     return models
 

@@ -172,7 +172,7 @@ def study(
     ] = None,
     rounds: Annotated[int, typer.Option("--rounds", "-r", help="Rounds of each debate.")] = 2,
     decide: Annotated[
-        str, typer.Option("--decide", help="Rule that decides the debates and the answers without a debate.")
+        str, typer.Option("--decide", help="Decision rule for debates, and for answers given without a debate.")
     ] = "plurality",
     normalise: Annotated[
         str, typer.Option("--normalise", help="How answers are compared: casefold, exact or numeric.")

@@ -142,8 +142,9 @@ def _check_order(arguments: list[str], names: list[str]) -> None:
             return
         if not word.startswith("-"):
             if word in names:
-                msg = f"the command {word!r} comes first, before its options"
-                raise ConfigurationError(msg, hint=f"To debate about the word: roundtable debate {word}")
+                msg = f"the command {word!r} must come before its options"
+                hint = f"Write: roundtable {word} [OPTIONS]. To debate about the word: roundtable debate {word}"
+                raise ConfigurationError(msg, hint=hint)
             return
         if word not in flags and "=" not in word:
             next(words, None)

@@ -57,7 +57,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document inst
 NoLive = Annotated[bool, typer.Option("--no-live", help="Print plain lines, even on a terminal.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show only the result.")]
 Database = Annotated[
-    str | None, typer.Option("--db", metavar="FILE", help="SQLite file that stores sessions and tokens.")
+    str | None, typer.Option("--db", metavar="FILE", help="SQLite file that stores sessions and access tokens.")
 ]
 Storage = Annotated[
     str | None, typer.Option("--storage", metavar="URL", help="Storage, such as sqlite:///debates.db or memory://.")

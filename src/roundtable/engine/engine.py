@@ -164,7 +164,7 @@ def extended(fold: Fold, asked: Extension, mode: DebateModeStrategy, now: dateti
         raise SessionConflict(f"session {fold.record.id!r} is completed", hint="Extend it by at least one round.")
     if asked.rounds < 0 or total not in mode.rounds:
         allowed = f"{mode.rounds.start} to {mode.rounds.stop - 1}"
-        msg = f"mode {mode.name!r} holds {allowed} rounds; {asked.rounds} more would make {total}"
+        msg = f"mode {mode.name!r} takes {allowed} rounds; {asked.rounds} more would make {total}"
         raise ConfigurationError(msg)
     return Control(
         session_id=fold.record.id,

@@ -87,7 +87,7 @@ def check_supported(
             perspectives.
     """
     if rounds not in mode.rounds:
-        msg = f"mode {name!r} holds {_span(mode.rounds, 'round')}, not {rounds}"
+        msg = f"mode {name!r} takes {_span(mode.rounds, 'round')}, not {rounds}"
         raise ConfigurationError(msg, hint="Ask for another number of rounds, or use another mode.")
     counts = getattr(mode, "agent_counts", None)
     if agents is not None and isinstance(counts, range) and agents not in counts:

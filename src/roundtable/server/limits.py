@@ -39,10 +39,10 @@ _TENANT: Final = ":limits"  # no user is called so
 _KEY: Final = "user/"
 _RENEW_S: Final = LEASE_S / 3
 _MESSAGES: Final = {
-    "conversations": "No more than {quota} conversations per hour",
-    "rounds": "No more than {quota} rounds per day",
-    "concurrent": "No more than {quota} conversations at the same time",
-    "streams": "No more than {quota} open streams",
+    "conversations": "You may start at most {quota} conversations per hour",
+    "rounds": "You may run at most {quota} rounds per day",
+    "concurrent": "You may run at most {quota} conversations at the same time",
+    "streams": "You may open at most {quota} streams",
 }
 
 

@@ -307,12 +307,12 @@ class Exposition(Collector):
         yield _counter("model_calls", "Model calls.", [((), tally.calls)])
         tokens = [(("input",), tally.input_tokens), (("output",), tally.output_tokens)]
         yield _counter("tokens", "Tokens sent and generated.", tokens, "direction")
-        yield _counter("cost_usd", "What is known of the price, in US dollars.", [((), tally.cost_usd)])
-        yield _counter("unpriced_answers", "Answers whose price is not known as a whole.", [((), tally.unpriced)])
+        yield _counter("cost_usd", "Cost in US dollars, as far as prices are known.", [((), tally.cost_usd)])
+        yield _counter("unpriced_answers", "Answers whose price is partly or completely unknown.", [((), tally.unpriced)])
         errors = [((code,), count) for code, count in tally.errors.items()]
         yield _counter("errors", "Errors of turns and of runs, by code.", errors, "code")
         refusals = [((limit,), count) for limit, count in tally.refusals.items()]
-        yield _counter("limit_refusals", "Requests that met a limit, by limit.", refusals, "limit")
+        yield _counter("limit_refusals", "Requests refused by a limit, by limit.", refusals, "limit")
         requests = [(tuple(name.split(" ")), times) for name, times in tally.requests.items()]
         description = "Seconds from a request to the beginning of its answer."
         yield _times("request_seconds", description, requests, "method", "route", "status")
@@ -346,10 +346,10 @@ def _fleet_metrics(fleets: Sequence[FleetState]) -> Iterator[Metric]:
     yield _gauge("fleet_failures", "Failed debates of a job, by code.", failures, "fleet", "job", "code")
     amounts: tuple[tuple[str, str, Callable[[JobStatus], float | None]], ...] = (
         ("fleet_debates_per_minute", "Debates of a job that ended lately, per minute.", lambda job: job.per_minute),
-        ("fleet_longest_running_seconds", "How long a debate of a job has been running at most.", _longest_s),
+        ("fleet_longest_running_seconds", "How long the slowest running debate of a job has been running.", _longest_s),
         ("fleet_calls", "Model calls of ended debates of a job.", lambda job: job.usage.calls),
         ("fleet_tokens", "Tokens of ended debates of a job.", lambda job: job.usage.total_tokens),
-        ("fleet_cost_usd", "What is known of the price of a job, in US dollars.", lambda job: job.usage.known_cost_usd),
+        ("fleet_cost_usd", "Cost of a job in US dollars, as far as prices are known.", lambda job: job.usage.known_cost_usd),
         ("fleet_budget_calls", "Most model calls of a job.", lambda job: _budget_of(job).max_calls),
         ("fleet_budget_tokens", "Most tokens of a job.", lambda job: _budget_of(job).max_tokens),
         ("fleet_budget_usd", "Most US dollars of a job.", lambda job: _budget_of(job).max_cost_usd),

@@ -213,7 +213,7 @@ class McpToolkit:
             if tool.name in offered:
                 first, second = offered[tool.name][0][:64], listed_tool.name[:64]
                 msg = f"the tools {first!r} and {second!r} of {self.name} would both be named {tool.name!r}"
-                raise ConfigurationError(msg, hint="Name the one to offer, as the server spells it, in `only`.")
+                raise ConfigurationError(msg, hint="List the tools to offer in `only`, and leave one of the two out.")
             offered[tool.name] = listed_tool.name, tool
         names = ", ".join(repr(listed_tool.name[:64]) for listed_tool in listed[:20])
         if missing := sorted(self._only - {name for name, _ in offered.values()}):
