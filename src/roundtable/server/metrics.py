@@ -308,7 +308,9 @@ class Exposition(Collector):
         tokens = [(("input",), tally.input_tokens), (("output",), tally.output_tokens)]
         yield _counter("tokens", "Tokens sent and generated.", tokens, "direction")
         yield _counter("cost_usd", "Cost in US dollars, as far as prices are known.", [((), tally.cost_usd)])
-        yield _counter("unpriced_answers", "Answers whose price is partly or completely unknown.", [((), tally.unpriced)])
+        yield _counter(
+            "unpriced_answers", "Answers whose price is partly or completely unknown.", [((), tally.unpriced)]
+        )
         errors = [((code,), count) for code, count in tally.errors.items()]
         yield _counter("errors", "Errors of turns and of runs, by code.", errors, "code")
         refusals = [((limit,), count) for limit, count in tally.refusals.items()]
@@ -349,7 +351,11 @@ def _fleet_metrics(fleets: Sequence[FleetState]) -> Iterator[Metric]:
         ("fleet_longest_running_seconds", "How long the slowest running debate of a job has been running.", _longest_s),
         ("fleet_calls", "Model calls of ended debates of a job.", lambda job: job.usage.calls),
         ("fleet_tokens", "Tokens of ended debates of a job.", lambda job: job.usage.total_tokens),
-        ("fleet_cost_usd", "Cost of a job in US dollars, as far as prices are known.", lambda job: job.usage.known_cost_usd),
+        (
+            "fleet_cost_usd",
+            "Cost of a job in US dollars, as far as prices are known.",
+            lambda job: job.usage.known_cost_usd,
+        ),
         ("fleet_budget_calls", "Most model calls of a job.", lambda job: _budget_of(job).max_calls),
         ("fleet_budget_tokens", "Most tokens of a job.", lambda job: _budget_of(job).max_tokens),
         ("fleet_budget_usd", "Most US dollars of a job.", lambda job: _budget_of(job).max_cost_usd),
