@@ -7,16 +7,20 @@ import json
 import re
 import subprocess
 import sys
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import httpx
 import pytest
+from anyio.from_thread import start_blocking_portal
 from integration.browser_kit import browser
 
+from roundtable.fleet import Fleet
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, chat_reply
 
 if TYPE_CHECKING:
@@ -32,16 +36,44 @@ DEBATES, ROUNDS, CONCURRENCY = 6, 4, 2
 PATIENCE_S = 240.0
 
 
-def answers() -> Callable[[Seen], WireReply]:
-    """Return a provider whose answers all differ, and take a while."""
-    numbers = itertools.count(1)
+class Turn(NamedTuple):
+    """A turn of a debate of the job."""
 
-    def answer(seen: Seen) -> WireReply:
-        text = json.dumps({"position": f"Tea {next(numbers)}", "reasoning": "It keeps.", "confidence": 0.8})
-        reply = chat_reply(text, stream=seen.wants_stream)
-        return WireReply([0.25, *reply.parts], reply.end)
+    question: int
+    agent: str
+    round: int
 
-    return answer
+
+EVERY_TURN = [Turn(q, agent, r) for q in range(DEBATES) for agent in "ab" for r in range(1, ROUNDS + 1)]
+
+
+def turn_of(seen: Seen) -> Turn:
+    """Return the turn that a request to the provider is for."""
+    body = seen.json
+    found = re.search(r"Round (\d+) of .*?Question (\d+): tea", json.dumps(body["messages"]))
+    assert found is not None, body
+    return Turn(int(found[2]), str(body["model"]), int(found[1]))
+
+
+class Provider(LoopbackServer):
+    """A provider whose answers all differ; in round 2, it answers the second agent only after `may_go_on` is set."""
+
+    def __init__(self) -> None:
+        super().__init__(self.answer)
+        self.may_go_on = threading.Event()
+        self._numbers = itertools.count(1)
+
+    def answer(self, seen: Seen) -> WireReply:
+        turn = turn_of(seen)
+        if (turn.agent, turn.round) == ("b", 2):
+            assert self.may_go_on.wait(PATIENCE_S)
+        text = json.dumps({"position": f"Tea {next(self._numbers)}", "reasoning": "It keeps.", "confidence": 0.8})
+        return chat_reply(text, stream=seen.wants_stream)
+
+    @property
+    def turns(self) -> list[Turn]:
+        """The turns of all requests, in their order."""
+        return [turn_of(seen) for seen in list(self.seen)]
 
 
 @contextmanager
@@ -96,13 +128,39 @@ def events(web: httpx.Client, session: str, last: str, stop: Callable[[dict[str,
     return told
 
 
+class Holder(NamedTuple):
+    """Which process runs the debate of a question."""
+
+    question: int
+    process: int
+
+
+async def holders_of(storage: str) -> dict[str, Holder]:
+    """Return who runs each running session of the job, by the ids of the sessions."""
+    async with Fleet(storage=storage) as fleet:
+        queue, records = await fleet._open()
+        rows = await queue.debates((await records.job("drinks")).workflow_ids, loads=True)
+        processes = {owner.name: owner.pid for owner in await records.workers()}
+    return {
+        row.session_id: Holder(number_of(json.loads(row.request)["topic"]), processes[row.worker])
+        for row in rows
+        if row.state == "running" and row.worker is not None
+    }
+
+
+def number_of(topic: str) -> int:
+    return int(topic.split()[1].strip(":"))
+
+
 class Cluster:
     """Two servers and two workers on one database, with a job."""
 
     def __init__(self, stack: ExitStack, postgres_url: str, folder: Path) -> None:
         file = folder / "drinks.jsonl"
         file.write_text("".join(f'"Question {number}: tea?"\n' for number in range(DEBATES)))
-        self.provider = stack.enter_context(LoopbackServer(answers()))
+        self.storage = postgres_url
+        self.provider = stack.enter_context(Provider())
+        stack.callback(self.provider.may_go_on.set)
         place = "--storage", postgres_url
         table = *place, "--base-url", f"compatible={self.provider.url}", "--analyzer", "declared"
         self.servers = [
@@ -132,24 +190,54 @@ class Cluster:
             self.webs[0], session, "", lambda event: event["type"] == "round_start" and event["data"]["round"] == 2
         )
 
-    def kill(self) -> None:
-        """Kill a worker and the first server."""
-        assert [one for one in sessions(self.webs[0]) if one["sessionStatus"] == "active"]
-        for process in (self.workers[0], self.servers[0]):
+    def kill_in_round_two(self, session: str) -> None:
+        """Kill the worker that runs a session, and the first server, while the second agents' answers are awaited."""
+        first, second = ([turn for turn in EVERY_TURN if turn[1:] == (agent, 2)] for agent in "ab")
+        until(lambda: len({*second} & {*self.provider.turns}) == 2 * CONCURRENCY)
+        until(lambda: len({*first} & self.stored_turns()) == 2 * CONCURRENCY)
+        holders = self.holders()
+        worker = next(worker for worker in self.workers if worker.pid == holders[session].process)
+        for process in (worker, self.servers[0]):
             process.kill()
             process.wait()
+        self.stored_before, self.requested_before = self.stored_turns(), len(self.provider.seen)
+        self.in_flight = [Turn(held.question, "b", 2) for held in holders.values() if held.process == worker.pid]
+        self.provider.may_go_on.set()
+
+    def holders(self) -> dict[str, Holder]:
+        """Return who runs each running session."""
+        with start_blocking_portal() as portal:  # Playwright has an event loop in this thread
+            return portal.call(holders_of, self.storage)
+
+    def stored_turns(self) -> set[Turn]:
+        """Return the turns whose answers are stored."""
+        return {turn for turn, _ in self.answers()}
+
+    def answers(self) -> list[tuple[Turn, str]]:
+        """Return all stored answers, with their turns."""
+        results = [self.webs[1].get(f"/api/sessions/{one['sessionId']}").json() for one in sessions(self.webs[1])]
+        turns = [
+            (number_of(result["topic"]), record["number"], turn)
+            for result in results
+            for record in result["rounds"]
+            for turn in record["turns"]
+        ]
+        return [
+            (Turn(question, turn["agentId"].removeprefix("compatible-"), number), turn["result"]["answer"]["position"])
+            for question, number, turn in turns
+            if turn["outcome"] == "answered"
+        ]
 
     def check_whole(self) -> None:
-        """Wait for the job, and check that all of it is stored and that no stored turn was asked for again."""
+        """Wait for the job, and check that all of it is stored and that no stored turn was requested again."""
         until(lambda: done(self.webs[1]))
-        results = [self.webs[1].get(f"/api/sessions/{one['sessionId']}").json() for one in sessions(self.webs[1])]
-        calls = len(self.provider.seen)
-        assert [result["status"] for result in results] == ["completed"] * DEBATES
-        turns = [turn for result in results for held in result["rounds"] for turn in held["turns"]]
-        stored = [turn["result"]["answer"]["position"] for turn in turns]
-        assert len(set(stored)) == len(stored) == DEBATES * ROUNDS * 2
-        # Only the calls that ran when the worker was killed were made again.
-        assert calls - len(stored) <= CONCURRENCY * 2
+        stored = self.answers()
+        assert sorted(turn for turn, _ in stored) == EVERY_TURN
+        assert len({position for _, position in stored}) == len(stored)
+        assert not self.stored_before & {*self.provider.turns[self.requested_before :]}
+        # Only the turns that were being answered when the worker was killed were requested again, and once.
+        assert len(self.in_flight) == CONCURRENCY
+        assert Counter(self.provider.turns) == Counter([*EVERY_TURN, *self.in_flight])
 
 
 def test_a_stream_goes_on_and_the_job_ends_whole(postgres_url: str, tmp_path: Path) -> None:
@@ -157,7 +245,7 @@ def test_a_stream_goes_on_and_the_job_ends_whole(postgres_url: str, tmp_path: Pa
         cluster = Cluster(stack, postgres_url, tmp_path)
         session = cluster.running()
         first = cluster.until_round_two(session)
-        cluster.kill()
+        cluster.kill_in_round_two(session)
         rest = events(cluster.webs[1], session, first[-1][0], lambda event: event["type"] == "debate_complete")
         cluster.check_whole()
     numbers = [int(name.rpartition(":")[2]) for name, _ in [*first, *rest]]
@@ -175,7 +263,7 @@ def test_a_page_goes_on_while_a_worker_and_the_other_server_are_killed(
         page.set_default_timeout(1000 * PATIENCE_S)
         page.goto(f"{cluster.urls[1]}/sessions/{session}")
         cluster.until_round_two(session)
-        cluster.kill()
+        cluster.kill_in_round_two(session)
         page.locator("#state", has_text="completed").wait_for(timeout=1000 * PATIENCE_S)
         cluster.check_whole()
 
