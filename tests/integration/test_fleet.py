@@ -564,66 +564,6 @@ class TestRefusals:
             read_jsonl(file)
 
 
-class TestCommand:
-    def run(self, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "roundtable", "fleet", *words, "--db", "debates.db"],
-            cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=600, check=False,
-        )  # fmt: skip
-
-    def begin(self, folder: Path, count: int) -> None:
-        script = {"*": {"position": "Tea", "reasoning": "It keeps."}}
-        for name in ("ada", "bo"):
-            (folder / f"{name}.json").write_text(json.dumps(script))
-        (folder / "drinks.jsonl").write_text("".join(f'"question-{n}: tea?"\n' for n in range(count)))
-
-    @pytest.mark.slow
-    def test_a_job_is_held_by_one_command(self, tmp_path: Path) -> None:
-        self.begin(tmp_path, 5)
-        seats = "scripted:ada.json,scripted:bo.json"
-        done = self.run(tmp_path, "submit", "drinks.jsonl", "--rounds", "1", "--agents", seats)
-        assert (done.returncode, "drinks: 5 completed (of 5)" in done.stdout) == (0, True), done
-        rows = json.loads(self.run(tmp_path, "results", "drinks", "--json").stdout)
-        assert [(row["topic"], row["answer"]) for row in rows] == [(f"question-{n}: tea?", "Tea") for n in range(5)]
-        (state,) = json.loads(self.run(tmp_path, "status", "--json").stdout)
-        assert (state["job"], state["completed"], state["usage"]["calls"]) == ("drinks", 5, 10)
-        watched = self.run(tmp_path, "status", "drinks", "--watch", "0.5")
-        assert (watched.returncode, watched.stdout.count("drinks: 5 completed")) == (0, 1), watched
-        assert self.run(tmp_path, "status", "--watch", "0").returncode == 2
-        again = self.run(tmp_path, "submit", "drinks.jsonl", "--rounds", "2", "--agents", seats)
-        assert (again.returncode, "Choose another name" in again.stderr) == (2, True), again
-        refused = self.run(tmp_path, "status", "other")
-        assert (refused.returncode, "known jobs: drinks" in refused.stderr) == (2, True), refused
-
-    @pytest.mark.parametrize(
-        "count", [pytest.param(200, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.deep)]
-    )
-    def test_ctrl_c_interrupts_a_job_and_the_same_command_goes_on(self, tmp_path: Path, count: int) -> None:
-        self.begin(tmp_path, count)
-        words = ["submit", "drinks.jsonl", "--rounds", "2", "--agents", "scripted:ada.json,scripted:bo.json"]
-        whole = [sys.executable, "-m", "roundtable", "fleet", *words, "--db", "debates.db"]
-        with subprocess.Popen(whole, cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
-            assert process.stderr is not None
-            for line in process.stderr:
-                if f"of {count:,} debates" in line and not line.startswith("0 "):
-                    break
-            process.send_signal(signal.SIGINT)
-            told = process.stderr.read()
-        assert process.returncode == 130
-        assert "Continue with: roundtable fleet work --until-done drinks --db debates.db" in told
-        (state,) = json.loads(self.run(tmp_path, "status", "--json").stdout)
-        assert state["running"] == 0
-        assert 0 < state["completed"] < count
-        done = self.run(tmp_path, *words)
-        assert (done.returncode, f"drinks: {count:,} completed (of {count:,})" in done.stdout) == (0, True), done
-
-    @pytest.mark.slow
-    def test_a_fleet_in_memory_is_refused(self, tmp_path: Path) -> None:
-        words = [sys.executable, "-m", "roundtable", "fleet", "status", "--storage", "memory://"]
-        done = subprocess.run(words, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=False)
-        assert (done.returncode, "a fleet cannot work in memory" in done.stderr) == (2, True)
-
-
 @pytest.mark.slow
 @pytest.mark.anyio
 async def test_the_log_of_the_queue_is_quiet(

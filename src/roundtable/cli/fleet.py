@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fleet"]
 
+_DEFAULT: Final = "default"
 _LONG_S: Final = 30.0
 """Debates that run for less are not named."""
 _SHORTEST_WATCH_S: Final = 0.5
@@ -120,7 +121,7 @@ def submit(
     ] = None,
     concurrency: _Concurrency = 8,
     provider_concurrency: _ProviderConcurrency = None,
-    name: _Name = "default",
+    name: _Name = _DEFAULT,
     analyzer: Analyzer = "auto",
     timeout: Timeout = None,
     tools: Tools = None,
@@ -149,7 +150,7 @@ def submit(
             return await _work(context, fleet, concurrency, job_name)
         _show(context, [status])
         if not context.screen.as_json:
-            context.screen.remark(f"Start workers with: {context.place.running('fleet', 'work')}")
+            context.screen.remark(f"Start workers with: {context.place.running('fleet', 'work', *_name_of(fleet))}")
         return ExitCode.OK
 
     return _run(arguments, act)
@@ -163,7 +164,7 @@ def hold_debates(
     until_done: Annotated[
         str | None, typer.Option("--until-done", metavar="JOB", help="End when this job is done.", show_default="never")
     ] = None,
-    name: _Name = "default",
+    name: _Name = _DEFAULT,
     agents: Agents = None,
     analyzer: Analyzer = "auto",
     timeout: Timeout = None,
@@ -193,7 +194,7 @@ def status(
         float | None,
         typer.Option("--watch", metavar="SECONDS", help="Refresh every SECONDS until all jobs are done."),
     ] = None,
-    name: _Name = "default",
+    name: _Name = _DEFAULT,
     database: Database = None,
     storage: Storage = None,
     as_json: Json = False,
@@ -224,7 +225,7 @@ def status(
 
 @fleet.command()
 def cancel(
-    job: _Job, *, name: _Name = "default", database: Database = None, storage: Storage = None, as_json: Json = False
+    job: _Job, *, name: _Name = _DEFAULT, database: Database = None, storage: Storage = None, as_json: Json = False
 ) -> int:
     """Cancel the queued and running debates of a job; stored answers are kept."""
 
@@ -240,7 +241,7 @@ def retry(
     job: _Job,
     *,
     job_budget: _JobBudget = None,
-    name: _Name = "default",
+    name: _Name = _DEFAULT,
     database: Database = None,
     storage: Storage = None,
     as_json: Json = False,
@@ -249,10 +250,15 @@ def retry(
     limits = read_budget(job_budget)
 
     async def act(context: CommandContext, fleet: Fleet) -> ExitCode:
+        before = await fleet.status(job)
         _show(context, [await fleet.retry(job, job_budget=limits)])
-        if not context.screen.as_json:
-            command = context.place.running("fleet", "work", "--until-done", job)
+        if context.screen.as_json:
+            return ExitCode.OK
+        if before.failed or before.cancelled:
+            command = context.place.running("fleet", "work", "--until-done", job, *_name_of(fleet))
             context.screen.remark(f"A worker holds them; start one with: {command}")
+        else:
+            context.screen.remark("Nothing to retry: no debate of this job has failed or was cancelled.")
         return ExitCode.OK
 
     return _run(locals(), act)
@@ -268,7 +274,7 @@ def results(
             "--output", "-o", metavar="FILE", help="Write the answers to this file, one JSON object per line."
         ),
     ] = None,
-    name: _Name = "default",
+    name: _Name = _DEFAULT,
     database: Database = None,
     storage: Storage = None,
     as_json: Json = False,
@@ -346,7 +352,7 @@ async def _work(context: CommandContext, fleet: Fleet, concurrency: int, job: st
     outcome = await interruptible(holding, screen)
     if outcome.code:
         until = () if job is None else ("--until-done", job)
-        screen.remark(f"Continue with: {context.place.running('fleet', 'work', *until)}")
+        screen.remark(f"Continue with: {context.place.running('fleet', 'work', *until, *_name_of(fleet))}")
         return outcome.code
     if job is None:
         return ExitCode.OK
@@ -354,9 +360,14 @@ async def _work(context: CommandContext, fleet: Fleet, concurrency: int, job: st
     _show(context, [status])
     if not status.failed:
         return ExitCode.OK
-    why, again = (context.place.command("fleet", word, job) for word in ("results", "retry"))
+    why, again = (context.place.command("fleet", word, job, *_name_of(fleet)) for word in ("results", "retry"))
     screen.remark(f"See why debates failed with: {why}. Queue them again with: {again}")
     return ExitCode.FAILED
+
+
+def _name_of(fleet: Fleet) -> tuple[str, ...]:
+    """Return the option that names the fleet; nothing for the default one."""
+    return () if fleet.name == _DEFAULT else ("--fleet", fleet.name)
 
 
 def _show(context: CommandContext, states: list[JobStatus] | tuple[JobStatus, ...]) -> None:

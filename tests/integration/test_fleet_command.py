@@ -1,0 +1,171 @@
+"""The commands of `fleet`, as processes: queue, hold, watch, cancel and retry a job, and get its answers."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from integration.test_fleet import ENVIRONMENT
+
+pytest.importorskip("dbos")
+
+SUBMIT = "submit", "drinks.jsonl", "--rounds", "1", "--agents", "scripted:ada.json,scripted:bo.json"
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return run_whole(folder, "fleet", *words, "--db", "debates.db")
+
+
+def run_suggested(folder: Path, output: str) -> subprocess.CompletedProcess[str]:
+    """Run the command that the last line of an output suggests."""
+    return run_whole(folder, *shlex.split(output.splitlines()[-1].partition(": roundtable ")[2]))
+
+
+def run_whole(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "roundtable", *words],
+        cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+
+
+def begin(folder: Path, count: int) -> None:
+    script = {"*": {"position": "Tea", "reasoning": "It keeps."}}
+    for name in ("ada", "bo"):
+        (folder / f"{name}.json").write_text(json.dumps(script))
+    (folder / "drinks.jsonl").write_text("".join(f'"question-{n}: tea?"\n' for n in range(count)))
+
+
+@pytest.mark.slow
+def test_a_job_is_held_by_one_command(tmp_path: Path) -> None:
+    begin(tmp_path, 5)
+    seats = "scripted:ada.json,scripted:bo.json"
+    done = run(tmp_path, "submit", "drinks.jsonl", "--rounds", "1", "--agents", seats)
+    assert (done.returncode, "drinks: 5 completed (of 5)" in done.stdout) == (0, True), done
+    rows = json.loads(run(tmp_path, "results", "drinks", "--json").stdout)
+    assert [(row["topic"], row["answer"]) for row in rows] == [(f"question-{n}: tea?", "Tea") for n in range(5)]
+    (state,) = json.loads(run(tmp_path, "status", "--json").stdout)
+    assert (state["job"], state["completed"], state["usage"]["calls"]) == ("drinks", 5, 10)
+    watched = run(tmp_path, "status", "drinks", "--watch", "0.5")
+    assert (watched.returncode, watched.stdout.count("drinks: 5 completed")) == (0, 1), watched
+    assert run(tmp_path, "status", "--watch", "0").returncode == 2
+    again = run(tmp_path, "submit", "drinks.jsonl", "--rounds", "2", "--agents", seats)
+    assert (again.returncode, "Choose another name" in again.stderr) == (2, True), again
+    refused = run(tmp_path, "status", "other")
+    assert (refused.returncode, "known jobs: drinks" in refused.stderr) == (2, True), refused
+
+
+@pytest.mark.parametrize(
+    "count", [pytest.param(200, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.deep)]
+)
+def test_ctrl_c_interrupts_a_job_and_the_same_command_goes_on(tmp_path: Path, count: int) -> None:
+    begin(tmp_path, count)
+    words = ["submit", "drinks.jsonl", "--rounds", "2", "--agents", "scripted:ada.json,scripted:bo.json"]
+    whole = [sys.executable, "-m", "roundtable", "fleet", *words, "--db", "debates.db"]
+    with subprocess.Popen(whole, cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if f"of {count:,} debates" in line and not line.startswith("0 "):
+                break
+        process.send_signal(signal.SIGINT)
+        told = process.stderr.read()
+    assert process.returncode == 130
+    assert "Continue with: roundtable fleet work --until-done drinks --db debates.db" in told
+    (state,) = json.loads(run(tmp_path, "status", "--json").stdout)
+    assert state["running"] == 0
+    assert 0 < state["completed"] < count
+    done = run(tmp_path, *words)
+    assert (done.returncode, f"drinks: {count:,} completed (of {count:,})" in done.stdout) == (0, True), done
+
+
+@pytest.mark.slow
+def test_a_fleet_in_memory_is_refused(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "roundtable", "fleet", "status", "--storage", "memory://"]
+    done = subprocess.run(words, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert (done.returncode, "a fleet cannot work in memory" in done.stderr) == (2, True)
+
+
+@pytest.mark.slow
+def test_cancelled_debates_go_on_after_a_retry(tmp_path: Path) -> None:
+    begin(tmp_path, 3)
+    assert run(tmp_path, *SUBMIT, "--no-work").returncode == 0
+    cancelled = run(tmp_path, "cancel", "drinks")
+    assert (cancelled.returncode, cancelled.stdout) == (0, "drinks: 3 cancelled (of 3)\n"), cancelled
+    assert run(tmp_path, "work", "--until-done", "drinks").stdout == "drinks: 3 cancelled (of 3)\n"
+    retried = run(tmp_path, "retry", "drinks")
+    assert (retried.returncode, retried.stdout) == (0, "drinks: 3 queued (of 3)\n"), retried
+    done = run_suggested(tmp_path, retried.stderr)
+    assert (done.returncode, "drinks: 3 completed (of 3)" in done.stdout) == (0, True), done
+    nothing = run(tmp_path, "retry", "drinks")
+    assert (nothing.returncode, "Nothing to retry" in nothing.stderr) == (0, True), nothing
+    (state,) = json.loads(run(tmp_path, "cancel", "drinks", "--json").stdout)
+    assert (state["completed"], state["cancelled"], state["usage"]["calls"]) == (3, 0, 6)
+
+
+@pytest.mark.slow
+def test_debates_that_the_budget_left_out_are_held_after_a_retry_with_a_larger_one(tmp_path: Path) -> None:
+    begin(tmp_path, 2)
+    failed = run(tmp_path, *SUBMIT, "--job-budget", "calls=1")
+    assert (failed.returncode, "failed by BUDGET_EXCEEDED: 2" in failed.stdout) == (1, True), failed
+    assert "roundtable fleet results drinks --db debates.db" in failed.stderr
+    assert "roundtable fleet retry drinks --db debates.db" in failed.stderr
+    answers = run(tmp_path, "results", "drinks").stdout
+    assert answers.count("-> failed: the budget of the job is used up") == 2, answers
+    refused = run(tmp_path, "retry", "drinks", "--job-budget", "seconds=5")
+    assert (refused.returncode, "limits calls, tokens and dollars" in refused.stderr) == (2, True), refused
+    retried = run(tmp_path, "retry", "drinks", "--job-budget", "calls=100", "--json")
+    (state,) = json.loads(retried.stdout)
+    assert (state["queued"], state["budget"]["maxCalls"], retried.stderr) == (2, 100, ""), retried
+    done = run(tmp_path, "work", "--until-done", "drinks")
+    assert (done.returncode, "drinks: 2 completed (of 2)" in done.stdout) == (0, True), done
+
+
+@pytest.mark.slow
+def test_answers_are_written_to_a_file_or_nothing_is(tmp_path: Path) -> None:
+    begin(tmp_path, 2)
+    assert run(tmp_path, *SUBMIT, "--no-work").returncode == 0
+    assert run(tmp_path, "results", "drinks").stdout == "No debate has ended yet.\n"
+    assert run(tmp_path, "work", "--until-done", "drinks").returncode == 0
+    file = tmp_path / "answers.jsonl"
+    file.write_text("old")
+    written = run(tmp_path, "results", "drinks", "--output", "answers.jsonl")
+    assert (written.returncode, "2 results are in answers.jsonl." in written.stderr) == (0, True), written
+    assert written.stdout == ""
+    rows = json.loads(run(tmp_path, "results", "drinks", "--json").stdout)
+    assert [json.loads(text) for text in file.read_text().splitlines()] == rows
+    assert [row["topic"] for row in rows] == ["question-0: tea?", "question-1: tea?"]
+    before = sorted(tmp_path.iterdir())
+    for name, reason in (("missing/answers.jsonl", "No such file or directory"), (".", "Is a directory")):
+        refused = run(tmp_path, "results", "drinks", "-o", name)
+        assert (refused.returncode, f"'{name}' cannot be written: {reason}" in refused.stderr) == (7, True), refused
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.slow
+def test_unknown_jobs_are_refused_with_the_known_ones(tmp_path: Path) -> None:
+    begin(tmp_path, 1)
+    assert run(tmp_path, *SUBMIT, "--no-work").returncode == 0
+    output = "--output", "answers.jsonl"
+    for words in (["cancel", "other"], ["retry", "other"], ["results", "other", *output]):
+        refused = run(tmp_path, *words)
+        assert (refused.returncode, "unknown job 'other'; known jobs: drinks" in refused.stderr) == (2, True), refused
+    assert not (tmp_path / "answers.jsonl").exists()
+    (state,) = json.loads(run(tmp_path, "status", "--json").stdout)
+    assert state["queued"] == 1
+
+
+@pytest.mark.slow
+def test_a_command_that_is_suggested_names_the_fleet(tmp_path: Path) -> None:
+    begin(tmp_path, 1)
+    named = "--fleet", "nightly"
+    submitted = run(tmp_path, *SUBMIT, "--no-work", *named)
+    assert "roundtable fleet work --fleet nightly --db debates.db" in submitted.stderr
+    assert "known jobs: none" in run(tmp_path, "cancel", "drinks").stderr
+    assert run(tmp_path, "cancel", "drinks", *named).stdout == "drinks: 1 cancelled (of 1)\n"
+    done = run_suggested(tmp_path, run(tmp_path, "retry", "drinks", *named).stderr)
+    assert (done.returncode, "drinks: 1 completed (of 1)" in done.stdout) == (0, True), done
+    assert run(tmp_path, "results", "drinks", *named).stdout == "question-0: tea? -> Tea\n"
