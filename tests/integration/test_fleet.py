@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -84,6 +85,17 @@ async def until_called(folder: Path, number: int) -> None:
 def child(storage: str, folder: Path, job: str, *numbers: float) -> subprocess.Popen[str]:
     words = [sys.executable, str(CHILD), storage, str(folder), job, *map(str, numbers)]
     return subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.DEVNULL, text=True)
+
+
+@contextmanager
+def ending(*workers: subprocess.Popen[str]) -> Iterator[None]:
+    """Kill workers that still run at the end of the block."""
+    try:
+        yield
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
 
 
 @pytest.mark.anyio

@@ -12,13 +12,15 @@ from pathlib import Path
 import anyio
 import pytest
 from integration.fleet_child import table_for
-from integration.test_fleet import calls_of, child, questions, stored_turns, until_called
+from integration.test_fleet import calls_of, child, ending, questions, stored_turns, until_called
 from postgres_kit import PASSWORD, Server, new_schema, running_server
 
 from roundtable.errors import StorageError
 from roundtable.fleet import Fleet
+from roundtable.fleet.queue import QueuedDebate
 from roundtable.storage.postgres import PostgresStorage
 from roundtable.storage.postgres_connection import parse_address
+from roundtable.types import Budget
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 pytest.importorskip("dbos")
@@ -39,6 +41,17 @@ def own_server() -> Iterator[Server]:
         yield server
 
 
+async def rows_of(fleet: Fleet, job: str) -> list[QueuedDebate]:
+    """Return the debates of a job as they are in the queue."""
+    queue, records = await fleet._open()
+    return await queue.debates((await records.job(job)).workflow_ids, loads=True)
+
+
+async def until_workers(fleet: Fleet, number: int) -> None:
+    while await fleet.workers() < number:  # noqa: ASYNC110  (other processes change it)
+        await anyio.sleep(0.05)
+
+
 async def test_workers_share_a_job_and_each_answer_is_asked_for_once(postgres_url: str, tmp_path: Path) -> None:
     async with Fleet(storage=postgres_url) as fleet:
         await fleet.submit("shared", questions(12), rounds=2)
@@ -46,10 +59,7 @@ async def test_workers_share_a_job_and_each_answer_is_asked_for_once(postgres_ur
         with anyio.fail_after(60):
             await fleet.wait("shared")
         assert [await anyio.to_thread.run_sync(worker.wait) for worker in workers] == [0, 0]
-        queue, _ = await fleet._open()
-        job = await fleet._parts[1].job("shared") if fleet._parts else None
-        assert job is not None
-        held_by = Counter(row.worker for row in await queue.debates(job.workflow_ids))
+        held_by = Counter(row.worker for row in await rows_of(fleet, "shared"))
         results = await fleet.results("shared")
     assert [result.topic for result in results] == questions(12)
     assert len(held_by) == 2
@@ -227,6 +237,30 @@ async def test_a_full_disk_fails_debates_with_a_typed_error_and_a_retry_complete
             with anyio.fail_after(120):
                 await worker.work(until_done="job")
             assert (await worker.status("job")).completed == 2
+
+
+async def test_two_workers_keep_within_the_budget_of_a_job(postgres_url: str, tmp_path: Path) -> None:
+    with ending(child(postgres_url, tmp_path, "-", 0.05), child(postgres_url, tmp_path, "-", 0.05)):
+        async with table_for(postgres_url, tmp_path) as table, Fleet(table) as fleet:
+            worst = table.estimate("question-1?", rounds=1).calls
+            budget = Budget(max_calls=4 * worst + 2)
+            await until_workers(fleet, 2)
+            await fleet.submit("paid", questions(20), rounds=1, job_budget=budget)
+            with anyio.fail_after(120):
+                status = await fleet.wait("paid")
+            called = calls_of(tmp_path)
+            assert sum(called.values()) == status.usage.calls == 2 * status.completed
+            # A debate begins only where its worst case fits, so the rest is smaller than that.
+            assert 4 * worst + 2 - worst < status.usage.calls <= 4 * worst + 2
+            assert status.errors == {"BUDGET_EXCEEDED": 20 - status.completed}
+            assert len({row.worker for row in await rows_of(fleet, "paid")}) == 2
+            failed = (await fleet.results("paid")).failures
+            assert {failure.error.name for failure in failed} == {"BudgetExceeded"}
+            assert not {failure.topic.partition(":")[0] for failure in failed} & {line.split()[0] for line in called}
+            await fleet.retry("paid", job_budget=Budget(max_calls=20 * worst))
+            with anyio.fail_after(120):
+                assert (await fleet.wait("paid")).usage.calls == 40
+    assert set(calls_of(tmp_path).values()) == {1}
 
 
 @pytest.mark.slow

@@ -81,7 +81,8 @@ class JobAccount:
     def __init__(self, values: KeyValue, key: str, budget: Budget | None, tenant: str) -> None:
         self._values = values
         self._key = key
-        self._budget = budget
+        self.budget: Budget | None = budget
+        """Limits for all debates of the job together."""
         self._tenant = tenant
         self._waiting: list[_Change] = []
         self._writing = anyio.Lock()
@@ -147,7 +148,7 @@ class JobAccount:
             # What the dead worker spent has not been booked yet.
             wanted = wanted.model_copy(update={"deaths": left.deaths + 1, "before": left.before})
         account = account.model_copy(update={"reserves": others})
-        if self._budget is None or account.covers(wanted, self._budget):
+        if self.budget is None or account.covers(wanted, self.budget):
             account = account.model_copy(update={"reserves": {**others, session_id: wanted}})
         return account
 

@@ -159,7 +159,7 @@ class Worker:
         self._concurrency = concurrency
         self._provider_concurrency = provider_concurrency
         self._runs: dict[str, _Run] = {}
-        self._jobs: dict[str, tuple[Job, JobAccount]] = {}
+        self._accounts: dict[str, JobAccount] = {}
         self._contents: dict[str, str] = {}
         """Contents of the files that were read last; most debates of a job have the same."""
         self._suspects = anyio.Lock()
@@ -385,10 +385,11 @@ class Worker:
             logger.info("the session of a cancelled debate could not be stopped: %s", error.message)
 
     async def _job(self, name: str) -> tuple[Job, JobAccount]:
-        if name not in self._jobs:
-            job = await self._records.job(name)
-            self._jobs[name] = job, self._records.account(job)
-        return self._jobs[name]
+        """Return a job as it is stored now, since a retry may have changed its budget, and its account."""
+        job = await self._records.job(name)
+        account = self._accounts.setdefault(name, self._records.account(job))
+        account.budget = job.budget
+        return job, account
 
     async def _beat(self) -> None:
         """Write a sign of life, and take over the debates of workers that give none."""
@@ -397,7 +398,6 @@ class Worker:
                 await self._records.add_worker(current_owner(self.id), _ALIVE_S)
                 await self._take_over()
                 await self._adapt_polling()
-                self._jobs.clear()  # a budget may have been raised
             except StorageError as error:
                 logger.warning("the worker cannot reach the database: %s", error.message)
             await anyio.sleep(_BEAT_S)
