@@ -11,11 +11,13 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
+import anyio
 import psycopg
+from anyio.abc import ByteStream, SocketAttribute, TaskGroup
 
 PASSWORD = "sk-canary-postgres"
 
@@ -144,6 +146,68 @@ def running_server(**settings: str) -> Iterator[Server]:
             server.stop()
     finally:
         shutil.rmtree(home)
+
+
+class Proxy:
+    """A TCP proxy between clients and a server of this machine; see `proxy_to`.
+
+    Args:
+        target: Port of the server.
+        tasks: Where it runs.
+    """
+
+    def __init__(self, target: int, tasks: TaskGroup) -> None:
+        self.port: int = 0
+        self._target = target
+        self._tasks = tasks
+        self._scope = anyio.CancelScope()
+        self._closed = anyio.Event()
+
+    async def open(self) -> None:
+        """Accept connections, at the same port each time."""
+        listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=self.port)
+        self.port = listener.extra(SocketAttribute.local_port)
+        self._scope, self._closed = anyio.CancelScope(), anyio.Event()
+
+        async def serve() -> None:
+            with self._scope:
+                async with listener:
+                    await listener.serve(self._forward)
+            self._closed.set()
+
+        self._tasks.start_soon(serve)
+
+    async def cut(self) -> None:
+        """Close all connections, and refuse new ones."""
+        self._scope.cancel()
+        await self._closed.wait()
+
+    async def _forward(self, client: ByteStream) -> None:
+        with suppress(OSError, anyio.BrokenResourceError):
+            async with (
+                client,
+                await anyio.connect_tcp("127.0.0.1", self._target) as server,
+                anyio.create_task_group() as tasks,
+            ):
+                for source, sink in ((client, server), (server, client)):
+                    tasks.start_soon(_copy, source, sink, tasks.cancel_scope)
+
+
+async def _copy(source: ByteStream, sink: ByteStream, ends: anyio.CancelScope) -> None:
+    with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        while True:
+            await sink.send(await source.receive())
+    ends.cancel()
+
+
+@asynccontextmanager
+async def proxy_to(port: int) -> AsyncIterator[Proxy]:
+    """Run a proxy before a server of this machine until the block ends."""
+    async with anyio.create_task_group() as tasks:
+        proxy = Proxy(port, tasks)
+        await proxy.open()
+        yield proxy
+        tasks.cancel_scope.cancel()
 
 
 def new_schema() -> str:

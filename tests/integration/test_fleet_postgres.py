@@ -13,7 +13,7 @@ import anyio
 import pytest
 from integration.fleet_child import table_for
 from integration.test_fleet import calls_of, child, ending, questions, stored_turns, until_called
-from postgres_kit import PASSWORD, Server, new_schema, running_server
+from postgres_kit import PASSWORD, Server, new_schema, proxy_to, running_server
 
 from roundtable.errors import StorageError
 from roundtable.fleet import Fleet
@@ -26,6 +26,8 @@ pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 pytest.importorskip("dbos")
 
 WHOLE_JOB = 6 * 2 * 5
+CUT_OFF_S = 20.0
+"""Longer than the 15 s after which a worker without a sign of life counts as dead."""
 
 
 @pytest.fixture
@@ -261,6 +263,37 @@ async def test_two_workers_keep_within_the_budget_of_a_job(postgres_url: str, tm
             with anyio.fail_after(120):
                 assert (await fleet.wait("paid")).usage.calls == 40
     assert set(calls_of(tmp_path).values()) == {1}
+
+
+@pytest.mark.slow
+async def test_a_worker_that_is_cut_off_from_a_living_database_loses_nothing_and_ends_with_its_job(
+    postgres_server: Server, postgres_url: str, tmp_path: Path
+) -> None:
+    near, far = tmp_path / "near", tmp_path / "far"
+    for folder in (near, far):
+        folder.mkdir()
+    async with proxy_to(postgres_server.port) as proxy, Fleet(storage=postgres_url) as fleet:
+        proxied = postgres_url.replace(f":{postgres_server.port}/", f":{proxy.port}/")
+        await fleet.submit("long", questions(12), rounds=8)
+        workers = child(postgres_url, near, "long", 0.5), child(proxied, far, "long", 0.5)
+        with ending(*workers):
+            for folder in (near, far):
+                await until_called(folder, 20)
+            await proxy.cut()
+            stored = stored_turns([await fleet.table.session(found.id) for found in await fleet.table.sessions()])
+            before = calls_of(near) + calls_of(far)
+            await anyio.sleep(CUT_OFF_S)
+            await proxy.open()
+            with anyio.fail_after(120):
+                status = await fleet.wait("long")
+                codes = [await anyio.to_thread.run_sync(worker.wait, abandon_on_cancel=True) for worker in workers]
+        results = list(await fleet.results("long"))
+    assert (status.completed, status.failed) == (12, 0)
+    assert codes == [0, 0]
+    assert stored
+    assert not stored & set(calls_of(near) + calls_of(far) - before)
+    assert len(stored_turns(results)) == 12 * 2 * 8
+    assert set(calls_of(near).values()) == {1}
 
 
 @pytest.mark.slow

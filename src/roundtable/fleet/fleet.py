@@ -59,7 +59,7 @@ _RATE_WINDOW_S: Final = 300.0
 _MOST_LONGEST: Final = 5
 _START_S: Final = 60.0
 """How long a worker that starts waits for a server that cannot be reached."""
-_START_PAUSE_S: Final = 1.0
+_AWAY_PAUSE_S: Final = 1.0
 
 
 class Fleet:
@@ -180,7 +180,7 @@ class Fleet:
                 if (error.details or {}).get("reason") != "unreachable" or anyio.current_time() >= ends:
                     raise
                 logger.warning("the worker waits for the database: %s", error.message)
-            await anyio.sleep(_START_PAUSE_S)
+            await anyio.sleep(_AWAY_PAUSE_S)
 
     async def submit(
         self,
@@ -343,7 +343,20 @@ class Fleet:
         if until_done is None:
             await worker.run()
             return
-        await until_one_ends(worker.run, partial(self.wait, until_done, on_progress=on_progress))
+        await until_one_ends(worker.run, partial(self._wait_patiently, until_done, on_progress))
+
+    async def _wait_patiently(self, job: str, on_progress: Callable[[JobStatus], None] | None) -> None:
+        """Wait until a job is done, as long as it takes until the database answers again."""
+        while True:
+            try:
+                await self.wait(job, on_progress=on_progress)
+            except StorageError as error:
+                if not error.retryable:
+                    raise
+                logger.warning("the worker waits for the database: %s", error.message)
+                await anyio.sleep(_AWAY_PAUSE_S)
+            else:
+                return
 
     async def wait(self, job: str, *, on_progress: Callable[[JobStatus], None] | None = None) -> JobStatus:
         """Wait until no debate of a job is queued or running, and return its state.
