@@ -4,7 +4,8 @@ A job named `-` is none: the worker then works until it is ended. RATE is the ca
 SKEW is by how many seconds the clocks of this process are ahead.
 
 Each call of a model appends a line to `calls.txt` in the folder: the session's question, the agent and the round. A
-question that holds the word `poison` kills the process.
+question that holds the word `poison` kills the process. The variable `DIES_AFTER` names one of `STEPS`: the process
+then kills itself as soon as its debate has passed this step. The storage has to be SQLite, and the job `-`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -23,9 +25,14 @@ from roundtable._core.clock import SystemClock
 from roundtable.fleet import Fleet
 from roundtable.protocols import Storage
 from roundtable.providers import Delay, ScriptedModel
-from roundtable.types import ChatRequest
+from roundtable.storage import SQLiteStorage
+from roundtable.storage.keyvalue import SQLiteKeyValue
+from roundtable.types import ChatRequest, DurableEvent, JsonValue, SessionRecord
 
 AGENTS = ("ada", "bo")
+ROUNDS = 3
+STEPS = {"taken": 0, "reserved": 0, "begun": 0, "first round": 2, "last answer": 6, "ended": 6, "settled": 6}
+"""Steps of a debate, from the queue to the account of its job, and how many answers are stored after each."""
 
 
 def table_for(storage: str | Storage, folder: Path, delay_s: float = 0.0, rate: float | None = None) -> Roundtable:
@@ -53,11 +60,80 @@ class _Paced(ScriptedModel):
     requests_per_minute: float | None = None
 
 
+class DyingStorage(SQLiteStorage):
+    """Kills this process, without any warning, as soon as what a step writes is stored."""
+
+    def __init__(self, path: str, step: str) -> None:
+        super().__init__(path)
+        self._step = step
+        self._answers = 0
+        self._kv = _DyingValues(self)
+
+    def passed(self, step: str) -> None:
+        if step == self._step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    async def create(self, record: SessionRecord) -> None:
+        await super().create(record)
+        self.passed("begun")
+
+    async def append(
+        self,
+        session_id: str,
+        expected_seq: int | None,
+        token: int | None,
+        events: Sequence[DurableEvent],
+        *,
+        tenant: str = "default",
+    ) -> int:
+        last = await super().append(session_id, expected_seq, token, events, tenant=tenant)
+        for event in events:
+            if event.type == "agent_complete":
+                self._answers += 1
+                if self._answers == ROUNDS * len(AGENTS):
+                    self.passed("last answer")
+            elif event.type == "round_complete" and event.round == 1:
+                self.passed("first round")
+            elif event.type == "debate_complete":
+                self.passed("ended")
+        return last
+
+
+class _DyingValues(SQLiteKeyValue):
+    """Knows when a job is read for a debate that was taken, and when its account changes."""
+
+    def __init__(self, storage: DyingStorage) -> None:
+        super().__init__(storage._reader, storage._writer, storage._clock)
+        self._passed = storage.passed
+        self._is_reserved = False
+
+    async def get(self, key: str, *, tenant: str = "default") -> JsonValue:
+        if "/jobs/" in key:
+            self._passed("taken")
+        return await super().get(key, tenant=tenant)
+
+    async def update(
+        self,
+        key: str,
+        fn: Callable[[JsonValue], JsonValue],
+        *,
+        ttl_s: float | None = None,
+        tenant: str = "default",
+    ) -> JsonValue:
+        after = await super().update(key, fn, ttl_s=ttl_s, tenant=tenant)
+        if "/accounts/" in key:
+            self._passed("settled" if self._is_reserved else "reserved")
+            self._is_reserved = True
+        return after
+
+
 async def main(storage: str, folder: str, job: str, delay_s: float = 0.0, rate: float | None = None) -> None:
     """Hold debates until the job is done, or a signal ends this."""
     from roundtable._core.eventloop import hearing
 
-    async with table_for(storage, Path(folder), delay_s, rate) as table, Fleet(table) as fleet:
+    step = os.environ.get("DIES_AFTER")
+    place = storage if step is None else DyingStorage(storage.removeprefix("sqlite:///"), step)
+    async with table_for(place, Path(folder), delay_s, rate) as table, Fleet(table) as fleet:
         with anyio.CancelScope() as scope:
             async with hearing(lambda _: scope.cancel()):
                 await fleet.work(concurrency=4, until_done=None if job == "-" else job)

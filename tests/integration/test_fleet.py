@@ -17,7 +17,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from integration.fleet_child import table_for
+from integration.fleet_child import ROUNDS, STEPS, table_for
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -82,9 +82,12 @@ async def until_called(folder: Path, number: int) -> None:
         await anyio.sleep(0.02)
 
 
-def child(storage: str, folder: Path, job: str, *numbers: float) -> subprocess.Popen[str]:
+def child(
+    storage: str, folder: Path, job: str, *numbers: float, dies_after: str | None = None
+) -> subprocess.Popen[str]:
     words = [sys.executable, str(CHILD), storage, str(folder), job, *map(str, numbers)]
-    return subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.DEVNULL, text=True)
+    environment = ENVIRONMENT if dies_after is None else {**ENVIRONMENT, "DIES_AFTER": dies_after}
+    return subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, text=True)
 
 
 @contextmanager
@@ -415,6 +418,29 @@ class TestWorkers:
         assert (status.completed, status.failed, status.errors) == (1, 1, {"WORKER_DIED": 1})
         assert parked.error.message == "5 workers died while they held this debate"
         assert codes == [-signal.SIGKILL] * 5 + [0]
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(("step", "answers"), list(STEPS.items()))
+    async def test_a_debate_whose_worker_dies_after_any_step_ends_whole_and_is_booked_once(
+        self, tmp_path: Path, step: str, answers: int
+    ) -> None:
+        budget = Budget(max_calls=100)
+        async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
+            await fleet.submit("one", questions(1), rounds=ROUNDS, job_budget=budget)
+            process = child(address(tmp_path), tmp_path, "-", dies_after=step)
+            with ending(process), anyio.fail_after(60):
+                code = await anyio.to_thread.run_sync(process.wait, abandon_on_cancel=True)
+            assert (code, (await fleet.status("one")).running) == (-signal.SIGKILL, 1)
+            assert len(stored_turns(await all_sessions(table))) == answers
+            with anyio.fail_after(60):
+                await fleet.work(until_done="one")
+            status = await fleet.status("one")
+            results = list(await fleet.results("one"))
+            assert len(await table.sessions()) == 1
+        assert (status.completed, status.failed, status.usage.calls) == (1, 0, 2 * ROUNDS)
+        # No call ran when the worker died, so none was made again.
+        assert calls_of(tmp_path) == Counter(stored_turns(results))
+        assert sum(calls_of(tmp_path).values()) == 2 * ROUNDS
 
 
 async def all_sessions(table: Roundtable) -> list[DebateResult]:
