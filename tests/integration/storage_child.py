@@ -9,11 +9,15 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
+from roundtable import Roundtable
 from roundtable._core.owner import current_owner
+from roundtable.engine import lease as engine_lease
 from roundtable.errors import SessionError, StaleSequence
+from roundtable.providers import Delay
 from roundtable.storage import PostgresStorage, SQLiteStorage
+from roundtable.testing import scripted_agents
 from roundtable.testing.storage_samples import answered, control, record
-from roundtable.types import AgentComplete
+from roundtable.types import AgentComplete, Event
 
 
 def tell(*words: object) -> None:
@@ -105,6 +109,21 @@ async def hold(path: str, session: str) -> None:
     await storage.aclose()
 
 
+async def debate(path: str, control_s: str) -> None:
+    """Run a debate whose calls never end, and look for requests every so many seconds."""
+    engine_lease._CONTROL_INTERVAL_S = float(control_s)
+
+    def observe(event: Event) -> None:
+        if event.type == "agent_start":
+            tell("asked", event.session_id)
+
+    storage = opened(path)
+    agents = scripted_agents({"ada": Delay(3600, "Tea")})
+    async with Roundtable(agents, storage=storage, observers=[observe]) as table:
+        tell("ended", (await table.debate("Tea?", rounds=2)).session_status)
+    await storage.aclose()
+
+
 async def lock(path: str, seconds: str) -> None:
     """Keep everybody else from writing for a while."""
     connection = sqlite3.connect(path, isolation_level=None)
@@ -121,6 +140,7 @@ ROLES: dict[str, Callable[[str, str], Awaitable[None]]] = {
     "count": count,
     "hold": hold,
     "lease": lease,
+    "debate": debate,
     "lock": lock,
 }
 

@@ -36,12 +36,12 @@ def child(*words: object) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         [sys.executable, str(CHILD), *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    try:
-        with process:
+    with process:
+        try:
             yield process
-    finally:
-        process.kill()
-        process.wait()
+        except BaseException:
+            process.kill()  # it may run for ever, and is waited for
+            raise
 
 
 def said(process: subprocess.Popen[str]) -> list[list[str]]:

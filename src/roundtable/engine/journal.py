@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from roundtable._core.eventloop import call_soon, running_loop
 from roundtable._core.text import error_text
 from roundtable.errors import LeaseLost, RoundtableError, StaleSequence, StorageError
 
@@ -86,6 +87,8 @@ class Journal:
         self._work: anyio.Event | None = None
         self._is_stopping = False
         self._is_control_due = True
+        self._loop = running_loop()
+        self._control_expected = anyio.Event()
         self._sent: list[DurableEvent] = []
         self._unconfirmed: list[DurableEvent] = []
 
@@ -197,7 +200,18 @@ class Journal:
             return numbered
 
     def expect_control(self) -> None:
-        """Look for requests to pause or stop at the next check."""
+        """End `wait_for_control`, and look for requests to pause or stop at the next check; safe on any thread."""
+        self._is_control_due = True
+        call_soon(self._loop, self._end_wait)
+
+    def _end_wait(self) -> None:
+        self._control_expected.set()
+
+    async def wait_for_control(self, timeout_s: float) -> None:
+        """Wait until a request to pause or stop may have been stored, or until the time is up; the next check looks."""
+        with anyio.move_on_after(timeout_s):
+            await self._control_expected.wait()
+        self._control_expected = anyio.Event()
         self._is_control_due = True
 
     async def check_control(self) -> None:
@@ -225,6 +239,11 @@ class Journal:
         if not is_read:
             raise self._timeout_error()
 
+    async def read_control(self) -> None:
+        """Look for requests to pause or stop now; raises the errors of `check_control`."""
+        self._is_control_due = True
+        await self.check_control()
+
     async def confirm(self) -> None:
         """Apply and publish events of failed writes that were stored all the same.
 
@@ -234,9 +253,8 @@ class Journal:
         """
         if not self._unconfirmed:
             return
-        self.expect_control()
         try:
-            await self.check_control()
+            await self.read_control()
         except RoundtableError:
             raise
         except Exception as error:

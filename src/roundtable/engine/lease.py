@@ -111,11 +111,10 @@ class LeaseKeeper:
                 return
 
     async def watch_control(self) -> None:
-        """Check for requests to pause or stop, until cancelled."""
+        """Check for requests to pause or stop at each notice of one, and now and then without; until cancelled."""
         failing = False
         while True:
-            await anyio.sleep(_CONTROL_INTERVAL_S)
-            self._journal.expect_control()
+            await self._journal.wait_for_control(_CONTROL_INTERVAL_S)
             try:
                 await self._journal.check_control()
                 failing = False

@@ -276,6 +276,8 @@ class DebateRun:
         """Answer a request to pause or stop; return whether the run is over."""
         await self.journal.check_control()
         if self.fold.pending_control is not None:
+            await self.journal.read_control()  # the request may have been taken back while calls ended
+        if self.fold.pending_control is not None:
             self.state.has_ended = True
             step = self.limits.rounds is not None
             await self._append_last(*leaving_events(self.fold, self.journal.clock.now(), step=step))

@@ -53,9 +53,10 @@ _SHORT_LEASE_S = 15.0
 
 
 class ControlSignals:
-    """Notifies the runs of this process of stored control requests, so that they read the log only when told to.
+    """Notifies the runs of this process of stored control requests, so that they read the log at once.
 
-    Runs in other processes find a request when they next look into the log.
+    If the storage has notices (`Notify`, such as PostgreSQL), these reach runs in other processes at once. With other
+    storages, a run in another process finds a request when it next looks into the log.
     """
 
     def __init__(self) -> None:
