@@ -95,8 +95,8 @@ class DebateState(Value):
     session_status: SessionStatus
     """State of the stored session."""
     running: bool
-    """Whether this server is running it now; continue_roundtable continues an `in_progress` debate that is not
-    running."""
+    """Whether it is running now, at this server or at another one with the same storage; continue_roundtable continues
+    an `in_progress` debate that is not running."""
     current_round: int
     """Rounds started."""
     total_rounds: int

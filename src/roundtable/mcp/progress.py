@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
     from roundtable.api.runs import DebateHandle
     from roundtable.mcp.tool import ToolCallContext
+    from roundtable.results.debate_result import DebateResult
     from roundtable.types import Event
 
-__all__ = ["HEARTBEAT_S", "Progress", "follow", "heartbeats"]
+__all__ = ["HEARTBEAT_S", "Progress", "follow", "heartbeats", "is_running"]
 
 
 HEARTBEAT_S: Final = 5.0
@@ -89,16 +90,33 @@ class _RoundProgress:
         return round(value, 6)
 
 
-async def follow(call: ToolCallContext, handle: DebateHandle, *, wait_s: float, until_round: int | None = None) -> None:
+async def is_running(call: ToolCallContext, result: DebateResult) -> bool:
+    """Check whether a session is running, at this server or at another one with the same storage."""
+    if call.tenant_session.running(result.session_id) is not None:
+        return True
+    if result.session_status not in {"created", "active"}:
+        return False
+    return await call.tenant_session.table.wiring.sessions.is_run(result.session_id) is True
+
+
+async def follow(
+    call: ToolCallContext,
+    session_id: str,
+    handle: DebateHandle | None,
+    *,
+    wait_s: float,
+    until_round: int | None = None,
+) -> None:
     """Wait until a run is over, a time has passed, or a round is complete. The run itself continues.
 
     Args:
         call: The call that waits; it is notified of every turn and round, and regularly if there is no news.
-        handle: The run.
+        session_id: Id of the session.
+        handle: Its run; `None` if it runs at another server.
         wait_s: Maximum seconds to wait.
         until_round: Number of the round to wait for; the whole debate if omitted.
     """
-    fold = await call.tenant_session.table.wiring.sessions.load(handle.session_id)
+    fold = await call.tenant_session.table.wiring.sessions.load(session_id)
     record = fold.to_record()
     if any(round_record.number == until_round and round_record.complete for round_record in record.rounds):
         return
@@ -106,9 +124,7 @@ async def follow(call: ToolCallContext, handle: DebateHandle, *, wait_s: float, 
     progress = _RoundProgress(len(record.session.agents), record.total_rounds, complete=complete)
     wiring = call.tenant_session.table.wiring
     tenant = wiring.options.tenant
-    subscription = wiring.hub.subscribe(
-        handle.session_id, wiring.storage, after=fold.last_seq, tenant=tenant, pieces=False
-    )
+    subscription = wiring.hub.subscribe(session_id, wiring.storage, after=fold.last_seq, tenant=tenant, pieces=False)
     with subscription, anyio.move_on_after(wait_s):
         async with anyio.create_task_group() as group:
 
@@ -119,14 +135,18 @@ async def follow(call: ToolCallContext, handle: DebateHandle, *, wait_s: float, 
                     news = None if event is None else progress.update(event)
                     if news is None and anyio.current_time() < due:
                         continue  # for example a piece of an answer; there are many
-                    message = f"session {handle.session_id}: {news or 'the debate is running'}"
+                    message = f"session {session_id}: {news or 'the debate is running'}"
                     await call.progress(progress.value(), float(progress.total), message)
                     due = anyio.current_time() + call.heartbeat_s
                     if event is not None and event.type == "round_complete" and event.round == until_round:
                         group.cancel_scope.cancel()
 
             group.start_soon(report)
-            await handle.wait()
+            if handle is not None:
+                await handle.wait()
+            else:
+                async for _ in call.tenant_session.table.watch(session_id, after=fold.last_seq):
+                    subscription.fall_behind()
             group.cancel_scope.cancel()
 
 

@@ -21,7 +21,7 @@ from roundtable.mcp.outputs import (
     SessionEntry,
     ThoughtsOutput,
 )
-from roundtable.mcp.progress import follow
+from roundtable.mcp.progress import follow, is_running
 from roundtable.mcp.views import (
     agent_of,
     answer_view,
@@ -118,8 +118,7 @@ def _entry(summary: SessionSummary) -> SessionEntry:
 
 async def consensus_of(call: ToolCallContext, arguments: ConsensusInput) -> ConsensusOutput:
     """Return the stored agreement of a round."""
-    result = await _after_waiting(call, arguments.session_id, arguments.wait, arguments.round_number)
-    running = call.tenant_session.running(arguments.session_id) is not None
+    result, running = await _after_waiting(call, arguments.session_id, arguments.wait, arguments.round_number)
     measured = _measured_round(result, arguments.round_number, running=running)
     if measured is None and not running:
         hint = "No round was completed; call continue_roundtable to continue the debate."
@@ -157,8 +156,7 @@ def _measured_round(result: DebateResult, number: int | None, *, running: bool) 
 
 async def round_details(call: ToolCallContext, arguments: RoundInput) -> RoundOutput:
     """Return a round in full."""
-    result = await _after_waiting(call, arguments.session_id, arguments.wait, arguments.round_number)
-    running = call.tenant_session.running(arguments.session_id) is not None
+    result, running = await _after_waiting(call, arguments.session_id, arguments.wait, arguments.round_number)
     round_record = round_of(result, arguments.round_number, running=running)
     return RoundOutput(
         **state_of(result, running=running),
@@ -173,15 +171,23 @@ async def round_details(call: ToolCallContext, arguments: RoundInput) -> RoundOu
     )
 
 
-async def _after_waiting(call: ToolCallContext, session_id: str, wait_s: float, number: int | None) -> DebateResult:
-    """Wait until a round or the whole debate is over, or the time has passed; return the session then."""
+async def _after_waiting(
+    call: ToolCallContext, session_id: str, wait_s: float, number: int | None
+) -> tuple[DebateResult, bool]:
+    """Wait until a round or the whole debate is over, or the time has passed.
+
+    Returns:
+        The session then, and whether it is running.
+    """
     table = call.tenant_session.table
     result = await table.session(session_id)
-    handle = call.tenant_session.running(session_id)
-    if handle is None or not wait_s:
-        return result
-    await follow(call, handle, wait_s=wait_s, until_round=number)
-    return await table.session(session_id)
+    running = await is_running(call, result)
+    if running and wait_s:
+        handle = call.tenant_session.running(session_id)
+        await follow(call, session_id, handle, wait_s=wait_s, until_round=number)
+        result = await table.session(session_id)
+        running = await is_running(call, result)
+    return result, running
 
 
 async def thoughts_of(call: ToolCallContext, arguments: ThoughtsInput) -> ThoughtsOutput:

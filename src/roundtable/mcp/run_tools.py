@@ -10,7 +10,7 @@ from roundtable.api.offered import debate_options
 from roundtable.errors import RoundtableError
 from roundtable.mcp.errors import invalid_value
 from roundtable.mcp.outputs import ControlOutput, SynthesisOutput
-from roundtable.mcp.progress import follow, heartbeats
+from roundtable.mcp.progress import follow, heartbeats, is_running
 from roundtable.mcp.views import agent_of, debate_output
 from roundtable.types import ContextResult
 
@@ -47,20 +47,20 @@ async def start_debate(call: ToolCallContext, arguments: StartInput) -> DebateOu
             **debate_options(table, arguments, count=arguments.agent_count),
         )
         started.append(handle)
-    return await _outcome(call, started[0], wait_s=arguments.wait, stops=arguments.on_cancel == "stop")
+    call.tenant_session.keep(started[0])
+    return await _outcome(call, started[0].session_id, arguments, started[0])
 
 
 async def continue_debate(call: ToolCallContext, arguments: ContinueInput) -> DebateOutput:
     """Continue a debate, and wait for its end up to the requested time."""
     table, session_id = call.tenant_session.table, arguments.session_id
-    running = call.tenant_session.running(session_id)
     before = await table.session(session_id)
-    if running is not None:
+    if await is_running(call, before):
         if _has_changes(arguments):
             msg = f"session {session_id!r} is running; it can be changed only while it is not running"
             hint = "Wait for it with get_consensus, or pause it with control_session."
             raise RoundtableError(msg, code="SESSION_ERROR", retryable=True, hint=hint)
-        return await _outcome(call, running, wait_s=arguments.wait, stops=arguments.on_cancel == "stop")
+        return await _outcome(call, session_id, arguments, call.tenant_session.running(session_id))
     results = _checked_results(before, arguments.context_results)
     _check_continuable(before, arguments)
     if not arguments.force:
@@ -77,7 +77,8 @@ async def continue_debate(call: ToolCallContext, arguments: ContinueInput) -> De
         deadline_s=arguments.deadline_s,
         on_change=arguments.on_change,
     )
-    return await _outcome(call, handle, wait_s=arguments.wait, stops=arguments.on_cancel == "stop")
+    call.tenant_session.keep(handle)
+    return await _outcome(call, session_id, arguments, handle)
 
 
 def _has_changes(arguments: ContinueInput) -> bool:
@@ -187,20 +188,22 @@ def _check_answered(before: DebateResult, results: Sequence[ContextResult] = ())
         )
 
 
-async def _outcome(call: ToolCallContext, handle: DebateHandle, *, wait_s: float, stops: bool) -> DebateOutput:
-    """Wait for a run, and return its state then."""
-    table, session_id = call.tenant_session.table, handle.session_id
-    call.tenant_session.keep(handle)
+async def _outcome(
+    call: ToolCallContext, session_id: str, arguments: StartInput | ContinueInput, handle: DebateHandle | None
+) -> DebateOutput:
+    """Wait for a run, here or without a handle at another server, and return its state then."""
+    table = call.tenant_session.table
     try:
-        await follow(call, handle, wait_s=wait_s)
+        await follow(call, session_id, handle, wait_s=arguments.wait)
     except anyio.get_cancelled_exc_class():
-        if stops:
+        if arguments.on_cancel == "stop":
             with anyio.move_on_after(_MAX_CONTROL_S, shield=True):
-                await handle.stop()
+                await table.stop(session_id)
         raise
-    if not handle.done:
-        return debate_output(await table.session(session_id), running=True)
-    return debate_output(await handle.result(), running=False)
+    if handle is not None and handle.done:
+        return debate_output(await handle.result(), running=False)
+    result = await table.session(session_id)
+    return debate_output(result, running=handle is not None or await is_running(call, result))
 
 
 async def control(call: ToolCallContext, arguments: ControlInput) -> ControlOutput:
@@ -264,9 +267,7 @@ async def _check_resumable(call: ToolCallContext, session: DebateResult) -> None
     if status == "completed":
         msg = f"session {session_id!r} is completed; only a paused or failed session can be resumed"
         hint = "continue_roundtable with `rounds` extends it, unless it was stopped for good."
-    elif call.tenant_session.running(session_id) is not None or await call.tenant_session.table.wiring.sessions.is_run(
-        session_id
-    ):
+    elif await is_running(call, session):
         msg = f"session {session_id!r} is {status} and running; only a session that is not running can be resumed"
         hint = "Wait for it with get_consensus. If its process died just now, try again in 15 seconds."
     elif session.exit is None and 0 < len(session.rounds) < session.total_rounds and session.rounds[-1].complete:

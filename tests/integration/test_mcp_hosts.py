@@ -1,0 +1,185 @@
+"""MCP servers of several hosts with one database: a debate at one, its clients at the other."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import anyio
+import httpx2
+import pytest
+from integration.mcp_kit import ERAS, call, refused
+from integration.test_mcp_control import until
+from integration.test_mcp_http import client_of
+from integration.test_mcp_processes import listening
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from roundtable.auth import TokenStore
+from roundtable.storage import PostgresStorage
+from roundtable.testing.servers import LoopbackServer, Seen, WireReply, chat_reply
+
+pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
+
+ANSWER = {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}
+
+
+class Model:
+    """A provider that answers as often as a test lets it; used with `with`."""
+
+    def __init__(self) -> None:
+        self._let = threading.Semaphore(0)
+        self._server = LoopbackServer(self._answer)
+        self.url = ""
+
+    def _answer(self, seen: Seen) -> WireReply:
+        self._let.acquire()
+        return chat_reply(ANSWER, stream=seen.wants_stream)
+
+    async def asked(self, calls: int) -> None:
+        """Wait until so many calls have come."""
+        with anyio.fail_after(60):
+            while len(self._server.seen) < calls:  # noqa: ASYNC110  (they come on other threads)
+                await anyio.sleep(0.02)
+
+    def let(self, answers: int = 1000) -> None:
+        """Allow some answers; without a number, all that are asked for."""
+        self._let.release(answers)
+
+    @contextmanager
+    def serving(self) -> Iterator[Model]:
+        with self._server:
+            self.url = self._server.url
+            try:
+                yield self
+            finally:
+                self.let()
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    with Model().serving() as made:
+        yield made
+
+
+@pytest.fixture
+def hosts(model: Model, postgres_url: str, tmp_path: Path) -> Iterator[tuple[str, str]]:
+    """Run two servers; return their addresses."""
+    program = str(Path(sys.executable).with_name("roundtable"))
+    words = [
+        program, "mcp", "--http", "--storage", postgres_url, "--agents", "compatible:tea,compatible:coffee",
+        "--base-url", f"compatible={model.url}", "--analyzer", "basic",
+    ]  # fmt: skip
+    with listening(words, tmp_path) as first, listening(words, tmp_path) as second:
+        yield f"{first}/mcp", f"{second}/mcp"
+
+
+@pytest.fixture
+async def token(postgres_url: str) -> str:
+    storage = PostgresStorage(postgres_url)
+    secret = (await TokenStore.of(storage).create("ann", audience="mcp")).secret
+    await storage.aclose()
+    return secret
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_debate_at_one_server_is_paused_resumed_and_followed_to_its_end_at_the_other(
+    hosts: tuple[str, str], model: Model, token: str, era: str
+) -> None:
+    heard: list[str] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((message or "").partition(": ")[2])
+
+    async with client_of(hosts[0], token, era) as first, client_of(hosts[1], token, era) as second:
+        begun = await call(first, "start_roundtable", topic="Tea or coffee?", rounds=2, wait=0)
+        session = begun["sessionId"]
+        named = {"sessionId": session}
+        await model.asked(2)
+        state = await call(second, "get_consensus", **named)
+        assert (state["running"], state["sessionStatus"], state["currentRound"]) == (True, "active", 1)
+        early = await refused(second, "continue_roundtable", **named, rounds=1)
+        assert "is running; it can be changed only while it is not running" in early["message"]
+        await call(second, "control_session", **named, action="pause")
+        model.let(2)
+        for client in (first, second):
+            await until(client, session, "paused")
+        resumed = await call(second, "control_session", **named, action="resume")
+        assert (resumed["previousStatus"], resumed["newStatus"]) == ("paused", "active")
+        await model.asked(4)
+        async with anyio.create_task_group() as group:
+
+            async def wait() -> None:
+                asked = named | {"wait": 60}
+                done = (await first.call_tool("continue_roundtable", asked, progress_callback=hear)).structured_content
+                assert done is not None
+                assert (done["status"], done["running"], done["roundNumber"]) == ("completed", False, 2)
+
+            group.start_soon(wait)
+            while not heard:  # noqa: ASYNC110  (a heartbeat: the call waits)
+                await anyio.sleep(0.02)
+            model.let()
+        assert any("round 2 of 2: " in message and "answered" in message for message in heard), heard
+        for client in (first, second):
+            assert (await call(client, "get_consensus", **named, wait=60))["status"] == "completed"
+
+
+class Balancer(httpx2.AsyncBaseTransport):
+    """Sends each request to the next server, as a load balancer without affinity does."""
+
+    def __init__(self, hosts: tuple[str, str]) -> None:
+        self._hosts = itertools.cycle([httpx2.URL(host) for host in hosts])
+        self._inner = httpx2.AsyncHTTPTransport(verify=False)
+        self.answers: list[tuple[int | None, int]] = []
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        host = next(self._hosts)
+        request.url = request.url.copy_with(port=host.port)
+        request.headers["host"] = f"{host.host}:{host.port}"
+        response = await self._inner.handle_async_request(request)
+        self.answers.append((host.port, response.status_code))
+        return response
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+@asynccontextmanager
+async def balanced(hosts: tuple[str, str], token: str, era: str) -> AsyncIterator[tuple[Client, Balancer]]:
+    balancer = Balancer(hosts)
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=60, transport=balancer) as web,
+        Client(streamable_http_client(hosts[0], http_client=web), mode=era) as client,
+    ):
+        yield client, balancer
+
+
+async def test_a_client_of_the_new_protocol_needs_no_affinity(hosts: tuple[str, str], model: Model, token: str) -> None:
+    model.let()
+    async with balanced(hosts, token, "auto") as (client, balancer):
+        begun = await call(client, "start_roundtable", topic="Tea or coffee?", rounds=2, wait=0)
+        for _ in range(2):  # one of them at the server that doesn't run it
+            state = await call(client, "get_consensus", sessionId=begun["sessionId"], wait=60)
+            assert (state["status"], state["running"], state["currentRound"]) == ("completed", False, 2)
+        assert len({port for port, _ in balancer.answers}) == 2
+        assert {status // 100 for _, status in balancer.answers} == {2}, balancer.answers
+
+
+async def test_a_session_of_the_old_protocol_is_known_only_to_the_server_that_opened_it(
+    hosts: tuple[str, str], token: str
+) -> None:
+    headers = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"}
+    hello = {
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    }  # fmt: skip
+    asked = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    async with httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False, verify=False) as web:
+        opened = await web.post(hosts[0], json=hello)
+        session = {"mcp-session-id": opened.headers["mcp-session-id"]}
+        assert [(await web.post(host, json=asked, headers=session)).status_code for host in hosts] == [200, 404]
