@@ -3,92 +3,44 @@
 from __future__ import annotations
 
 import itertools
-import sys
-import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
 import httpx2
 import pytest
+from integration.hosts_kit import GatedProvider, issued, two_hosts
 from integration.mcp_kit import ERAS, call, refused
 from integration.test_mcp_control import until
 from integration.test_mcp_http import client_of
-from integration.test_mcp_processes import listening
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from roundtable.auth import TokenStore
-from roundtable.storage import PostgresStorage
-from roundtable.testing.servers import LoopbackServer, Seen, WireReply, chat_reply
-
 pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
-
-ANSWER = {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}
-
-
-class Model:
-    """A provider that answers as often as a test lets it; used with `with`."""
-
-    def __init__(self) -> None:
-        self._let = threading.Semaphore(0)
-        self._server = LoopbackServer(self._answer)
-        self.url = ""
-
-    def _answer(self, seen: Seen) -> WireReply:
-        self._let.acquire()
-        return chat_reply(ANSWER, stream=seen.wants_stream)
-
-    async def asked(self, calls: int) -> None:
-        """Wait until so many calls have come."""
-        with anyio.fail_after(60):
-            while len(self._server.seen) < calls:  # noqa: ASYNC110  (they come on other threads)
-                await anyio.sleep(0.02)
-
-    def let(self, answers: int = 1000) -> None:
-        """Allow some answers; without a number, all that are asked for."""
-        self._let.release(answers)
-
-    @contextmanager
-    def serving(self) -> Iterator[Model]:
-        with self._server:
-            self.url = self._server.url
-            try:
-                yield self
-            finally:
-                self.let()
 
 
 @pytest.fixture
-def model() -> Iterator[Model]:
-    with Model().serving() as made:
+def model() -> Iterator[GatedProvider]:
+    with GatedProvider().serving() as made:
         yield made
 
 
 @pytest.fixture
-def hosts(model: Model, postgres_url: str, tmp_path: Path) -> Iterator[tuple[str, str]]:
+def hosts(model: GatedProvider, postgres_url: str, tmp_path: Path) -> Iterator[tuple[str, str]]:
     """Run two servers; return their addresses."""
-    program = str(Path(sys.executable).with_name("roundtable"))
-    words = [
-        program, "mcp", "--http", "--storage", postgres_url, "--agents", "compatible:tea,compatible:coffee",
-        "--base-url", f"compatible={model.url}", "--analyzer", "basic",
-    ]  # fmt: skip
-    with listening(words, tmp_path) as first, listening(words, tmp_path) as second:
+    with two_hosts(model, postgres_url, tmp_path, "mcp", "--http", "--analyzer", "basic") as (first, second):
         yield f"{first}/mcp", f"{second}/mcp"
 
 
 @pytest.fixture
 async def token(postgres_url: str) -> str:
-    storage = PostgresStorage(postgres_url)
-    secret = (await TokenStore.of(storage).create("ann", audience="mcp")).secret
-    await storage.aclose()
-    return secret
+    return (await issued(postgres_url, "ann", "mcp")).secret
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_debate_at_one_server_is_paused_resumed_and_followed_to_its_end_at_the_other(
-    hosts: tuple[str, str], model: Model, token: str, era: str
+    hosts: tuple[str, str], model: GatedProvider, token: str, era: str
 ) -> None:
     heard: list[str] = []
 
@@ -159,7 +111,9 @@ async def balanced(hosts: tuple[str, str], token: str, era: str) -> AsyncIterato
         yield client, balancer
 
 
-async def test_a_client_of_the_new_protocol_needs_no_affinity(hosts: tuple[str, str], model: Model, token: str) -> None:
+async def test_a_client_of_the_new_protocol_needs_no_affinity(
+    hosts: tuple[str, str], model: GatedProvider, token: str
+) -> None:
     model.let()
     async with balanced(hosts, token, "auto") as (client, balancer):
         begun = await call(client, "start_roundtable", topic="Tea or coffee?", rounds=2, wait=0)
