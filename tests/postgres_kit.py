@@ -64,10 +64,29 @@ class Server:
             [str(self._folder / program), *words], user=self._user, check=True, stdout=subprocess.DEVNULL, cwd="/"
         )
 
-    def url(self, schema: str = "", *, user: str = "tester", database: str = "postgres", **options: str) -> str:
+    def url(
+        self,
+        schema: str = "",
+        *,
+        user: str = "tester",
+        host: str = "127.0.0.1",
+        database: str = "postgres",
+        **options: str,
+    ) -> str:
         """Return the address of a database."""
-        query = "&".join(f"{name}={value}" for name, value in ({"schema": schema} if schema else {} | options).items())
-        return f"postgresql://{user}:{PASSWORD}@127.0.0.1:{self.port}/{database}" + (f"?{query}" if query else "")
+        parameters = ({"schema": schema} if schema else {}) | options
+        query = "&".join(f"{name}={value}" for name, value in parameters.items())
+        return f"postgresql://{user}:{PASSWORD}@{host}:{self.port}/{database}" + (f"?{query}" if query else "")
+
+    def private_copy(self, source: Path) -> str:
+        """Copy a file, such as a key, so that only the server can read it; return its new path."""
+        copy = self._home / source.name
+        shutil.copyfile(source, copy)
+        copy.chmod(0o600)
+        if self._user is not None:
+            owner = pwd.getpwnam(self._user)
+            os.chown(copy, owner.pw_uid, owner.pw_gid)
+        return str(copy)
 
     def start(self, **settings: str) -> None:
         """Start the server and wait until it answers."""
