@@ -16,7 +16,7 @@ from integration.engine_kit import CountingModel, eventually, late, seated
 import roundtable
 from roundtable.errors import ConfigurationError, SessionBusy, SessionError, SessionNotFound, StorageError
 from roundtable.protocols import HasBackupHint
-from roundtable.storage import MemoryStorage, SQLiteStorage
+from roundtable.storage import MemoryStorage, PostgresStorage, SQLiteStorage
 from roundtable.testing import scripted_agents
 from roundtable.testing.doubles import ManualClock
 from roundtable.testing.storage_samples import NOON, owner_elsewhere, record
@@ -112,10 +112,16 @@ async def test_a_debate_whose_session_is_deleted_ends_with_an_error(disk: SQLite
         assert [raw.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables] == [0] * 6
 
 
-@pytest.mark.parametrize("kind", ["memory", "disk"])
-async def test_old_sessions_are_pruned_and_those_in_use_are_not(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["memory", "disk", pytest.param("postgres", marks=pytest.mark.postgres)])
+async def test_old_sessions_are_pruned_and_those_in_use_are_not(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     clock = ManualClock()
-    storage = MemoryStorage(clock) if kind == "memory" else SQLiteStorage(tmp_path / "d.db", clock=clock)
+    storage: MemoryStorage | SQLiteStorage | PostgresStorage
+    if kind == "postgres":
+        storage = PostgresStorage(request.getfixturevalue("postgres_url"), clock=clock)
+    else:
+        storage = MemoryStorage(clock) if kind == "memory" else SQLiteStorage(tmp_path / "d.db", clock=clock)
     for number in range(4):
         await storage.create(record(f"s{number}", created_at=NOON + timedelta(days=number)))
     await storage.create(record("theirs", tenant="other"))
