@@ -233,7 +233,7 @@ async def watch(url: str, session: str) -> None:
 
 @contextmanager
 def appending(url: str) -> Iterator[None]:
-    """Let 64 debates in two processes append while the block is open."""
+    """Run 64 debates in two processes, which append while the block is open."""
     processes = started_pair(url, 6_400_000)
     try:
         yield
