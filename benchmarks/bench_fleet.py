@@ -130,7 +130,7 @@ async def main(origin: str, count: int, postgres: str | None) -> None:
             await beside(name, "3 agents and 3 rounds over HTTP", tables, count, 3)
         if postgres is None:
             return
-        for concurrency in (2, 4):
+        for concurrency in (1, 2, 4):
             rates = {workers: await shared(storages["PostgreSQL"]("e"), workers, concurrency) for workers in (1, 2, 4)}
             print(
                 f"PostgreSQL, workers in their own processes, answers of 50 ms, {concurrency} debates at once in each:"
