@@ -138,7 +138,7 @@ def is_postgres_constant(argument: ast.expr) -> bool:
     match argument:
         case ast.Subscript(value=ast.Attribute(attr="_sql"), slice=ast.Name(id=name)):
             return name.isupper()
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="encode"), args=[]):
+        case ast.Name(id=name) | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="encode"), args=[]):
             return name.isupper()
         case ast.Call(func=ast.Name(id="in_schema"), args=[_, ast.Constant() | ast.Name(id="statement")]):
             return True
