@@ -29,7 +29,7 @@ from roundtable.storage import PostgresStorage, current_owner, open_postgres
 from roundtable.storage.postgres import _LIST
 from roundtable.storage.postgres_connection import parse_address
 from roundtable.storage.postgres_keyvalue import _SCAN
-from roundtable.storage.postgres_schema import MIGRATIONS, in_schema, key_hash, migrate
+from roundtable.storage.postgres_schema import _LOCK_ID, _USE_LOCK_ID, MIGRATIONS, in_schema, key_hash, migrate
 from roundtable.testing import scripted_agents
 from roundtable.testing.storage_samples import answered, control, owner_elsewhere, record
 from roundtable.types import DurableEvent, SearchQuery, SessionFilter
@@ -65,6 +65,12 @@ class Notices:
     async def next(self) -> None:
         """Wait for one notice more."""
         assert await anyio.to_thread.run_sync(self._heard.acquire, True, 10)
+
+
+def locks(server: Server, schema: str, lock: int, *, granted: bool) -> list[tuple[object, ...]]:
+    """Return the processes that have an advisory lock of a schema, or wait for it."""
+    condition = f"classid = {lock} AND objid = (hashtext('{schema}')::bigint & 4294967295)::oid AND granted = {granted}"
+    return server.execute(f"SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND {condition}")
 
 
 def stored(url: str, session: str) -> tuple[DurableEvent, ...]:
@@ -675,6 +681,38 @@ class TestRefusals:
         assert postgres_server.execute(f"SELECT count(*) FROM {schema}.events") == stored
         await self.refused(postgres_url, "newer", caplog)
         await storage.aclose()
+
+    @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # of psycopg
+    async def test_an_older_version_waits_while_a_newer_one_upgrades(self, postgres_server: Server, postgres_url: str):
+        schema = parse_address(postgres_url).schema
+        storage = PostgresStorage(postgres_url)
+        await storage.create(record("s"))
+        await storage.aclose()
+        older = PostgresStorage(postgres_url)
+        error: StorageError | None = None
+
+        async def append() -> None:
+            nonlocal error
+            with pytest.raises(StorageError) as refused:
+                await older.append("s", None, None, [control("s")])
+            error = refused.value
+
+        async with await psycopg.AsyncConnection.connect(postgres_server.url(), autocommit=True) as connection:
+            key = (_LOCK_ID, schema)
+            await connection.execute("SELECT pg_advisory_lock(%s, hashtext(%s))", key)
+            async with anyio.create_task_group() as group:
+                group.start_soon(append)
+                with anyio.fail_after(30):
+                    while not (waiting := locks(postgres_server, schema, _LOCK_ID, granted=False)):
+                        await anyio.sleep(0.02)
+                assert locks(postgres_server, schema, _USE_LOCK_ID, granted=True) == []
+                assert locks(postgres_server, schema, _LOCK_ID, granted=False) == waiting  # it waits in the server
+                await connection.execute(in_schema(schema, "UPDATE {schema}.schema_version SET version = version + 1"))
+                await connection.execute("SELECT pg_advisory_unlock(%s, hashtext(%s))", key)
+        assert error is not None
+        assert error.details["reason"] == "newer"
+        assert postgres_server.execute(f"SELECT count(*) FROM {schema}.events") == [(0,)]
+        await older.aclose()
 
     @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # of psycopg
     async def test_an_upgrade_beside_users_that_it_may_not_end_is_refused(

@@ -34,11 +34,20 @@ _LOCK_ID: Final = 0x5254_424C
 """First key of the advisory lock under which schemas are upgraded: "RTBL"."""
 _USE_LOCK_ID: Final = _LOCK_ID + 1
 """First key of the advisory lock that every connection shares while it uses a schema."""
+_USE: Final = """
+SELECT CASE
+    WHEN NOT pg_try_advisory_lock_shared(%(use)s, hashtext(%(schema)s)) THEN false
+    WHEN NOT pg_try_advisory_lock_shared(%(upgrade)s, hashtext(%(schema)s))
+        THEN NOT pg_advisory_unlock_shared(%(use)s, hashtext(%(schema)s))
+    ELSE pg_advisory_unlock_shared(%(upgrade)s, hashtext(%(schema)s))
+END
+"""
+# The lock of upgrades is tried after the shared lock: an upgrade holds it while it ends those that share.
 _END_USERS: Final = """
 SELECT pg_terminate_backend(pid) FROM pg_locks
 WHERE locktype = 'advisory' AND mode = 'ShareLock' AND granted AND pid <> pg_backend_pid()
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-    AND classid = %s AND objid = (hashtext(%s)::bigint & 4294967295)::oid
+    AND classid = %s AND objid = (hashtext(%s)::bigint & 4294967295)::oid AND objsubid = 2
 """
 
 _NOW_US: Final = sql.SQL("(extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
@@ -330,13 +339,13 @@ async def use_tables(connection: psycopg.AsyncConnection, schema: str, address: 
     Returns:
         False if the tables must be created or upgraded, or are being upgraded now.
     """
-    key = (_USE_LOCK_ID, schema)
-    row = await (await connection.execute("SELECT pg_try_advisory_lock_shared(%s, hashtext(%s))", key)).fetchone()
+    locks = {"use": _USE_LOCK_ID, "upgrade": _LOCK_ID, "schema": schema}
+    row = await (await connection.execute(_USE, locks)).fetchone()
     if row is None or not row[0]:
         return False
     if await is_current(connection, schema, address):
         return True
-    await connection.execute("SELECT pg_advisory_unlock_shared(%s, hashtext(%s))", key)
+    await connection.execute("SELECT pg_advisory_unlock_shared(%(use)s, hashtext(%(schema)s))", locks)
     return False
 
 
@@ -359,6 +368,8 @@ async def migrate(
 ) -> None:
     """Create or upgrade the tables in one transaction, all or nothing; the first of several processes does it.
 
+    An upgrade that another process has begun is waited for.
+
     Args:
         connection: An open connection in autocommit mode.
         schema: The PostgreSQL schema that holds the tables.
@@ -369,10 +380,12 @@ async def migrate(
         StorageError: The server is too old, its encoding is not UTF-8, or the tables belong to another application or
             to a newer version of this library.
     """
+    key = (_LOCK_ID, schema)
+    await connection.execute("SELECT pg_advisory_xact_lock_shared(%s, hashtext(%s))", key)  # released at once
     if await is_current(connection, schema, address, migrations):
         return
     async with connection.transaction():
-        await connection.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", (_LOCK_ID, schema))
+        await connection.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", key)
         # Check again under the lock: another process may have upgraded the tables.
         version = await _version(connection, schema, address, len(migrations))
         if version is None:
