@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, Final
 
 import anyio
 import httpx2
@@ -16,6 +19,11 @@ from integration.test_mcp_control import until
 from integration.test_mcp_http import client_of
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+
+from roundtable.storage import PostgresStorage
+
+WAIT_S: Final = 120
+LEASE_S: Final = 15
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
 
@@ -78,6 +86,59 @@ async def test_a_debate_at_one_server_is_paused_resumed_and_followed_to_its_end_
         assert any("round 2 of 2: " in message and "answered" in message for message in heard), heard
         for client in (first, second):
             assert (await call(client, "get_consensus", **named, wait=60))["status"] == "completed"
+
+
+@asynccontextmanager
+async def followed(host: str, token: str, session: str) -> AsyncIterator[dict[str, Any]]:
+    """Follow a debate that another server runs while the block is open; the state at its end is there afterwards."""
+    state: dict[str, Any] = {}
+    follows = anyio.Event()
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        follows.set()
+
+    async with client_of(host, token, "auto") as client, anyio.create_task_group() as group:
+
+        async def follow() -> None:
+            asked = {"sessionId": session, "wait": WAIT_S}
+            answer = await client.call_tool("continue_roundtable", asked, progress_callback=hear)
+            state.update(answer.structured_content or {})
+
+        group.start_soon(follow)
+        await follows.wait()
+        yield state
+
+
+async def test_a_step_that_ends_at_one_server_ends_the_call_that_follows_it_at_the_other(
+    hosts: tuple[str, str], model: GatedProvider, token: str
+) -> None:
+    async with client_of(hosts[0], token, "auto") as client:
+        begun = await call(client, "start_roundtable", topic="Tea or coffee?", rounds=2, step=True, wait=0)
+        await model.asked(2)
+        async with followed(hosts[1], token, begun["sessionId"]) as state:
+            model.let()
+            released = anyio.current_time()
+        took = anyio.current_time() - released
+    assert took < WAIT_S / 2
+    assert (state["sessionStatus"], state["running"], state["currentRound"]) == ("active", False, 1)
+
+
+async def test_a_server_that_dies_ends_the_call_that_follows_its_debate_at_the_other(
+    hosts: tuple[str, str], model: GatedProvider, token: str, postgres_url: str
+) -> None:
+    async with client_of(hosts[0], token, "auto") as client:
+        begun = await call(client, "start_roundtable", topic="Tea or coffee?", rounds=2, wait=0)
+    await model.asked(2)
+    async with followed(hosts[1], token, begun["sessionId"]) as state:
+        storage = PostgresStorage(postgres_url)
+        owner = await storage.holder(begun["sessionId"], tenant="ann")
+        await storage.aclose()
+        assert owner is not None
+        os.kill(owner.pid, signal.SIGKILL)
+        killed = anyio.current_time()
+    took = anyio.current_time() - killed
+    assert took < 2 * LEASE_S
+    assert (state["sessionStatus"], state["running"]) == ("active", False)
 
 
 class Balancer(httpx2.AsyncBaseTransport):

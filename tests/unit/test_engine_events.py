@@ -11,6 +11,7 @@ import pytest
 from roundtable.engine import EventHub, Subscription
 from roundtable.storage import MemoryStorage
 from roundtable.testing.doubles import ManualClock
+from roundtable.testing.storage_samples import record
 from roundtable.types import AgentResponseChunk, Event
 
 pytestmark = pytest.mark.both_loops
@@ -44,6 +45,24 @@ async def test_whoever_is_stirred_gives_up_the_wait_and_no_event() -> None:
         assert await place.take() is None  # it was stirred before it would have waited
         group.start_soon(_publish, hub, chunk)
         assert await place.take() is chunk
+    place.close()
+
+
+async def test_who_is_woken_for_nothing_again_and_again_waits_only_the_time_asked_for() -> None:
+    hub, storage = EventHub(), MemoryStorage()
+    await storage.create(record("s"))
+    place = hub.subscribe("s", storage)
+
+    async def disturb() -> None:
+        while True:
+            place.fall_behind()
+            await anyio.sleep(0.01)
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+            group.start_soon(disturb)
+            assert await place.take(0.1) is None
+            group.cancel_scope.cancel()
     place.close()
 
 

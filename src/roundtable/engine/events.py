@@ -196,7 +196,7 @@ class Subscription:
             self._notices = ExitStack()
             heard = partial(call_soon, running_loop(), self.fall_behind)
             self._notices.enter_context(notices(self._storage, self.session_id, heard, tenant=self._tenant))
-        filled = False
+        filled, deadline = False, None
         while True:
             event = self._next(gaps=filled)
             if event is not None:
@@ -213,7 +213,9 @@ class Subscription:
             if timeout_s is None:
                 await self._wake.wait()
                 continue
-            with anyio.move_on_after(timeout_s) as scope:
+            if deadline is None:  # of all waits of this call: a wake-up may be for nothing
+                deadline = anyio.current_time() + timeout_s
+            with anyio.CancelScope(deadline=deadline) as scope:
                 await self._wake.wait()
             if scope.cancelled_caught:
                 return None

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import Event
 
-__all__ = ["HEARTBEAT_S", "Progress", "follow", "heartbeats", "is_running"]
+__all__ = ["HEARTBEAT_S", "Progress", "follow", "heartbeats", "latest"]
 
 
 HEARTBEAT_S: Final = 5.0
 """Seconds without news after which a caller is notified that the debate is still running."""
+_LEASE_POLL_S: Final = 0.5
+"""Seconds between two checks whether another server still runs a debate."""
 
 
 class Progress(Protocol):
@@ -90,13 +92,17 @@ class _RoundProgress:
         return round(value, 6)
 
 
-async def is_running(call: ToolCallContext, result: DebateResult) -> bool:
-    """Check whether a session is running, at this server or at another one with the same storage."""
-    if call.tenant_session.running(result.session_id) is not None:
-        return True
-    if result.session_status not in {"created", "active"}:
-        return False
-    return await call.tenant_session.table.wiring.sessions.is_run(result.session_id) is True
+async def latest(call: ToolCallContext, session_id: str) -> tuple[DebateResult, bool]:
+    """Load a session.
+
+    Returns:
+        The session, and whether it is running, at this server or at another one with the same storage.
+    """
+    here = call.tenant_session.running(session_id) is not None
+    # Read before the session, so that a run that ends just now does not look like one whose process died.
+    elsewhere = not here and await call.tenant_session.table.wiring.sessions.is_run(session_id) is True
+    result = await call.tenant_session.table.session(session_id)
+    return result, here or (elsewhere and result.session_status in {"created", "active"})
 
 
 async def follow(
@@ -131,7 +137,10 @@ async def follow(
             async def report() -> None:
                 due = anyio.current_time() + call.heartbeat_s
                 while True:
+                    ended = subscription.ended
                     event = await subscription.take(max(0.0, due - anyio.current_time()))
+                    if event is None and ended:
+                        return
                     news = None if event is None else progress.update(event)
                     if news is None and anyio.current_time() < due:
                         continue  # for example a piece of an answer; there are many
@@ -145,9 +154,10 @@ async def follow(
             if handle is not None:
                 await handle.wait()
             else:
-                async for _ in call.tenant_session.table.watch(session_id, after=fold.last_seq):
-                    subscription.fall_behind()
-            group.cancel_scope.cancel()
+                while await wiring.sessions.is_run(session_id):
+                    await anyio.sleep(_LEASE_POLL_S)
+                    subscription.fall_behind()  # the storage may have no notices
+            subscription.end()
 
 
 @asynccontextmanager

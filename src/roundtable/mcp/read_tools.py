@@ -21,7 +21,7 @@ from roundtable.mcp.outputs import (
     SessionEntry,
     ThoughtsOutput,
 )
-from roundtable.mcp.progress import follow, is_running
+from roundtable.mcp.progress import follow, latest
 from roundtable.mcp.views import (
     agent_of,
     answer_view,
@@ -179,14 +179,11 @@ async def _after_waiting(
     Returns:
         The session then, and whether it is running.
     """
-    table = call.tenant_session.table
-    result = await table.session(session_id)
-    running = await is_running(call, result)
+    result, running = await latest(call, session_id)
     if running and wait_s:
         handle = call.tenant_session.running(session_id)
         await follow(call, session_id, handle, wait_s=wait_s, until_round=number)
-        result = await table.session(session_id)
-        running = await is_running(call, result)
+        result, running = await latest(call, session_id)
     return result, running
 
 

@@ -10,7 +10,7 @@ from roundtable.api.offered import debate_options
 from roundtable.errors import RoundtableError
 from roundtable.mcp.errors import invalid_value
 from roundtable.mcp.outputs import ControlOutput, SynthesisOutput
-from roundtable.mcp.progress import follow, heartbeats, is_running
+from roundtable.mcp.progress import follow, heartbeats, latest
 from roundtable.mcp.views import agent_of, debate_output
 from roundtable.types import ContextResult
 
@@ -54,8 +54,8 @@ async def start_debate(call: ToolCallContext, arguments: StartInput) -> DebateOu
 async def continue_debate(call: ToolCallContext, arguments: ContinueInput) -> DebateOutput:
     """Continue a debate, and wait for its end up to the requested time."""
     table, session_id = call.tenant_session.table, arguments.session_id
-    before = await table.session(session_id)
-    if await is_running(call, before):
+    before, running = await latest(call, session_id)
+    if running:
         if _has_changes(arguments):
             msg = f"session {session_id!r} is running; it can be changed only while it is not running"
             hint = "Wait for it with get_consensus, or pause it with control_session."
@@ -202,21 +202,21 @@ async def _outcome(
         raise
     if handle is not None and handle.done:
         return debate_output(await handle.result(), running=False)
-    result = await table.session(session_id)
-    return debate_output(result, running=handle is not None or await is_running(call, result))
+    result, running = await latest(call, session_id)
+    return debate_output(result, running=handle is not None or running)
 
 
 async def control(call: ToolCallContext, arguments: ControlInput) -> ControlOutput:
     """Pause, resume or stop a debate."""
     table, session_id = call.tenant_session.table, arguments.session_id
-    session = await table.session(session_id)
+    session, running = await latest(call, session_id)
     before, runs = session.session_status, True
     if arguments.action == "pause":
         await table.pause(session_id)
     elif arguments.action == "stop":
         await table.stop(session_id)
     else:
-        runs = await _resume(call, session)
+        runs = await _resume(call, session, running=running)
     after = (await table.session(session_id)).session_status
     return ControlOutput(
         session_id=session_id,
@@ -227,14 +227,14 @@ async def control(call: ToolCallContext, arguments: ControlInput) -> ControlOutp
     )
 
 
-async def _resume(call: ToolCallContext, session: DebateResult) -> bool:
+async def _resume(call: ToolCallContext, session: DebateResult, *, running: bool) -> bool:
     """Resume a debate that was paused, failed, or lost its process; return whether it is running afterwards.
 
     A debate that runs in steps continues to the end of its round. If it is there already, it waits for the next step.
     """
     table, session_id = call.tenant_session.table, session.session_id
     sessions = table.wiring.sessions
-    await _check_resumable(call, session)
+    _check_resumable(session, running=running)
     _check_answered(session)
     step = session.exit is not None and session.exit.figures.get("step") is True
     if step and session.rounds and session.rounds[-1].complete:
@@ -255,7 +255,7 @@ async def _resume(call: ToolCallContext, session: DebateResult) -> bool:
     return True
 
 
-async def _check_resumable(call: ToolCallContext, session: DebateResult) -> None:
+def _check_resumable(session: DebateResult, *, running: bool) -> None:
     """Check that a debate is not running, completed, or between two steps.
 
     Raises:
@@ -267,7 +267,7 @@ async def _check_resumable(call: ToolCallContext, session: DebateResult) -> None
     if status == "completed":
         msg = f"session {session_id!r} is completed; only a paused or failed session can be resumed"
         hint = "continue_roundtable with `rounds` extends it, unless it was stopped for good."
-    elif await is_running(call, session):
+    elif running:
         msg = f"session {session_id!r} is {status} and running; only a session that is not running can be resumed"
         hint = "Wait for it with get_consensus. If its process died just now, try again in 15 seconds."
     elif session.exit is None and 0 < len(session.rounds) < session.total_rounds and session.rounds[-1].complete:
