@@ -703,7 +703,7 @@ class TestRefusals:
             async with anyio.create_task_group() as group:
                 group.start_soon(append)
                 with anyio.fail_after(30):
-                    while not (waiting := locks(postgres_server, schema, _LOCK_ID, granted=False)):
+                    while not (waiting := locks(postgres_server, schema, _LOCK_ID, granted=False)):  # noqa: ASYNC110  (a lock of another process)
                         await anyio.sleep(0.02)
                 assert locks(postgres_server, schema, _USE_LOCK_ID, granted=True) == []
                 assert locks(postgres_server, schema, _LOCK_ID, granted=False) == waiting  # it waits in the server
