@@ -4,7 +4,8 @@
 
 Two scripted agents debate for two rounds, and three agents for three rounds over loopback HTTP. CPU is the process time
 of all threads; the HTTP server is a process of its own. With `--postgres`, workers in processes of their own share a
-job, with answers that take 50 ms. Printed, never asserted. `bench_fleet_failures.py` kills workers and the database.
+job, with answers that take 50 ms, of agents that speak at the same time or in turn. Printed, never asserted.
+`bench_fleet_failures.py` kills workers and the database.
 """
 
 from __future__ import annotations
@@ -98,12 +99,12 @@ async def work(storage: str, job: str, answer_s: float, concurrency: int) -> Non
         await jobs.work(until_done=job, concurrency=concurrency)
 
 
-async def shared(storage: str, workers: int, concurrency: int) -> float:
+async def shared(storage: str, workers: int, mode: str, concurrency: int) -> float:
     """Return the debates a second of several worker processes, after `WARM_S` seconds."""
-    job = f"shared-{workers}-{concurrency}"
+    job = f"shared-{mode}-{workers}-{concurrency}"
     worker = [sys.executable, __file__, "--worker", storage, job, "0.05", str(concurrency)]
     async with Fleet(storage=storage) as jobs:
-        await jobs.submit(job, questions(160 * workers * concurrency), rounds=2)
+        await jobs.submit(job, questions(160 * workers * concurrency), rounds=2, mode=mode)
         processes = [subprocess.Popen(worker) for _ in range(workers)]  # noqa: ASYNC220, S603  (this file)
         while (await jobs.status(job)).completed == 0:  # noqa: ASYNC110  (other processes change it)
             await anyio.sleep(0.05)
@@ -130,10 +131,12 @@ async def main(origin: str, count: int, postgres: str | None) -> None:
             await beside(name, "3 agents and 3 rounds over HTTP", tables, count, 3)
         if postgres is None:
             return
-        for concurrency in (1, 2, 4):
-            rates = {workers: await shared(storages["PostgreSQL"]("e"), workers, concurrency) for workers in (1, 2, 4)}
+        for mode, concurrency in (("collaborative", 1), ("collaborative", 2), ("collaborative", 4), ("freeform", 1)):
+            shared_by_all = storages["PostgreSQL"]("e")
+            rates = {workers: await shared(shared_by_all, workers, mode, concurrency) for workers in (1, 2, 4)}
             print(
-                f"PostgreSQL, workers in their own processes, answers of 50 ms, {concurrency} debates at once in each:"
+                "PostgreSQL, workers in their own processes, answers of 50 ms, agents speak "
+                f"{'in turn' if mode == 'freeform' else 'at the same time'}, {concurrency} debates at once in each:"
             )
             for workers, rate in rates.items():
                 print(f"  {workers} workers  {rate:6.1f} debates/s  {rate / rates[1]:.2f} times one", flush=True)
