@@ -401,6 +401,7 @@ def test_no_progress_is_agreement_that_no_longer_rises() -> None:
     assert (result.should_exit, result.reason) == (True, "no_progress")
     assert result.figures == {"before": 0.5, "since": 0.5, "rounds": 2}
     assert result.details == "best agreement was 0.50, and 0.50 in the last 2"
+    assert NoProgress() == NoProgress(rounds=2, gain=0)
     assert NoProgress(rounds=1, gain=0.3).check(rounds[:2]).should_exit
     assert not NoProgress(rounds=1, gain="0.2").check(rounds[:2]).should_exit
     unmeasured = [*rounds[:3], chosen(4, "xy")]

@@ -83,6 +83,7 @@ def test_disagreement_that_collapses() -> None:
     debates = [[split, agreed], [split, split], [agreed, agreed], [split, alone], []]
     assert disagreement_collapse(debates).value == Fraction(1, 3)
     assert disagreement_collapse(debates).figures == {"debates": 3, "collapsed": 1}
+    assert disagreement_collapse([[split, agreed], *debates]).value == Fraction(2, 4)
     assert disagreement_collapse(debates, gold=["x", "x", "x", "x", "x"]).value == 0
     assert disagreement_collapse(debates, gold=["Y.", None, None, None, None]).value == 1
     assert disagreement_collapse([[agreed]]).reason == "no debate began in disagreement"

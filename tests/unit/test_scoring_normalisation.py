@@ -88,6 +88,7 @@ def test_a_share_lies_between_nothing_and_all(value: object) -> None:
         ("--5", "-5"),
         ("- 5", "5"),
         ("\N{EN DASH}5", "\N{EN DASH}5"),
+        ("-5 km", "-5 km"),
         ("-.5", "-.5"),
         (".5", ".5"),
         ("-x", "x"),

@@ -71,6 +71,11 @@ def test_signs_and_numbers_that_mean_something_are_kept(one: str, other: str) ->
     assert open_key(one) != open_key(other)
 
 
+@pytest.mark.parametrize(("text", "key"), [("-0.0", "0"), ("0.50", "0.5"), ("-.5", "-0.5"), ("-2", "-2")])
+def test_only_numbers_below_zero_keep_their_sign(text: str, key: str) -> None:
+    assert open_key(text) == key
+
+
 @pytest.mark.parametrize(
     ("one", "other"), [("42", "43"), ("5 km", "6 km"), ("$5", "$6"), ("yes", "No."), ("-1", "1"), ("0.1 kg", "0.2 kg")]
 )
