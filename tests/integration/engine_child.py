@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -17,16 +18,19 @@ from roundtable import AgentConfig, Roundtable
 from roundtable.agents import BaseAgent
 from roundtable.results.debate_result import DebateResult
 from roundtable.storage import MemoryStorage, SQLiteStorage
+from roundtable.storage.locations import open_postgres, open_sqlite
 from roundtable.types import (
     ChatRequest,
     ChatResponse,
     ContextResult,
-    DurableEvent,
     Event,
     ModelProfile,
     ToolCall,
     Usage,
 )
+
+if TYPE_CHECKING:
+    from roundtable.storage.postgres import PostgresStorage
 
 NAMES = ("ada", "bo", "cy")
 ROUNDS = 3
@@ -83,42 +87,51 @@ class CountingFile:
         """There is nothing to release."""
 
 
-class CountedStorage(SQLiteStorage):
-    """Ticks before and after each append, and on the writer's thread before and after each commit."""
+def open_location(location: str) -> SQLiteStorage | PostgresStorage:
+    """Open the storage at an address."""
+    return open_sqlite(location) if location.startswith("sqlite:") else open_postgres(location)
 
-    def __init__(self, path: Path, countdown: Countdown) -> None:
-        super().__init__(path)
-        self.countdown = countdown
-        commit = self._writer._work
 
-        def ticking(*given: object) -> None:
+def open_counted(location: str, countdown: Countdown) -> SQLiteStorage | PostgresStorage:
+    """Open a storage that ticks before and after each append, and on its own thread before and after each commit."""
+    storage = open_location(location)
+    if isinstance(storage, SQLiteStorage):
+        commit = storage._writer._work
+
+        def ticking_commit(*given: object) -> None:
             countdown.tick()
             commit(*given)  # type: ignore[arg-type]
             countdown.tick()  # stored, and nobody was told
 
-        self._writer._work = ticking
+        storage._writer._work = ticking_commit
+    else:
+        write = storage._write
 
-    async def append(
-        self,
-        session_id: str,
-        expected_seq: int | None,
-        token: int | None,
-        events: Sequence[DurableEvent],
-        *,
-        tenant: str = "default",
-    ) -> int:
-        self.countdown.tick()
-        last = await super().append(session_id, expected_seq, token, events, tenant=tenant)
-        self.countdown.tick()
+        async def ticking_write(*given: Any) -> Any:
+            countdown.tick()
+            rows = await write(*given)
+            countdown.tick()  # stored, and nobody was told
+            return rows
+
+        storage._write = ticking_write  # type: ignore[assignment, method-assign]
+    append = storage.append
+
+    async def ticking_append(*given: Any, **more: Any) -> int:
+        countdown.tick()
+        last = await append(*given, **more)
+        countdown.tick()
         return last
+
+    storage.append = ticking_append  # type: ignore[method-assign]
+    return storage
 
 
 def table_for(
-    database: Path | None, calls: Path, ticks: int = 0, wait_s: float = 0.0, kind: str = "parallel"
+    database: str | None, calls: Path, ticks: int = 0, wait_s: float = 0.0, kind: str = "parallel"
 ) -> Roundtable:
     """Make the table that all these processes share; without a database, one in memory."""
     countdown = Countdown(ticks)
-    storage = CountedStorage(database, countdown) if database else MemoryStorage()
+    storage = open_counted(database, countdown) if database else MemoryStorage()
     model = CountingFile(calls, countdown, wait_s, kind)
     agents = [
         BaseAgent(AgentConfig(id=name, name=name.title(), provider="scripted", model="file"), model) for name in NAMES
@@ -160,7 +173,7 @@ async def begin(table: Roundtable, kind: str, named: Callable[[str], object] = l
 
 async def main(database: str, calls: str, session_id: str, ticks: str, wait_s: str, kind: str) -> None:
     """Begin a debate, or go on with one."""
-    table = table_for(Path(database), Path(calls), int(ticks), float(wait_s), kind)
+    table = table_for(database, Path(calls), int(ticks), float(wait_s), kind)
     if session_id == "-":
         await begin(table, kind, Path(calls).with_name("session").write_text)
         return

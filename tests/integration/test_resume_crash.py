@@ -17,11 +17,10 @@ from pathlib import Path
 
 import anyio
 import pytest
-from integration.engine_child import KINDS, NAMES, ROUNDS, begin, go_on, table_for
+from integration.engine_child import KINDS, NAMES, ROUNDS, begin, go_on, open_location, table_for
 from integration.engine_kit import lawful
 
 from roundtable.results.debate_result import DebateResult
-from roundtable.storage import SQLiteStorage
 from roundtable.types import DurableEvent, SessionRecord
 
 CHILD = Path(__file__).with_name("engine_child.py")
@@ -41,12 +40,20 @@ def nursery() -> Iterator[subprocess.Popen[str]]:
         process.stdin.close()
 
 
-class Chain:
-    """One session in one file, run by one process after another until it is whole."""
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def location(request: pytest.FixtureRequest) -> str:
+    """Return the address of a storage; `{folder}` stands for the folder of a chain."""
+    return (
+        str(request.getfixturevalue("postgres_url")) if request.param == "postgres" else "sqlite:///{folder}/debates.db"
+    )
 
-    def __init__(self, folder: Path, nursery: subprocess.Popen[str], kind: str) -> None:
+
+class Chain:
+    """One session in one storage, run by one process after another until it is whole."""
+
+    def __init__(self, folder: Path, location: str, nursery: subprocess.Popen[str], kind: str) -> None:
         self.kind = kind
-        self.database, self.calls = folder / "debates.db", folder / "calls.txt"
+        self.location, self.calls = location.format(folder=folder), folder / "calls.txt"
         self.calls.touch()
         self.session_id = "-"
         self.kills = 0
@@ -55,7 +62,7 @@ class Chain:
     def begin(self, ticks: int, wait_s: float = 0.0) -> int:
         """Start a process that continues the session; return its number."""
         assert self._nursery.stdin is not None
-        words = map(str, (self.database, self.calls, self.session_id, ticks, wait_s, self.kind))
+        words = map(str, (self.location, self.calls, self.session_id, ticks, wait_s, self.kind))
         self._nursery.stdin.write("\t".join(words) + "\n")
         self._nursery.stdin.flush()
         return int(self._line())
@@ -101,7 +108,7 @@ class Chain:
             return None
 
         async def read() -> tuple[SessionRecord, tuple[DurableEvent, ...]]:
-            storage = SQLiteStorage(self.database)
+            storage = open_location(self.location)
             try:
                 return await storage.read(self.session_id)
             finally:
@@ -126,7 +133,7 @@ class Chain:
         before, asked = self.stored(), len(self.asked())
 
         async def resume() -> DebateResult:
-            table = table_for(self.database, self.calls, kind=self.kind)
+            table = table_for(self.location, self.calls, kind=self.kind)
             try:
                 return await go_on(table, self.session_id)
             finally:
@@ -148,9 +155,23 @@ class Chain:
         calls = straight.usage.calls
         # A turn whose answer was not stored before the kill is taken again; nothing else is.
         assert len(self.asked()) <= calls + self.kills * len(NAMES) * 2
-        with closing(sqlite3.connect(self.database)) as raw:
-            assert raw.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-            assert raw.execute("SELECT count(*) FROM positions").fetchone() == (len(stored),)
+        assert self.searchable_positions() == len(stored)
+
+    def searchable_positions(self) -> int:
+        """Count the positions that a search can find, and check the file of an SQLite database."""
+        if self.location.startswith("sqlite:"):
+            with closing(sqlite3.connect(self.location.removeprefix("sqlite:///"))) as raw:
+                assert raw.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+                return int(raw.execute("SELECT count(*) FROM positions").fetchone()[0])
+        import psycopg
+
+        from roundtable.storage.postgres_connection import parse_address
+
+        address = parse_address(self.location)
+        tables = f"{address.schema}.positions JOIN {address.schema}.sessions USING (key)"
+        with psycopg.connect(address.conninfo) as raw:
+            counted = raw.execute(f"SELECT count(*) FROM {tables} WHERE id = %s".encode(), (self.session_id,))
+            return sum(row[0] for row in counted)
 
 
 def outline(result: DebateResult) -> list[object]:
@@ -168,13 +189,13 @@ def told_straight(kind: str, calls: Path) -> DebateResult:
     return anyio.run(begin, table_for(None, apart / "calls.txt", kind=kind), kind)
 
 
-def killed_until(folder: Path, nursery: subprocess.Popen[str], wanted: int) -> None:
+def killed_until(folder: Path, location: str, nursery: subprocess.Popen[str], wanted: int) -> None:
     """Kill processes at drawn steps, in debates of all kinds, until there were so many kills."""
     chance, kills, number = random.Random(7), 0, 0
     while kills < wanted:
         place = folder / str(number)
         place.mkdir()
-        chain = Chain(place, nursery, list(KINDS)[number % len(KINDS)])
+        chain = Chain(place, location, nursery, list(KINDS)[number % len(KINDS)])
         number += 1
         while kills + chain.kills < wanted and not chain.over():
             chain.step(chance.randint(3, 40))
@@ -185,25 +206,27 @@ def killed_until(folder: Path, nursery: subprocess.Popen[str], wanted: int) -> N
 
 @pytest.mark.slow
 def test_sessions_killed_four_times_are_finished_and_nothing_stored_is_asked_again(
-    tmp_path: Path, nursery: subprocess.Popen[str]
+    tmp_path: Path, location: str, nursery: subprocess.Popen[str]
 ) -> None:
-    killed_until(tmp_path, nursery, 4)
+    killed_until(tmp_path, location, nursery, 4)
 
 
 @pytest.mark.slow
 def test_sessions_killed_twenty_times_are_finished_and_nothing_stored_is_asked_again(
-    tmp_path: Path, nursery: subprocess.Popen[str]
+    tmp_path: Path, location: str, nursery: subprocess.Popen[str]
 ) -> None:
-    killed_until(tmp_path, nursery, 20)
+    killed_until(tmp_path, location, nursery, 20)
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_kill_at_every_step_loses_nothing(tmp_path: Path, nursery: subprocess.Popen[str], kind: str) -> None:
+def test_a_kill_at_every_step_loses_nothing(
+    tmp_path: Path, location: str, nursery: subprocess.Popen[str], kind: str
+) -> None:
     for ticks in itertools.count(1):
         place = tmp_path / str(ticks)
         place.mkdir()
-        chain = Chain(place, nursery, kind)
+        chain = Chain(place, location, nursery, kind)
         chain.step(ticks)
         if not chain.kills:
             assert ticks > 50
@@ -214,8 +237,10 @@ def test_a_kill_at_every_step_loses_nothing(tmp_path: Path, nursery: subprocess.
 
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(200))
-def test_a_kill_at_any_time_loses_nothing(tmp_path: Path, nursery: subprocess.Popen[str], seed: int) -> None:
-    chain, chance = Chain(tmp_path, nursery, list(KINDS)[seed % len(KINDS)]), random.Random(seed)
+def test_a_kill_at_any_time_loses_nothing(
+    tmp_path: Path, location: str, nursery: subprocess.Popen[str], seed: int
+) -> None:
+    chain, chance = Chain(tmp_path, location, nursery, list(KINDS)[seed % len(KINDS)]), random.Random(seed)
     for _ in range(3):
         before, asked = chain.stored(), len(chain.asked())
         process = chain.begin(0, wait_s=0.01)
