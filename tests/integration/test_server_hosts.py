@@ -147,3 +147,21 @@ async def test_a_debate_is_paused_and_resumed_at_the_other_server(
         for server in (first, second):
             await until(server, session, "completed")
         assert model.calls == 4
+
+
+@pytest.mark.parametrize("action", ["resume", "extend"])
+async def test_a_running_debate_is_not_resumed_or_extended_at_the_other_server(
+    model: GatedProvider, postgres_url: str, tmp_path: Path, action: str
+) -> None:
+    async with clients(model, postgres_url, tmp_path) as (first, second):
+        begun = await first.post("/api/debates", json=TOPIC)
+        session = begun.json()["sessionId"]
+        await model.asked(2)
+        refused = await second.post(f"/api/sessions/{session}/{action}")
+        assert refused.status_code == 409, refused.text
+        # The error of a server that waits for the lease would name the process that holds it.
+        assert "is running; it can be changed only while it is not running" in refused.json()["error"]
+        assert refused.json()["code"] == "SESSION_ERROR"
+        model.let()
+        await until(second, session, "completed")
+        assert model.calls == 2

@@ -15,7 +15,7 @@ from fastapi import Depends, Header, Query, Request
 from fastapi.responses import Response
 from pydantic import Field, ValidationError
 
-from roundtable.errors import RoundtableError, SessionConflict, StorageError
+from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, StorageError
 from roundtable.record import Fold
 from roundtable.results.debate_result import DebateResult
 from roundtable.server.limits import Further
@@ -83,6 +83,9 @@ RUN_RESPONSES: Final = {
 }
 """Responses of endpoints that start a run."""
 
+_RUNNING: Final = "session {!r} is running; it can be changed only while it is not running"
+_RUNNING_HINT: Final = "Wait for its end, or pause it."
+
 _START_CHECK_S: Final = 5.0
 """Seconds within which an error at the start of a run is raised to the caller of the request."""
 
@@ -126,11 +129,13 @@ async def resume_counted(
 
     Raises:
         SessionConflict: It is running here.
+        SessionBusy: Another process runs it.
         RateLimited: One of the caller's limits is used up.
         RoundtableError: What `start` raises.
     """
     # Of two requests at once, only one may resume: the other would wait for the end and then resume again.
     async with caller.tenant_session.alone(further.session):
+        await _check_not_running_elsewhere(caller, further.session)
         return await resume_counted_locked(caller, start, further)
 
 
@@ -159,8 +164,23 @@ async def _check_not_running(caller: Caller, session_id: str) -> None:
             with anyio.move_on_after(_ENDING_S):
                 await running.wait()
     if caller.tenant_session.running(session_id) is not None:
-        msg = f"session {session_id!r} is running; it can be changed only while it is not running"
-        raise SessionConflict(msg, hint="Wait for its end, or pause it.")
+        raise SessionConflict(_RUNNING.format(session_id), hint=_RUNNING_HINT)
+
+
+async def _check_not_running_elsewhere(caller: Caller, session_id: str) -> None:
+    """Check that no other process runs a session, instead of waiting for the end of its lease.
+
+    A process that has just paused or ended the session may still hold the lease; `start_resume` waits for that.
+
+    Raises:
+        SessionBusy: Another process runs the session.
+    """
+    sessions = caller.tenant_session.table.wiring.sessions
+    if caller.tenant_session.running(session_id) is not None or not await sessions.is_run(session_id):
+        return
+    if (await sessions.load(session_id)).progress.status in {"created", "active"}:
+        hint = f"{_RUNNING_HINT} If its server died, try again after 15 seconds."
+        raise SessionBusy(_RUNNING.format(session_id), hint=hint)
 
 
 async def _start_or_undo(
