@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import pytest
-from cli.kit import AGENTS, PROGRAM, Command, Slow, always, as_process, clean_environment, process, stored
+from cli.kit import AGENTS, PROGRAM, Command, Done, Slow, always, as_process, clean_environment, process, stored
 from integration.batch_kit import MODELS, BatchServer
 
 from roundtable.results.debate_result import DebateResult
@@ -419,3 +419,36 @@ def test_without_its_extra_the_command_says_how_to_install_it(missing: str) -> N
     assert done.returncode == 2
     assert "pip install 'roundtable-sdk[cli]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def test_old_sessions_are_pruned_and_one_that_another_process_runs_is_not(
+    kind: str, place: Path, agree: str, request: pytest.FixtureRequest
+) -> None:
+    url = "sqlite:///d.db" if kind == "sqlite" else str(request.getfixturevalue("postgres_url"))
+
+    def ran(*words: str, code: int = 0) -> Done:
+        done = as_process(place, [*words, "--storage", url])
+        assert done.code == code, done.both
+        assert kind == "sqlite" or "sk-canary" not in done.both
+        return done
+
+    def kept() -> list[str]:
+        return [session["topic"] for session in ran("sessions", "--json").json]  # type: ignore[attr-defined]
+
+    for topic in ("Tea?", "Milk?"):
+        ran(topic, "--agents", agree, "--rounds", "1")
+    slow = Slow(quick=1)
+    with LoopbackServer(slow) as server:
+        words = ("Rum?", *AGENTS, "--base-url", f"compatible={server.url}", "--storage", url)
+        with process(place, *words) as running:
+            slow.wait_for(2, running)
+            assert "Removed 0 of 0 sessions" in ran("prune", "--before", "2020-01-01").out
+            assert "Add --yes" in ran("prune", "--before", "2999-01-01", code=2).err
+            assert len(kept()) == 3
+            assert "Removed 2 of 3 sessions" in ran("prune", "--before", "2999-01-01", "--yes").out
+            assert kept() == ["Rum?"]
+            assert running.poll() is None
+    assert ran("prune", "--before", "2999-01-01", "--yes", "--json").json == {"removed": 1}
+    assert kept() == []
