@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import anyio
@@ -132,6 +132,27 @@ class Server:
         finally:
             for process in reversed(processes):
                 os.kill(process, signal.SIGCONT)
+
+    @contextmanager
+    def used_up(self) -> Iterator[psycopg.Connection]:
+        """Hold all connections that the server allows while the block is open; yield one of them.
+
+        Those of other clients are broken first, and taken before they connect again.
+        """
+        with ExitStack() as held:
+            watcher = held.enter_context(psycopg.connect(self.url(), autocommit=True))
+            ((allowed,),) = watcher.execute("SHOW max_connections").fetchall()
+            mine = [watcher.info.backend_pid]
+            while len(mine) < int(allowed):
+                try:
+                    mine.append(held.enter_context(psycopg.connect(self.url(), connect_timeout=5)).info.backend_pid)
+                except psycopg.OperationalError:
+                    watcher.execute(
+                        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                        "WHERE backend_type = 'client backend' AND NOT pid = ANY(%s)",
+                        (mine,),
+                    )
+            yield watcher
 
     def execute(self, statement: str, url: str | None = None) -> list[tuple[object, ...]]:
         """Run a statement, and return its rows."""

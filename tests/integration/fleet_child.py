@@ -10,6 +10,7 @@ then kills itself as soon as its debate has passed this step. The storage has to
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -147,6 +148,7 @@ def shift_clocks(skew_s: float) -> None:
 
 
 if __name__ == "__main__":
+    logging.basicConfig(filename=Path(sys.argv[2], "log.txt"), level=logging.INFO)
     numbers = [float(word) for word in sys.argv[4:]]
     if len(numbers) > 2:
         shift_clocks(numbers.pop())

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from integration.fleet_child import table_for
 from integration.test_fleet import calls_of, child, ending, questions, stored_turns, until_called
 from postgres_kit import PASSWORD, Server, new_schema, proxy_to, running_server
 
+from roundtable.cli.exit_codes import ExitCode
 from roundtable.errors import StorageError
 from roundtable.fleet import Fleet
 from roundtable.fleet.queue import QueuedDebate
@@ -30,6 +34,14 @@ CUT_OFF_S = 20.0
 """Longer than the 15 s after which a worker without a sign of life counts as dead."""
 
 
+USED_UP_S = 14.0
+"""Longer than the 10 s for which a storage tries to connect."""
+STORED_TURNS = """
+    SELECT split_part(s.topic, ':', 1), e.body::json ->> 'agent', e.body::json ->> 'round'
+    FROM roundtable.events AS e JOIN roundtable.sessions AS s USING (key) WHERE e.type = 'agent_complete'
+"""
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     """A worker needs asyncio."""
@@ -40,6 +52,13 @@ def anyio_backend() -> str:
 def own_server() -> Iterator[Server]:
     """Yield a server that the test may stop."""
     with running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def crowded_server() -> Iterator[Server]:
+    """Yield a server with few connections, all of which the test may use up."""
+    with running_server(max_connections="40") as server:
         yield server
 
 
@@ -307,4 +326,60 @@ async def test_clocks_that_differ_by_two_minutes_let_no_worker_take_over_from_a_
             status = await fleet.wait("job")
         assert [await anyio.to_thread.run_sync(worker.wait) for worker in workers] == [0, 0]
     assert (status.completed, status.failed) == (8, 0)
+    assert set(calls_of(tmp_path).values()) == {1}
+
+
+@pytest.mark.slow
+async def test_workers_outlast_other_clients_that_hold_all_connections_of_the_server(
+    crowded_server: Server, tmp_path: Path
+) -> None:
+    url = crowded_server.url()
+    async with Fleet(storage=url) as fleet:
+        await fleet.submit("long", questions(6), rounds=5)
+        workers = child(url, tmp_path, "long", 0.1), child(url, tmp_path, "long", 0.1)
+        with ending(*workers):
+            await until_called(tmp_path, 15)
+            with crowded_server.used_up() as connection:
+                await anyio.sleep(USED_UP_S)
+                stored = {" ".join(turn) for turn in connection.execute(STORED_TURNS).fetchall()}
+                before = calls_of(tmp_path)
+            with anyio.fail_after(120):
+                status = await fleet.wait("long")
+                codes = [await anyio.to_thread.run_sync(worker.wait, abandon_on_cancel=True) for worker in workers]
+        results = list(await fleet.results("long"))
+    assert (status.completed, status.failed, codes) == (6, 0, [0, 0])
+    assert stored
+    assert not stored & set(calls_of(tmp_path) - before)
+    assert len(stored_turns(results)) == WHOLE_JOB
+    log = (tmp_path / "log.txt").read_text()
+    assert re.search("^WARNING:roundtable.fleet:.* has no connection left: ", log, re.MULTILINE), log
+    assert PASSWORD not in log
+
+
+@pytest.mark.slow
+async def test_a_fleet_that_starts_without_a_free_connection_says_so_and_its_worker_waits(
+    crowded_server: Server, tmp_path: Path
+) -> None:
+    url, log = crowded_server.url(), tmp_path / "log.txt"
+    hint = "Raise max_connections of the server, or lower `connections` of each storage."
+    async with Fleet(storage=url) as fleet:
+        await fleet.submit("job", questions(2), rounds=1)
+    with ExitStack() as stack:
+        stack.enter_context(crowded_server.used_up())
+        worker = child(url, tmp_path, "job")
+        with ending(worker):
+            command = [sys.executable, "-m", "roundtable", "fleet", "status", "--storage", url]
+            refused = await anyio.run_process(command, check=False)
+            said = " ".join((refused.stdout + refused.stderr).decode().split())
+            with anyio.fail_after(60):
+                while not (log.exists() and "waits for the database" in log.read_text()):  # noqa: ASYNC110  (a process)
+                    await anyio.sleep(0.05)
+            stack.close()
+            with anyio.fail_after(60):
+                assert await anyio.to_thread.run_sync(worker.wait, abandon_on_cancel=True) == 0
+    for text in (said, log.read_text()):
+        assert "has no connection left: " in text
+        assert hint in text
+        assert PASSWORD not in text
+    assert refused.returncode == ExitCode.STORAGE, said
     assert set(calls_of(tmp_path).values()) == {1}

@@ -58,7 +58,7 @@ _LONGEST_PAUSE_S: Final = 10.0
 _RATE_WINDOW_S: Final = 300.0
 _MOST_LONGEST: Final = 5
 _START_S: Final = 60.0
-"""How long a worker that starts waits for a server that cannot be reached."""
+"""How long a worker that starts waits for a server that cannot be reached or has no free connection."""
 _AWAY_PAUSE_S: Final = 1.0
 
 
@@ -171,15 +171,16 @@ class Fleet:
             return self._parts
 
     async def _open_patiently(self) -> tuple[JobQueue, FleetRecords]:
-        """Open the queue; try again for a minute while the server cannot be reached."""
+        """Open the queue; try again for a minute while the server cannot be reached, or has no free connection."""
         ends = anyio.current_time() + _START_S
         while True:
             try:
                 return await self._open()
             except StorageError as error:
-                if (error.details or {}).get("reason") != "unreachable" or anyio.current_time() >= ends:
+                reason = (error.details or {}).get("reason")
+                if reason not in {"unreachable", "busy"} or anyio.current_time() >= ends:
                     raise
-                logger.warning("the worker waits for the database: %s", error.message)
+                logger.warning("the worker waits for the database: %s. %s", error.message, error.hint)
             await anyio.sleep(_AWAY_PAUSE_S)
 
     async def submit(
@@ -316,7 +317,7 @@ class Fleet:
         """Hold queued debates until cancelled, or until a job is done. Needs asyncio, and one worker per process.
 
         When it is cancelled, running debates end as with `Ctrl-C` and go back to the queue. If the server cannot be
-        reached, the worker waits: a minute at the start, later as long as it takes.
+        reached or has no free connection, the worker waits: a minute at the start, later as long as it takes.
 
         Args:
             concurrency: Maximum debates at the same time, 1 to 1000. It is a setting of the fleet: the value of the
