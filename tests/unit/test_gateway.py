@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
+
 import anyio
 import pytest
 
@@ -276,6 +279,132 @@ async def test_a_limit_of_a_provider_holds_over_its_models_and_can_change():
                     tasks.start_soon(gateway.guard(model).complete, ASK)
                     tasks.start_soon(collect, gateway.guard(model))
         assert most == expected
+
+
+class Held(Plain):
+    """Holds each of its calls until the test releases it."""
+
+    def __init__(self) -> None:
+        super().__init__(self._hold)
+        self._released = anyio.Semaphore(0)
+
+    async def _hold(self) -> ChatResponse:
+        await self._released.acquire()
+        return ChatResponse(text="x")
+
+    async def release(self, number: int) -> None:
+        """End calls, and wait until others have taken their slots."""
+        for _ in range(number):
+            self._released.release()
+        await anyio.wait_all_tasks_blocked()
+
+
+async def test_a_raised_or_removed_limit_of_a_provider_admits_waiting_calls_at_once():
+    gateway, inner = Gateway(concurrency=20), Held()
+    running = []
+    async with anyio.create_task_group() as tasks:
+        gateway.limit_providers({"plugin": 1})
+        for _ in range(9):
+            tasks.start_soon(gateway.guard(inner).complete, ASK)
+        for limits in ({"plugin": 1}, {"plugin": 3}, {"plugin": 3, "others": 1}, {"plugin": 4}, {"others": 1}):
+            gateway.limit_providers(limits)
+            await anyio.wait_all_tasks_blocked()
+            running.append(inner.running)
+        await inner.release(9)
+    assert running == [1, 3, 3, 4, 9]
+
+
+async def test_a_limit_of_a_provider_that_is_lowered_and_raised_counts_the_calls_in_progress():
+    gateway, inner = Gateway(concurrency=20), Held()
+    async with anyio.create_task_group() as tasks:
+        gateway.limit_providers({"plugin": 4})
+        for _ in range(12):
+            tasks.start_soon(gateway.guard(inner).complete, ASK)
+        await anyio.wait_all_tasks_blocked()
+        gateway.limit_providers({"plugin": 2})
+        await inner.release(1)
+        assert inner.running == 3
+        await inner.release(1)
+        assert inner.running == 2
+        await inner.release(1)
+        assert inner.running == 2
+        for most in (1, 4, 3, 4):
+            gateway.limit_providers({"plugin": most})
+        await anyio.wait_all_tasks_blocked()
+        assert (inner.running, inner.most) == (4, 4)
+        await inner.release(9)
+    assert inner.most == 4
+
+
+async def test_a_call_that_is_cancelled_while_it_waits_or_as_it_is_admitted_leaves_its_slot_to_the_next():
+    gateway = Gateway(concurrency=1)
+    await gateway.guard(ScriptedModel(["Yes."])).complete(ASK)
+    (state,) = gateway.endpoint_states
+    admitted = []
+
+    async def call(name: str, scope: anyio.CancelScope) -> None:
+        with scope:
+            async with gateway.admitted(state):
+                admitted.append(name)
+                await anyio.lowlevel.checkpoint()
+
+    scopes = {name: anyio.CancelScope() for name in ("waits", "is next", "follows")}
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            async with gateway.admitted(state):
+                for name, scope in scopes.items():
+                    tasks.start_soon(call, name, scope)
+                    await anyio.wait_all_tasks_blocked()
+                scopes["waits"].cancel()
+                await anyio.wait_all_tasks_blocked()
+            scopes["is next"].cancel()
+    assert admitted[-1] == "follows"
+    assert "waits" not in admitted
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])  # only its own way to cancel ends a task that is about to run
+async def test_a_task_that_asyncio_itself_cancels_as_it_is_admitted_leaves_its_slot_to_the_next():
+    gateway = Gateway(concurrency=1)
+    await gateway.guard(ScriptedModel(["Yes."])).complete(ASK)
+    (state,) = gateway.endpoint_states
+
+    async def call() -> None:
+        async with gateway.admitted(state):
+            await anyio.sleep_forever()
+
+    async with gateway.admitted(state):
+        task = asyncio.create_task(call())
+        await anyio.wait_all_tasks_blocked()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    with anyio.fail_after(30):
+        async with gateway.admitted(state):
+            pass
+
+
+def test_a_limit_of_a_provider_that_another_event_loop_changes_reaches_waiting_calls():
+    gateway = Gateway()
+
+    async def change() -> None:
+        gateway.limit_providers({"plugin": 2})
+
+    async def call_twice() -> None:
+        inner = Held()
+        gateway.limit_providers({"plugin": 1})
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(2):
+                    tasks.start_soon(gateway.guard(inner).complete, ASK)
+                await anyio.wait_all_tasks_blocked()
+                assert inner.running == 1
+                await anyio.to_thread.run_sync(partial(anyio.run, change, backend="asyncio"))
+                while inner.running < 2:  # noqa: ASYNC110  (the other loop's call has no event)
+                    await anyio.sleep(0.01)
+                await inner.release(2)
+
+    for backend in ("asyncio", "trio"):
+        anyio.run(call_twice, backend=backend)
 
 
 async def test_models_of_one_endpoint_share_the_limit():

@@ -167,6 +167,18 @@ class PerLoop(Generic[T]):
         """Remove and return the value of the running event loop; `None` if there is none."""
         return self._values.pop(current_token().native_token, None)
 
+    def for_each(self, act: Callable[[T], object]) -> None:
+        """Call a function with each value: that of the running loop now, each other one in its own loop and later."""
+        try:
+            here: object = current_token().native_token
+        except RuntimeError:  # no event loop runs this code
+            here = None
+        for loop, value in list(self._values.items()):
+            if loop is here:
+                act(value)
+            else:
+                call_soon(cast("Loop", loop), partial(act, value))
+
     def _forget_closed(self) -> None:
         # A connection refers to its loop, so a closed loop would otherwise live as long as this object.
         for loop in list(self._values):

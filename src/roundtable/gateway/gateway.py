@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import deque
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Literal
 
@@ -94,9 +95,9 @@ class Gateway:
         self._has_shared = False
         self.call_listeners: tuple[Callable[[ModelCall], None], ...] = ()
         """Receive each try of each call, once it is over."""
-        self._limiters: PerLoop[dict[EndpointKey, anyio.CapacityLimiter]] = PerLoop(dict)
+        self._limiters: PerLoop[dict[EndpointKey, _Slots]] = PerLoop(dict)
         self._provider_limits: dict[str, int] = {}
-        self._provider_limiters: PerLoop[dict[str, anyio.CapacityLimiter]] = PerLoop(dict)
+        self._provider_limiters: PerLoop[dict[str, _Slots]] = PerLoop(dict)
 
     def guard(
         self,
@@ -156,11 +157,20 @@ class Gateway:
     def limit_providers(self, limits: Mapping[str, int]) -> None:
         """Limit the calls in progress with providers, over all their models and keys, from now on.
 
+        Calls that wait are admitted as soon as a raised or removed limit allows it. A lowered limit ends no calls.
+        If a model calls another model of the same provider, both calls count; with a limit of 1, the inner call waits
+        until the outer one has reached its deadline.
+
         Args:
             limits: Most calls in progress at once by name of the provider, in each event loop; at least 1. Providers
                 that are left out have no limit of their own.
         """
         self._provider_limits = dict(limits)
+        self._provider_limiters.for_each(self._adopt_provider_limits)
+
+    def _adopt_provider_limits(self, limiters: Mapping[str, _Slots]) -> None:
+        for provider, limiter in limiters.items():
+            limiter.resize(self._provider_limits.get(provider, math.inf))
 
     def endpoint_state(self, model: ChatModel, name: str, rates: Rates) -> EndpointState:
         """Return the state that the calls of an endpoint share; the first caller sets its rates."""
@@ -176,36 +186,78 @@ class Gateway:
     @asynccontextmanager
     async def admitted(self, endpoint_state: EndpointState) -> AsyncGenerator[None]:
         """Wait for a free slot among the calls in progress, and hold it while the block is open."""
-        # Not the task as borrower, because another task may close a stream than the one that opened it.
-        borrower = object()
-        held: list[anyio.CapacityLimiter] = []
+        held: list[_Slots] = []
         try:
             for limiter in self._limiters_of(endpoint_state):
-                try:
-                    limiter.acquire_on_behalf_of_nowait(borrower)
-                except anyio.WouldBlock:
-                    await limiter.acquire_on_behalf_of(borrower)
+                await limiter.take()
                 held.append(limiter)
             yield
         finally:
             for limiter in held:
-                limiter.release_on_behalf_of(borrower)
+                limiter.put_back()
 
-    def _limiters_of(self, endpoint_state: EndpointState) -> tuple[anyio.CapacityLimiter, ...]:
+    def _limiters_of(self, endpoint_state: EndpointState) -> tuple[_Slots, ...]:
         """Return what limits the calls of an endpoint: its own limiter, and that of its provider if there is one."""
         limiters, key = self._limiters.get(), endpoint_state.key
         limiter = limiters.get(key)
         if limiter is None:
-            most = endpoint_state.calls_at_once or self.concurrency
-            limiter = limiters[key] = anyio.CapacityLimiter(most)
+            limiter = limiters[key] = _Slots(endpoint_state.calls_at_once or self.concurrency)
         if self._has_shared:
-            limiter.total_tokens = endpoint_state.slots(endpoint_state.calls_at_once or self.concurrency)
+            limiter.resize(endpoint_state.slots(endpoint_state.calls_at_once or self.concurrency))
         provider_most = self._provider_limits.get(key.provider)
         if provider_most is None:
             return (limiter,)
-        provider_limiter = self._provider_limiters.get().setdefault(key.provider, anyio.CapacityLimiter(provider_most))
-        provider_limiter.total_tokens = provider_most
+        provider_limiter = self._provider_limiters.get().setdefault(key.provider, _Slots(provider_most))
+        provider_limiter.resize(provider_most)
         return limiter, provider_limiter
+
+
+class _Slots:
+    """Slots for calls in progress; their number may change while calls wait for one.
+
+    The limiter of anyio 4.11 admits too many calls when its number is raised while more than the old number run.
+
+    Args:
+        most: How many there are.
+    """
+
+    def __init__(self, most: float) -> None:
+        self.most: float = most
+        """How many there are; `resize` changes it."""
+        self._taken = 0
+        self._waiting: deque[anyio.Event] = deque()
+
+    def resize(self, most: float) -> None:
+        """Change how many there are; calls in progress keep theirs."""
+        if most != self.most:
+            self.most = most
+            self._admit()
+
+    async def take(self) -> None:
+        """Take a slot; wait until one is free and no other call has waited for longer."""
+        if self._taken < self.most:
+            self._taken += 1
+            return
+        turn = anyio.Event()
+        self._waiting.append(turn)
+        try:
+            await turn.wait()
+        except BaseException:
+            if turn.is_set():
+                self.put_back()
+            else:
+                self._waiting.remove(turn)
+            raise
+
+    def put_back(self) -> None:
+        """Put a slot back, for the call that has waited longest."""
+        self._taken -= 1
+        self._admit()
+
+    def _admit(self) -> None:
+        while self._waiting and self._taken < self.most:
+            self._taken += 1
+            self._waiting.popleft().set()
 
 
 def _check_rate(parameter: str, value: object) -> float | None:
