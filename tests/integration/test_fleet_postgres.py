@@ -14,10 +14,12 @@ from pathlib import Path
 
 import anyio
 import pytest
+from anyio.from_thread import start_blocking_portal
 from integration.fleet_child import table_for
 from integration.test_fleet import calls_of, child, ending, questions, stored_turns, until_called
 from postgres_kit import PASSWORD, Server, new_schema, proxy_to, running_server
 
+from roundtable._core.owner import current_owner
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.errors import StorageError
 from roundtable.fleet import Fleet
@@ -163,6 +165,38 @@ async def test_a_worker_that_starts_before_the_server_waits_for_it(
                         break
                 await anyio.to_thread.run_sync(own_server.start)
         assert (await worker.status("job")).completed == 1
+    assert PASSWORD not in caplog.text
+
+
+@pytest.mark.slow
+async def test_a_worker_that_waits_to_join_others_waits_for_the_database_too(
+    postgres_server: Server, postgres_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def until_logged(text: str) -> None:
+        while text not in caplog.text:  # noqa: ASYNC110  (a log has no event)
+            await anyio.sleep(0.02)
+
+    limit = {"scripted": 1}
+    async with Fleet(storage=postgres_url) as fleet:
+        await fleet.submit("job", questions(1), rounds=1)
+        _, records = await fleet._open()
+        await records.add_worker(current_owner("other"), 3600)
+        with (
+            start_blocking_portal() as portal,  # a worker that begins blocks its own event loop while it connects
+            portal.wrap_async_context_manager(proxy_to(postgres_server.port)) as proxy,
+        ):
+            proxied = postgres_url.replace(f":{postgres_server.port}/", f":{proxy.port}/")
+            storage = PostgresStorage(f"{proxied}&connect_timeout=1", connect_timeout_s=0.5)
+            async with table_for(storage, tmp_path) as table, Fleet(table, provider_concurrency=limit) as joining:
+                with anyio.fail_after(90):
+                    async with anyio.create_task_group() as tasks:
+                        tasks.start_soon(partial(joining.work, until_done="job"))
+                        await until_logged("waits until another ends")
+                        portal.call(proxy.cut)
+                        await until_logged("this worker waits for the database")
+                        portal.call(proxy.open)
+                        await records.remove_worker("other")
+        assert (await fleet.status("job")).completed == 1
     assert PASSWORD not in caplog.text
 
 

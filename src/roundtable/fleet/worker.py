@@ -163,6 +163,8 @@ class Worker:
         self._contents: dict[str, str] = {}
         """Contents of the files that were read last; most debates of a job have the same."""
         self._suspects = anyio.Lock()
+        self._has_signed = False
+        """Whether the first sign of life may have been written."""
         self._stopping = False
         self._idle = anyio.Event()
         self._durations: list[float] = []
@@ -182,8 +184,12 @@ class Worker:
         _worker = self
         try:
             await self._queue.set_concurrency(self._concurrency, _RARELY_S)
-            await self._join()
-            self._launch()
+            try:
+                await self._join()
+                self._launch()
+            except BaseException:
+                await self._remove_first_sign()
+                raise
             try:
                 await until_one_ends(self._beat, self._hear_cancellations)
             finally:
@@ -199,19 +205,50 @@ class Worker:
         """Write the first sign of life, as soon as there is a call at once that this worker may make.
 
         Without the sign, other workers would take the first debates for those of a dead worker.
+
+        Raises:
+            StorageError: The database cannot be used, and waiting for it does not help.
         """
         most = min(self._provider_concurrency.values(), default=inf)
+        alive: set[str] = set()
         has_warned = False
-        while True:
-            if len(await self._living_workers()) <= most:
+        while not alive:
+            try:
+                alive = await self._sign(most)
+                if not alive and not has_warned:
+                    has_warned = True
+                    text = "this worker waits until another ends: %s workers share %s calls at once"
+                    logger.warning(text, most, most)
+            except StorageError as error:
+                if not error.retryable:
+                    raise
+                logger.warning("this worker waits for the database: %s", error.message)
+            if not alive:
+                await anyio.sleep(_BEAT_S * random.uniform(0.25, 1))  # two that wait try at different times
+
+    async def _sign(self, most: float) -> set[str]:
+        """Write a sign of life if at most so many workers are alive with it; return them, or nothing."""
+        if len(await self._living_workers()) <= most:
+            self._has_signed = True
+            with CancelScope(shield=True):  # a cancelled write might end after the removal of the sign
                 await self._records.add_worker(current_owner(self.id), _ALIVE_S)
-                if len(await self._living_workers()) <= most:  # another one may have joined at the same time
-                    return
+            alive = await self._living_workers()
+            if len(alive) <= most:  # another one may have joined at the same time
+                return alive
+        if self._has_signed:
+            await self._records.remove_worker(self.id)
+            self._has_signed = False
+        return set()
+
+    async def _remove_first_sign(self) -> None:
+        """Remove the sign of life of a worker that could not begin, so that it takes no part from others."""
+        if not self._has_signed:
+            return
+        with anyio.move_on_after(_FINISH_S, shield=True):
+            try:
                 await self._records.remove_worker(self.id)
-            if not has_warned:
-                has_warned = True
-                logger.warning("this worker waits until another ends: %s workers share %s calls at once", most, most)
-            await anyio.sleep(_BEAT_S * random.uniform(0.25, 1))  # two that wait try at different times
+            except StorageError as error:
+                logger.warning("this worker counts as alive for another %s s: %s", _ALIVE_S, error.message)
 
     def _launch(self) -> None:
         """Start DBOS in this event loop; the tables exist already, so this takes a few milliseconds."""
