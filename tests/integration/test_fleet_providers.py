@@ -8,12 +8,18 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from integration.test_fleet import ending
 
 from roundtable import Roundtable
 from roundtable.__main__ import main
@@ -29,6 +35,7 @@ from roundtable.fleet.worker import equal_part
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": str(Path.home())}
 HEARTBEAT_S = 4.0
+"""How long the other workers take to notice one that joins."""
 
 
 @pytest.fixture
@@ -38,65 +45,77 @@ def anyio_backend() -> str:
 
 
 class Crowd:
-    """Answers calls, and counts how many it answers at the same time."""
+    """Answers the calls of two workers, and counts how many it answers at the same time.
 
-    def __init__(self) -> None:
+    As soon as both workers call, answers are held until as many calls are in progress as are allowed.
+    """
+
+    def __init__(self, allowed: int) -> None:
         self.most = 0
-        self._now = 0
-        self._lock = threading.Lock()
+        self.is_full = False
+        """Whether as many calls as are allowed were in progress, of both workers."""
+        self._allowed = allowed
+        self._now: Counter[str] = Counter()
+        self._both_called = False
+        self._change = threading.Condition()
 
-    def answer(self, seen: Seen) -> WireReply:
-        with self._lock:
-            self._now += 1
-            self.most = max(self.most, self._now)
-        time.sleep(0.1)  # how long the answer takes
-        with self._lock:
-            self._now -= 1
+    def answer(self, worker: str, seen: Seen) -> WireReply:
+        with self._change:
+            self._now[worker] += 1
+            self.most = max(self.most, self._now.total())
+            self._both_called |= len(self._now) == 2
+            self.is_full |= len(+self._now) == 2 and self._now.total() >= self._allowed
+            self._change.notify_all()
+            if self._both_called:
+                self._change.wait_for(lambda: self.is_full, 30)
+        if not self.is_full:
+            time.sleep(0.3)  # how long an answer takes: the job must not end before the second worker begins
+        with self._change:
+            self._now[worker] -= 1
         return chat_reply(json.dumps({"position": "Tea", "reasoning": "It keeps."}), stream=seen.wants_stream)
 
 
-def started(*words: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", "roundtable", *words], env=ENVIRONMENT)
+def started(*words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-m", "roundtable", *words], env=ENVIRONMENT, text=True)
 
 
 @pytest.mark.slow
 @pytest.mark.anyio
-async def test_workers_share_the_calls_at_once_to_a_provider(tmp_path: Path) -> None:
-    crowd = Crowd()
+async def test_workers_share_the_calls_at_once_to_a_provider_from_the_first_call_of_each(tmp_path: Path) -> None:
+    crowd = Crowd(allowed=5)
     place = "--storage", f"sqlite:///{tmp_path}/debates.db"
     limit = "--concurrency", "8", "--provider-concurrency", "compatible=5"
-    with LoopbackServer(crowd.answer) as provider:
-        work = "fleet", "work", *limit, "--base-url", f"compatible={provider.url}", *place
-        workers = [started(*work) for _ in range(2)]
-        try:
-            async with Roundtable(storage=place[1]) as table, Fleet(table) as fleet:
-                with anyio.fail_after(60):
-                    while await fleet.workers() < 2:  # noqa: ASYNC110  (other processes change it)
-                        await anyio.sleep(0.05)
-                    await anyio.sleep(HEARTBEAT_S + 0.5)  # then each worker knows of the other
-                    await fleet.submit(
-                        "drinks", [f"Tea {n}?" for n in range(24)], agents=["compatible:a", "compatible:b"], rounds=1
-                    )
-                    status = await fleet.wait("drinks")
-        finally:
-            for worker in workers:
-                worker.kill()
-                worker.wait()
-    assert status.completed == 24
+    topics = [f"Tea {n}?" for n in range(80)]
+    async with Roundtable(storage=place[1]) as table, Fleet(table) as fleet:
+        with ExitStack() as stack, anyio.fail_after(120):
+            for number in (1, 2):
+                provider = stack.enter_context(LoopbackServer(partial(crowd.answer, f"worker {number}")))
+                words = "fleet", "work", *limit, "--base-url", f"compatible={provider.url}", *place
+                stack.enter_context(ending(started(*words)))
+                while await fleet.workers() < number:  # noqa: ASYNC110  (another process changes it)
+                    await anyio.sleep(0.05)
+            await fleet.submit("drinks", topics, agents=["compatible:a", "compatible:b"], rounds=1)
+            status = await fleet.wait("drinks")
+    assert status.completed == len(topics)
+    assert crowd.is_full
     assert crowd.most == 5
 
 
 @pytest.mark.slow
 @pytest.mark.anyio
-async def test_a_worker_waits_while_others_share_all_calls(tmp_path: Path, caplog) -> None:
-    caplog.set_level(logging.WARNING, logger="roundtable.fleet")
-    agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
-    limits = {"scripted": 1}
-    async with (
-        Roundtable(agents, storage=f"sqlite:///{tmp_path}/debates.db") as table,
-        Fleet(table, provider_concurrency=limits) as fleet,
-    ):
-        await fleet.submit("drinks", ["Tea?", "Coffee?"], rounds=1)
+class TestJoining:
+    """A worker in this process, beside one that only gives signs of life."""
+
+    @pytest.fixture
+    async def fleet(self, tmp_path: Path) -> AsyncIterator[Fleet]:
+        agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
+        async with Roundtable(agents, storage=f"sqlite:///{tmp_path}/debates.db") as table, Fleet(table) as fleet:
+            await fleet.submit("drinks", ["Tea?", "Coffee?"], rounds=1)
+            yield fleet
+
+    async def test_a_worker_waits_while_others_share_all_calls(self, fleet: Fleet, caplog) -> None:
+        caplog.set_level(logging.WARNING, logger="roundtable.fleet")
+        fleet.provider_concurrency = {"scripted": 1}
         _, records = await fleet._open()
         await records.add_worker(current_owner("other"), 60)
         with anyio.fail_after(60):
@@ -108,7 +127,47 @@ async def test_a_worker_waits_while_others_share_all_calls(tmp_path: Path, caplo
                 assert [owner.name for owner in await records.workers()] == ["other"]
                 await records.remove_worker("other")
         assert (await fleet.status("drinks")).completed == 2
-        assert table.wiring.models.gateway._provider_limits == {}
+        assert fleet.table.wiring.models.gateway._provider_limits == {}
+
+    async def test_a_worker_that_joins_another_begins_when_that_one_makes_fewer_calls(self, fleet: Fleet) -> None:
+        fleet.provider_concurrency = {"scripted": 2}
+        _, records = await fleet._open()
+        await records.add_worker(current_owner("other"), 60)
+        begun = datetime.now(UTC)
+        with anyio.fail_after(60):
+            await fleet.work(until_done="drinks")
+        assert (await fleet.status("drinks")).completed == 2
+        first = min(session.created_at for session in await fleet.table.sessions())
+        assert (first - begun).total_seconds() >= HEARTBEAT_S
+
+    @pytest.mark.parametrize(("limits", "others"), [({"scripted": 2}, 0), ({}, 1)], ids=["no other", "no limit"])
+    async def test_a_worker_begins_at_once_where_no_other_has_to_make_fewer_calls(
+        self, fleet: Fleet, limits: dict[str, int], others: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("roundtable.fleet.worker._PARTS_CHANGE_S", 3600)
+        fleet.provider_concurrency = limits
+        _, records = await fleet._open()
+        for number in range(others):
+            await records.add_worker(current_owner(f"other {number}"), 60)
+        with anyio.fail_after(60):
+            await fleet.work(until_done="drinks")
+        assert (await fleet.status("drinks")).completed == 2
+
+    async def test_a_worker_that_is_cancelled_while_it_joins_leaves_no_sign_of_life(
+        self, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("roundtable.fleet.worker._PARTS_CHANGE_S", 3600)
+        fleet.provider_concurrency = {"scripted": 2}
+        _, records = await fleet._open()
+        await records.add_worker(current_owner("other"), 60)
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as group:
+                group.start_soon(fleet.work)
+                while await fleet.workers() < 2:  # noqa: ASYNC110  (the worker writes its sign)
+                    await anyio.sleep(0.02)
+                group.cancel_scope.cancel()
+        assert [owner.name for owner in await records.workers()] == ["other"]
+        assert (await fleet.status("drinks")).queued == 2
 
 
 @given(st.integers(1, 40), st.integers(0, 200))

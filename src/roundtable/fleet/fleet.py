@@ -76,8 +76,10 @@ class Fleet:
         name: Name of the fleet. Fleets of different names share nothing but the sessions.
         provider_concurrency: Most calls in progress at once by name of the provider, for all workers together and over
             all models and keys: `{"openai": 32}`. Every worker takes an equal part, so give all of them the same. A
-            worker waits to begin while as many others work as the smallest number allows. Providers that are left out
-            have no limit, except the `concurrency` of each worker's table.
+            worker waits to begin while as many others work as the smallest number allows, and for six seconds where
+            others work, so that they lower their parts first. Providers that are left out have no limit, except the
+            `concurrency` of each worker's table. If a model calls another model of the same provider, both calls
+            count, so the part of a worker must be more than one.
 
     Raises:
         ConfigurationError: Both a table and a storage are given, the storage cannot hold a queue, or a limit is not a

@@ -59,6 +59,8 @@ _BUSY_PAUSE_S: Final = 2.0
 _BEAT_S: Final = 4.0
 _ALIVE_S: Final = 15.0
 """How long a worker counts as alive after its last sign of life, as long as the lease of a session."""
+_PARTS_CHANGE_S: Final = 1.5 * _BEAT_S
+"""How long a worker that joins others waits until each of them makes fewer calls at once, with a margin."""
 _CANCEL_CHECK_S: Final = 1.0
 _RARELY_S: Final = 0.2
 _OFTEN_S: Final = 0.04
@@ -204,7 +206,8 @@ class Worker:
     async def _join(self) -> None:
         """Write the first sign of life, as soon as there is a call at once that this worker may make.
 
-        Without the sign, other workers would take the first debates for those of a dead worker.
+        Without the sign, other workers would take the first debates for those of a dead worker. If calls at once are
+        limited, wait until the others have left this worker its part.
 
         Raises:
             StorageError: The database cannot be used, and waiting for it does not help.
@@ -225,6 +228,8 @@ class Worker:
                 logger.warning("this worker waits for the database: %s", error.message)
             if not alive:
                 await anyio.sleep(_BEAT_S * random.uniform(0.25, 1))  # two that wait try at different times
+        if self._provider_concurrency and len(alive) > 1:
+            await anyio.sleep(_PARTS_CHANGE_S)
 
     async def _sign(self, most: float) -> set[str]:
         """Write a sign of life if at most so many workers are alive with it; return them, or nothing."""
