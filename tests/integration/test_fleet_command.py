@@ -64,7 +64,8 @@ def test_a_job_is_held_by_one_command(tmp_path: Path) -> None:
 )
 def test_ctrl_c_interrupts_a_job_and_the_same_command_goes_on(tmp_path: Path, count: int) -> None:
     begin(tmp_path, count)
-    words = ["submit", "drinks.jsonl", "--rounds", "2", "--agents", "scripted:ada.json,scripted:bo.json"]
+    limits = "--concurrency", "4", "--provider-concurrency", "scripted=3"
+    words = ["submit", "drinks.jsonl", "--rounds", "2", "--agents", "scripted:ada.json,scripted:bo.json", *limits]
     whole = [sys.executable, "-m", "roundtable", "fleet", *words, "--db", "debates.db"]
     with subprocess.Popen(whole, cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -74,7 +75,8 @@ def test_ctrl_c_interrupts_a_job_and_the_same_command_goes_on(tmp_path: Path, co
         process.send_signal(signal.SIGINT)
         told = process.stderr.read()
     assert process.returncode == 130
-    assert "Continue with: roundtable fleet work --until-done drinks --db debates.db" in told
+    continuing = "fleet work --until-done drinks --concurrency 4 --provider-concurrency scripted=3 --db debates.db"
+    assert f"Continue with: roundtable {continuing}" in told
     (state,) = json.loads(run(tmp_path, "status", "--json").stdout)
     assert state["running"] == 0
     assert 0 < state["completed"] < count
@@ -169,3 +171,13 @@ def test_a_command_that_is_suggested_names_the_fleet(tmp_path: Path) -> None:
     done = run_suggested(tmp_path, run(tmp_path, "retry", "drinks", *named).stderr)
     assert (done.returncode, "drinks: 1 completed (of 1)" in done.stdout) == (0, True), done
     assert run(tmp_path, "results", "drinks", *named).stdout == "question-0: tea? -> Tea\n"
+
+
+@pytest.mark.slow
+def test_a_command_that_is_suggested_has_the_limits_of_the_one_that_suggests_it(tmp_path: Path) -> None:
+    begin(tmp_path, 1)
+    limits = "--concurrency", "3", "--provider-concurrency", "scripted=2", "--provider-concurrency", "openai=4"
+    submitted = run(tmp_path, *SUBMIT, "--no-work", *limits)
+    assert submitted.stderr == f"Start workers with: roundtable fleet work {' '.join(limits)} --db debates.db\n"
+    default = run(tmp_path, *SUBMIT, "--no-work", "--concurrency", "8")
+    assert default.stderr == "Start workers with: roundtable fleet work --db debates.db\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["fleet"]
 
 _DEFAULT: Final = "default"
+_AT_ONCE: Final = 8
 _LONG_S: Final = 30.0
 """Debates that run for less are not named."""
 _SHORTEST_WATCH_S: Final = 0.5
@@ -119,7 +121,7 @@ def submit(
             show_default="--work with SQLite",
         ),
     ] = None,
-    concurrency: _Concurrency = 8,
+    concurrency: _Concurrency = _AT_ONCE,
     provider_concurrency: _ProviderConcurrency = None,
     name: _Name = _DEFAULT,
     analyzer: Analyzer = "auto",
@@ -150,7 +152,8 @@ def submit(
             return await _work(context, fleet, concurrency, job_name)
         _show(context, [status])
         if not context.screen.as_json:
-            context.screen.remark(f"Start workers with: {context.place.running('fleet', 'work', *_name_of(fleet))}")
+            command = context.place.running("fleet", "work", *_limits_of(fleet, concurrency), *_name_of(fleet))
+            context.screen.remark(f"Start workers with: {command}")
         return ExitCode.OK
 
     return _run(arguments, act)
@@ -159,7 +162,7 @@ def submit(
 @fleet.command(name="work")
 def hold_debates(
     *,
-    concurrency: _Concurrency = 8,
+    concurrency: _Concurrency = _AT_ONCE,
     provider_concurrency: _ProviderConcurrency = None,
     until_done: Annotated[
         str | None, typer.Option("--until-done", metavar="JOB", help="End when this job is done.", show_default="never")
@@ -352,7 +355,8 @@ async def _work(context: CommandContext, fleet: Fleet, concurrency: int, job: st
     outcome = await interruptible(holding, screen)
     if outcome.code:
         until = () if job is None else ("--until-done", job)
-        screen.remark(f"Continue with: {context.place.running('fleet', 'work', *until, *_name_of(fleet))}")
+        options = *until, *_limits_of(fleet, concurrency), *_name_of(fleet)
+        screen.remark(f"Continue with: {context.place.running('fleet', 'work', *options)}")
         return outcome.code
     if job is None:
         return ExitCode.OK
@@ -363,6 +367,18 @@ async def _work(context: CommandContext, fleet: Fleet, concurrency: int, job: st
     why, again = (context.place.command("fleet", word, job, *_name_of(fleet)) for word in ("results", "retry"))
     screen.remark(f"See why debates failed with: {why}. Queue them again with: {again}")
     return ExitCode.FAILED
+
+
+def _limits_of(fleet: Fleet, concurrency: int) -> tuple[str, ...]:
+    """Return the options that give another worker the same limits; without them, it would make as many calls as it can.
+
+    Args:
+        fleet: The fleet, with the limits of its providers.
+        concurrency: Maximum debates at the same time per worker.
+    """
+    at_once = () if concurrency == _AT_ONCE else ("--concurrency", str(concurrency))
+    limits = (("--provider-concurrency", f"{provider}={most}") for provider, most in fleet.provider_concurrency.items())
+    return *at_once, *chain.from_iterable(limits)
 
 
 def _name_of(fleet: Fleet) -> tuple[str, ...]:
