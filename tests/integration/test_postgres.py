@@ -672,9 +672,9 @@ class TestRefusals:
             for _ in range(4):  # more than one connection is in use
                 group.start_soon(append)
             async with await psycopg.AsyncConnection.connect(postgres_server.url(), autocommit=True) as connection:
-                await migrate(connection, schema, "test", newer)
-                stored = postgres_server.execute(f"SELECT count(*) FROM {schema}.events")
-                with anyio.fail_after(30):
+                with anyio.fail_after(60):
+                    await migrate(connection, schema, "test", newer)
+                    stored = postgres_server.execute(f"SELECT count(*) FROM {schema}.events")
                     await ended.wait()
         assert error is not None
         assert error.details["reason"] == "newer"
