@@ -4,6 +4,7 @@ import ast
 import re
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,26 @@ def test_a_file_of_another_application_is_refused(connection: sqlite3.Connection
     with pytest.raises(StorageError, match="another application"):
         migrate(connection, "x.db")
     assert "sessions" not in tables(connection)
+
+
+@pytest.mark.parametrize("moment", [1, 2, 3, 4])
+def test_a_new_file_is_never_taken_for_that_of_another_application(tmp_path: Path, moment: int) -> None:
+    """Another connection adds the tables at the begin of each statement with which a file is checked."""
+    begun: list[str] = []
+
+    def upgrade(statement: str) -> None:
+        begun.append(statement)
+        if len(begun) == moment:
+            with suppress(sqlite3.OperationalError):  # locked, because the check reads the file
+                migrate(other, "x.db")
+
+    with (
+        closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as connection,
+        closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None, timeout=0)) as other,
+    ):
+        connection.set_trace_callback(upgrade)
+        assert check_format(connection, "x.db") in {0, len(MIGRATIONS)}
+        assert begun
 
 
 WORDS = "position_texts"

@@ -173,9 +173,13 @@ def check_format(connection: sqlite3.Connection, path: str, known: int = len(MIG
     Raises:
         StorageError: The file belongs to another application, or to a newer version of this library.
     """
-    version = _query_int(connection, "PRAGMA user_version")
-    application_id = _query_int(connection, "PRAGMA application_id")
-    tables = _query_int(connection, "SELECT count(*) FROM sqlite_master")
+    # One statement reads one state of the file, to which another process may be adding the tables.
+    query = (
+        "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master) "
+        "FROM pragma_user_version, pragma_application_id"
+    )
+    row: tuple[int, int, int] = connection.execute(query).fetchone()
+    version, application_id, tables = row
     if application_id != APPLICATION_ID and (application_id or version or tables):
         raise StorageError(
             f"{path!r} is a database of another application",
@@ -223,11 +227,6 @@ def _set_version(connection: sqlite3.Connection, version: int) -> None:
     # A pragma takes no bound parameters; both values are integers from this module.
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID:d}")
     connection.execute(f"PRAGMA user_version = {version:d}")
-
-
-def _query_int(connection: sqlite3.Connection, query: str) -> int:
-    number: int = connection.execute(query).fetchone()[0]
-    return number
 
 
 class _ErrorKind(NamedTuple):
