@@ -42,8 +42,8 @@ _log: logging.Logger = logging.getLogger(__name__)
 _HALF: Final = Decimal("0.5")
 _HANDING_IN_S: Final = 120.0
 """Longest time that handing in a batch takes."""
-_LOST_AFTER_S: Final = _HANDING_IN_S
-"""An intent to hand in a batch that is older comes from a process that has crashed."""
+_LOST_AFTER_S: Final = 1.5 * _HANDING_IN_S
+"""An intent to hand in a batch that is older comes from a process that has crashed, even if clocks differ a little."""
 _FIRST_WAIT_S: Final = 5.0
 _REMEMBERED: Final = 10_000
 _FETCHES: Final = 3
