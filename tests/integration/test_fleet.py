@@ -28,6 +28,7 @@ from roundtable import Roundtable
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.exits import MaxRounds
 from roundtable.fleet import Fleet, JobStatus, read_jsonl
+from roundtable.fleet import worker as fleet_worker
 from roundtable.fleet.jobs import Job, file_hashes, queued_request, request_from_queue
 from roundtable.fleet.queue import FORMAT
 from roundtable.fleet.tracing import job_traced, within_trace
@@ -366,6 +367,28 @@ class TestWorkers:
         assert len(stored) == 10
         # At most the calls that ran when the first worker ended were made again.
         assert sum(calls_of(tmp_path).values()) <= 40 + 8
+
+    @pytest.mark.slow
+    async def test_a_worker_keeps_only_the_accounts_of_jobs_whose_debates_it_runs(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("roundtable.fleet.worker._BEAT_S", 0.1)
+
+        async def until_kept(*jobs: str) -> None:
+            while (worker := fleet_worker._worker) is None or worker._accounts.keys() != {*jobs}:  # noqa: ASYNC110
+                await anyio.sleep(0.02)
+
+        async with table_for(address(tmp_path), tmp_path, delay_s=3600) as table, Fleet(table) as fleet:
+            await fleet.submit("long", questions(1), rounds=1)
+            with anyio.fail_after(60):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(fleet.work)
+                    await until_kept("long")
+                    await fleet.submit("other", questions(1), rounds=1)
+                    await until_kept("long", "other")
+                    await fleet.cancel("other")
+                    await until_kept("long")
+                    group.cancel_scope.cancel()
 
     @pytest.mark.slow
     async def test_one_process_has_one_worker(self, tmp_path: Path) -> None:

@@ -436,6 +436,7 @@ class Worker:
     async def _beat(self) -> None:
         """Write a sign of life, and take over the debates of workers that give none."""
         while True:
+            self._forget_accounts()
             try:
                 await self._records.add_worker(current_owner(self.id), _ALIVE_S)
                 await self._take_over()
@@ -443,6 +444,11 @@ class Worker:
             except StorageError as error:
                 logger.warning("the worker cannot reach the database: %s", error.message)
             await anyio.sleep(_BEAT_S)
+
+    def _forget_accounts(self) -> None:
+        """Forget the accounts of jobs of which this worker runs no debate."""
+        running = {job_of(workflow_id) for workflow_id in self._runs}
+        self._accounts = {job: account for job, account in self._accounts.items() if job in running}
 
     async def _adapt_polling(self) -> None:
         """Look for debates as often as suits their length; this is a setting of the fleet."""
