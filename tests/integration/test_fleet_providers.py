@@ -201,6 +201,13 @@ def test_the_providers_of_own_models_are_known(tmp_path: Path) -> None:
     assert Fleet(table, provider_concurrency={"own": 2}).provider_concurrency == {"own": 2}
 
 
+@pytest.mark.parametrize("limits", [None, {}])
+def test_a_fleet_without_limits_leaves_the_parts_of_its_table_unmade(limits, tmp_path: Path) -> None:
+    table = Roundtable(storage=f"sqlite:///{tmp_path}/debates.db")
+    assert Fleet(table, provider_concurrency=limits).provider_concurrency == {}
+    assert table._wiring is None
+
+
 @pytest.mark.parametrize("text", ["openai", "openai=", "=4", "openai=many", "openai=-1"])
 def test_the_command_refuses_what_is_no_limit(text: str, tmp_path: Path, capsys) -> None:
     assert main(["fleet", "work", "--provider-concurrency", text, "--db", f"{tmp_path}/debates.db"]) == 2

@@ -561,6 +561,8 @@ def _limits(provider_concurrency: object, table: Roundtable) -> dict[str, int]:
     if not isinstance(provider_concurrency, Mapping):
         kind = type(provider_concurrency).__name__
         raise ConfigurationError(f"provider_concurrency must map providers to numbers, not {kind}", hint=hint)
+    if not provider_concurrency:
+        return {}  # the parts of the table that know the providers take time to make
     own = table.wiring.options.provider_names(None) - {""}
     known = {*table.wiring.catalog.providers.names(), *own, "callable"}
     for provider, most in provider_concurrency.items():
