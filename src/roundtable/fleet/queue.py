@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -133,7 +133,9 @@ class JobQueue:
         path, schema = self.database.name, self.database.schema
         if schema is None:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            # A file that exists is not opened: closing it would end the locks of all connections of this process.
+            with suppress(FileExistsError):
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             DBOS.migrate(self.database.url)
         else:
             DBOS.migrate(self.database.url, schema=schema)
