@@ -6,12 +6,11 @@ import hashlib
 import json
 import logging
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -659,24 +658,6 @@ async def test_two_fleets_of_one_name_submit_one_job_once_and_another_not_at_all
         status = await one.status("nightly")
         assert status == await other.status("nightly")
         assert (status.debates, status.queued) in {(2, 2), (3, 3)}
-
-
-@pytest.mark.slow
-@pytest.mark.anyio
-async def test_a_fleet_that_opens_its_queue_leaves_the_locks_of_its_process_alone(tmp_path: Path) -> None:
-    """A process that closes a file loses all its locks on it, also those of other connections: see fcntl(2)."""
-    file = tmp_path / "debates.fleet.db"
-    write = "import sqlite3, sys; sqlite3.connect(sys.argv[1], 3, isolation_level=None).execute('BEGIN IMMEDIATE')"
-    words = [sys.executable, "-c", write, str(file)]
-    async with Fleet(storage=address(tmp_path)) as one, Fleet(storage=address(tmp_path)) as other:
-        await one.submit("nightly", questions(1))
-        with closing(sqlite3.connect(file, isolation_level=None)) as connection, anyio.fail_after(60):
-            connection.execute("BEGIN IMMEDIATE")
-            async with anyio.create_task_group() as group:
-                group.start_soon(other.status, "nightly")
-                writer = await anyio.run_process(words, check=False)
-                connection.execute("ROLLBACK")
-    assert b"database is locked" in writer.stderr
 
 
 class TestTraces:
