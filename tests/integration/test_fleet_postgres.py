@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sys
+import traceback
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -23,7 +24,8 @@ from roundtable._core.owner import current_owner
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.errors import StorageError
 from roundtable.fleet import Fleet
-from roundtable.fleet.queue import QueuedDebate
+from roundtable.fleet.queue import JobQueue, QueuedDebate, database_of
+from roundtable.fleet.worker import Worker
 from roundtable.storage.postgres import PostgresStorage
 from roundtable.storage.postgres_connection import parse_address
 from roundtable.types import Budget
@@ -201,6 +203,22 @@ async def test_a_worker_that_waits_to_join_others_waits_for_the_database_too(
 
 
 @pytest.mark.slow
+async def test_a_database_that_goes_away_as_a_worker_starts_is_a_typed_error_and_leaves_nothing_behind(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    away = PostgresStorage(f"postgresql://ann:{PASSWORD}@127.0.0.1:9/app")
+    async with table_for(postgres_url, tmp_path, 0) as table, Fleet(table) as fleet:
+        await fleet.submit("job", questions(1), rounds=1)
+        _, records = await fleet._open()
+        with pytest.raises(StorageError) as error:
+            Worker(table, JobQueue(database_of(away), "default"), records, 1, {})._launch()
+        assert (error.value.details or {})["reason"] == "unreachable"
+        assert PASSWORD not in "".join(traceback.format_exception(error.value))
+        await fleet.work(until_done="job")
+        assert (await fleet.status("job")).completed == 1
+    await away.aclose()
+
+
 async def test_a_worker_that_starts_ends_with_the_error_when_the_server_stays_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -277,12 +277,12 @@ class JobQueue:
         return self._connected._sys_db.engine  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
     async def _call(self, function: Callable[[], T]) -> T:
-        with self._errors():
+        with self.errors():
             return await to_thread.run_sync(function)
 
     @contextmanager
-    def _errors(self) -> Generator[None]:
-        """Raise what the database reports as a `StorageError`, without what the message may quote of the address."""
+    def errors(self) -> Generator[None]:
+        """Raise what the database reports in this block as a `StorageError` that shows no secrets of the address."""
         try:
             yield
         except (SQLAlchemyError, OSError) as error:

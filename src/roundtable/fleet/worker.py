@@ -256,7 +256,11 @@ class Worker:
                 logger.warning("this worker counts as alive for another %s s: %s", _ALIVE_S, error.message)
 
     def _launch(self) -> None:
-        """Start DBOS in this event loop; the tables exist already, so this takes a few milliseconds."""
+        """Start DBOS in this event loop; the tables exist already, so this takes a few milliseconds.
+
+        Raises:
+            StorageError: The database cannot be reached.
+        """
         quiet_logs()
         database = self._queue.database
         DBOS(
@@ -275,7 +279,12 @@ class Worker:
         )
         quiet_logs()
         DBOS.listen_queues([self._queue.name])
-        DBOS.launch()
+        try:
+            with self._queue.errors():
+                DBOS.launch()
+        except BaseException:
+            DBOS.destroy()
+            raise
 
     async def _end(self) -> None:
         """End running debates, stop taking others, and return to the queue what has not ended."""
