@@ -96,12 +96,12 @@ _WAS_CREATED: Final = "SELECT FROM {schema}.sessions WHERE key = %s AND %s = ANY
 _APPEND: Final = """
     SELECT verdict, last, status, numbers, stored_seqs, stored_bodies
     FROM {schema}.append(
-        %s::bytea, %s::bytea, %s::bigint,
-        %s::bigint, %s::text, %s::bigint[],
-        %s::text, %s::bigint[], %s::bigint,
-        %s::text[], %s::bigint[], %s::text[],
-        %s::bigint[], %s::bigint[], %s::bytea[], %s::bigint[], %s::bigint[],
-        %s::bigint[], %s::text[]
+        %b::bytea, %b::bytea, %s::bigint,
+        %s::bigint, %s::text, %b::bigint[],
+        %s::text, %b::bigint[], %s::bigint,
+        %b::text[], %b::bigint[], %b::text[],
+        %b::bigint[], %b::bigint[], %b::bytea[], %b::bigint[], %b::bigint[],
+        %b::bigint[], %b::text[]
     )
 """
 _ANNOUNCE: Final = "SELECT pg_notify(%s, payload) FROM unnest(%s::text[]) AS payload"
