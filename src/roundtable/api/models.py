@@ -450,7 +450,7 @@ class Helpers:
         synthesizer = first_synthesizer([agents[agent_id]] if agent_id in agents else [])
         if synthesizer is None:
             msg = f"agent {agent_id!r} cannot write the synthesis: it is not in the session, or has no model"
-            raise ConfigurationError(msg, hint=f"Agents of the session are: {', '.join(agents)}.")
+            raise ConfigurationError(msg, hint=f"The agents of the session are {', '.join(agents)}.")
         return synthesizer
 
     def auxiliary_agents(

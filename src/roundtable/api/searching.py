@@ -95,7 +95,9 @@ def check_provider_search(name: str, config: ProviderConfig) -> None:
     if config.search is not None and not isinstance(config.search, bool | NativeSearch):
         msg = f"providers[{name!r}].search must be a NativeSearch, True or False, not {config.search!r:.80}"
         raise ConfigurationError(
-            msg, hint="Set a search service for the whole table: Roundtable(search='brave'), or --search brave."
+            msg,
+            hint="To use a search service instead, set it for the whole table: Roundtable(search='brave'), or "
+            "--search brave.",
         )
 
 

@@ -268,7 +268,8 @@ def _with_guarded_model(agent: Agent, guard: WrapModel) -> Agent:
         raise ConfigurationError(
             msg,
             cause=error,
-            hint="Make chat_model a settable attribute, or keep the model in an attribute of another name.",
+            hint="Make chat_model a settable attribute. Or keep the model in an attribute with another name; then the "
+            "table's limits do not apply to its calls.",
         ) from error
     return guarded_agent
 

@@ -350,7 +350,7 @@ def list_plugins(
 ) -> int:
     """List installed plugins, and why any of them failed to load; or write a new plugin.
 
-    The exit code is 1 if one failed.
+    The exit code is 1 if any plugin failed.
     """
     if context.invoked_subcommand is not None:
         return 0

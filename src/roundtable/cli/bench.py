@@ -66,7 +66,7 @@ def run(
 ) -> int:
     """Hold every debate of an experiment and write the results.
 
-    Each debate gets its own folder. The exit code is 1 if one failed.
+    Each debate gets its own folder. The exit code is 1 if any debate failed.
     """
     arguments = locals()
     from roundtable.cli.benchmarks import Plan, carry_out, list_debates
@@ -126,7 +126,9 @@ def list_files(
 @bench.command()
 def compare(
     baseline: Annotated[str, typer.Argument(metavar="BASELINE", help="Folder with the results to compare with.")],
-    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help="Folder with the results that may be better.")],
+    candidate: Annotated[
+        str, typer.Argument(metavar="CANDIDATE", help="Folder with the results to judge against the baseline.")
+    ],
     *,
     as_json: Json = False,
 ) -> int:

@@ -49,7 +49,9 @@ router: APIRouter = APIRouter(prefix="/api/sessions/{sessionId}", tags=["control
 
 
 _ACCEPTED: Final = gives(
-    "The request is passed on. The response is the current state of the session.", Started, status=202
+    "The request is accepted, but may not be carried out yet. The response is the current state of the session.",
+    Started,
+    status=202,
 )
 
 
