@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from anyio import Event, to_thread
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from roundtable._core.eventloop import call_soon, running_loop
+from roundtable._core.eventloop import Loop, call_soon, running_loop
 from roundtable.errors import StorageError
 
 if TYPE_CHECKING:
@@ -43,6 +43,10 @@ class Background:
         self._thread: Thread | None = None
         self._closed = False
         self._pid = os.getpid()
+        self._submitted: list[Callable[[], Coroutine[None, None, None]]] = []
+        """What callers started since the thread last looked; it is woken for the first of them."""
+        self._delivered: dict[Loop, list[Callable[[], object]]] = {}
+        """Results for each event loop since its last wake-up; only for use in the background."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._last: asyncio.Task[None] | None = None
 
@@ -66,8 +70,7 @@ class Background:
                 errors.append(closed_meanwhile(self._address))
             except BaseException as error:  # noqa: BLE001  (raised to the caller)
                 errors.append(error)
-            if not call_soon(caller, done.set):
-                _log.debug("the event loop ended before a result could be delivered")
+            self._deliver(caller, done.set)
 
         self.start(run)
         await done.wait()
@@ -97,10 +100,32 @@ class Background:
                 # A daemon thread: a script that never closes its storage must still exit.
                 self._thread = Thread(target=_run, args=(self._loop,), name=self._name, daemon=True)
                 self._thread.start()
-            self._loop.call_soon_threadsafe(self._start, work)
+            self._submitted.append(work)
+            if len(self._submitted) == 1:
+                self._loop.call_soon_threadsafe(self._start_submitted)
 
-    def _start(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
-        self.spawn(work())
+    def _start_submitted(self) -> None:
+        with self._lock:
+            submitted, self._submitted = self._submitted, []
+        for work in submitted:
+            self.spawn(work())
+
+    def _deliver(self, loop: Loop, callback: Callable[[], object]) -> None:
+        """Call a function in an event loop, together with others whose results came at the same time."""
+        callbacks = self._delivered.setdefault(loop, [])
+        callbacks.append(callback)
+        if len(callbacks) == 1:
+            asyncio.get_running_loop().call_soon(self._wake, loop)
+
+    def _wake(self, loop: Loop) -> None:
+        callbacks = self._delivered.pop(loop)
+
+        def call_all() -> None:
+            for callback in callbacks:
+                callback()
+
+        if not call_soon(loop, call_all):
+            _log.debug("the event loop ended before a result could be delivered")
 
     def spawn(self, work: Coroutine[None, None, None]) -> None:
         """Start a coroutine from inside the background; `end` waits for it."""
