@@ -10,6 +10,7 @@ from integration.engine_kit import CountingModel, asking, durable, lawful, log_o
 import roundtable
 from roundtable.errors import ConfigurationError, SessionConflict, SessionNotFound, StorageError
 from roundtable.record import Fold
+from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage
 from roundtable.testing import scripted_agents
 from roundtable.types import AgentConfig, Budget, ChatRequest, ContextResult, ForkOrigin
@@ -87,6 +88,19 @@ async def test_others_may_sit_at_the_table_of_a_fork() -> None:
     fork = await table.fork(told.session_id, at_round=1, agents=others)
     assert [[turn.agent_id for turn in held.turns] for held in fork.rounds] == [["ada", "bo", "cy"], ["dee", "ed"]]
     assert fork.answer == "Milk"
+
+
+async def test_a_fork_ends_early_by_the_criteria_of_the_forked_session_whatever_the_settings_are_now() -> None:
+    storage = MemoryStorage()
+    early: dict[str, Any] = {"exit_on_consensus": True, "exit_when": roundtable.MaxRounds(3)}
+    told = await table_of(CountingModel("Tea"), storage=storage).debate("Tea?", rounds=4, **early)
+    other = Settings.from_env({"ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD": "0.5"})
+    table = table_of(CountingModel("Tea"), storage=storage, settings=other)
+    fork = await table.fork(told.session_id, at_round=0)
+    of_a_fork = await table.fork(fork.session_id, at_round=0)
+    anew = await table.fork(told.session_id, at_round=0, **early)
+    assert told.config.exit == fork.config.exit == of_a_fork.config.exit
+    assert told.config.exit != anew.config.exit
 
 
 async def test_a_debate_that_had_ended_early_goes_on_in_its_fork() -> None:

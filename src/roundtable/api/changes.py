@@ -106,12 +106,17 @@ def inherited(
     return cast("DebateOptions", options | {**changes})
 
 
+def keeps_exit(changes: DebateOptions) -> bool:
+    """Check whether a fork with these changes ends early by the criteria of the forked session."""
+    return not {"exit_when", "exit_on_consensus"} & set(changes)
+
+
 def kept(config: DebateConfig, before: DebateConfig, changes: DebateOptions) -> DebateConfig:
     """Return a fork's configuration with the original values that a caller cannot set, or did not change."""
     original: dict[str, object] = {"seed": before.seed}
     if "quorum" not in changes:
         original["quorum"] = before.quorum
-    if not {"exit_when", "exit_on_consensus"} & set(changes):
+    if keeps_exit(changes):
         original |= {"exit": before.exit, "exit_on_consensus": before.exit_on_consensus}
     return config.model_copy(update=original)
 

@@ -20,6 +20,7 @@ from roundtable.api.changes import (
     effective,
     first_events,
     inherited,
+    keeps_exit,
     kept,
     seated_again,
 )
@@ -158,6 +159,8 @@ class _Fork:
     """Ids of the agents that callers made."""
     session_id: str | None
     """Id of the new session; a random one if `None`."""
+    keeps_exit: bool
+    """Whether it ends early by the criteria of the forked session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +207,7 @@ class Debates:
         fork_objects: CallerObjects | None = None,
         own: frozenset[str] | None = None,
         session_id: str | None = None,
+        keeps_exit: bool = False,
     ) -> Prepared:
         """Store an empty session for a debate.
 
@@ -214,6 +218,7 @@ class Debates:
             fork_objects: Caller objects of the forked session; those of `asked` when left out.
             own: Ids of the agents that callers made; those of `asked` when left out.
             session_id: Id of the session; a random one when left out.
+            keeps_exit: Whether it ends early by the criteria of the forked session.
         """
         wiring, (ask, seats, config, own_mode, auxiliary) = self._wiring, asked
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None} | {**auxiliary}
@@ -240,6 +245,7 @@ class Debates:
             plugins=plugins_in_use(config, providers, wiring, own_mode=own_mode is not None),
             session_id=session_id,
             attachments=read_files(ask),
+            has_whole_exit=keeps_exit,
         )
         if ask.agents is not None or own_mode is not None:
             if own is None:
@@ -455,7 +461,13 @@ class Debates:
 
     async def _begin_fork(self, fork: _Fork, *, step: bool = False) -> Prepared:
         prepared = await self.begun(
-            fork.asked, fork.origin, step=step, fork_objects=fork.given, own=fork.own, session_id=fork.session_id
+            fork.asked,
+            fork.origin,
+            step=step,
+            fork_objects=fork.given,
+            own=fork.own,
+            session_id=fork.session_id,
+            keeps_exit=fork.keeps_exit,
         )
         if fork.first:
             await self._wiring.sessions.store_past(prepared.session_id, fork.first)
@@ -504,7 +516,7 @@ class Debates:
         first = first_events(fold, past, resolved.config, context_results, wiring.sessions.clock.now())
         origin = ForkOrigin(session_id=session_id, at_round=at_round, events=len(first))
         new_id = None if rearranged is None else rearranged.session_id
-        return _Fork(resolved, origin, first, original_objects, own, new_id)
+        return _Fork(resolved, origin, first, original_objects, own, new_id, keeps_exit=keeps_exit(changes))
 
     async def continued(
         self,

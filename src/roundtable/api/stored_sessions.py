@@ -254,7 +254,8 @@ class StoredSessions(ABC):
             at_round: Last round that both share; 0 shares only the question.
             context_results: Answers to the agents' requests for information, for the next rounds.
             changes: Options to change, as for `debate`: `mode`, `agents`, `rounds` (the total), `decide`,
-                `focus_question` and so on; all others stay the same.
+                `focus_question` and so on; all others stay the same. An exit criterion that is met at the end of the
+                shared past, also one of `exit_when`, does not end the fork.
 
         Raises:
             SessionNotFound: No session has this id.

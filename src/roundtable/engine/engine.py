@@ -257,6 +257,7 @@ class DebateEngine:
         plugins: Sequence[PluginUse] = (),
         session_id: str | None = None,
         attachments: Sequence[Attachment] = (),
+        has_whole_exit: bool = False,
     ) -> Session:
         """Create a session; no agent is called yet.
 
@@ -269,6 +270,7 @@ class DebateEngine:
             plugins: Plugins that take part.
             session_id: Id of the session; a random one when left out.
             attachments: Files that belong to the question, checked by `read_attachments`.
+            has_whole_exit: Whether `config.exit` has the criteria of `exit_on_consensus` already, as in a session.
 
         Raises:
             ConfigurationError: The mode, the rule, the exit or an agent is unknown, a parameter of the rule is out of
@@ -277,7 +279,7 @@ class DebateEngine:
         mode = mode or mode_of(config, self.modes)
         check_config(mode, config)
         check_decider(config, self.rules)
-        config = self._with_exit(config)
+        config = config if has_whole_exit else self._with_exit(config)
         if config.quorum is not None and config.quorum > len(config.agents):
             msg = f"a quorum of {config.quorum} cannot be met by {counted(len(config.agents), 'agent')}"
             raise ConfigurationError(msg, hint="Lower the quorum, or add more agents.")
