@@ -36,6 +36,7 @@ REFUSED = [
     pytest.param({"metadata": 3}, "metadata must be a mapping", id="a number as notes"),
     pytest.param({"agents": 5}, "agents must be a list", id="a number as agents"),
     pytest.param({"focus_question": 5}, "focus_question", id="a number as focus"),
+    pytest.param({"perspectives": [""]}, "perspectives.0.name", id="a perspective without a name"),
     pytest.param({"mode": "collaborativ"}, "Did you mean 'collaborative'", id="misspelt mode"),
     pytest.param({"mode": "court"}, "unknown mode 'court'.*Known: collaborative", id="unknown mode"),
     pytest.param({"decide": "pluralty"}, "Did you mean 'plurality'", id="misspelt rule"),
@@ -104,6 +105,38 @@ async def test_an_extension_by_no_or_too_many_rounds_is_refused(rounds: int) -> 
     assert (await table.session(result.session_id)).to_json() == result.to_json()
 
 
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        pytest.param({"focus_question": 5}, "focus_question must be a text, not 5", id="a number as focus"),
+        pytest.param({"focus_question": "\ud800"}, "focus_question must be a text", id="half a letter as focus"),
+        pytest.param({"context_results": "x"}, "context_results must be a list of ContextResult", id="a text"),
+        pytest.param({"context_results": [5]}, "context_results must be a list of ContextResult", id="a number"),
+    ],
+)
+async def test_an_extension_that_cannot_be_stored_is_refused_first(more: dict[str, Any], message: str) -> None:
+    storage = MemoryStorage()
+    table = Roundtable(seated(CountingModel("Tea"), "ada"), storage=storage)
+    result = await table.debate("Tea?", rounds=1)
+    with pytest.raises(ConfigurationError, match=message):
+        await table.extend(result.session_id, rounds=1, **more)
+    if "context_results" in more:
+        with pytest.raises(ConfigurationError, match=message):
+            await table.resume(result.session_id, **more)
+        with pytest.raises(ConfigurationError, match=message):
+            await table.fork(result.session_id, at_round=0, **more)
+    assert (await table.session(result.session_id)).to_json() == result.to_json()
+
+
+@pytest.mark.parametrize("session_id", ["\ud800x", "", 5])
+async def test_an_id_that_cannot_be_stored_is_refused_first(session_id: Any) -> None:
+    model = CountingModel("Tea")
+    table = Roundtable(seated(model, "ada"), storage="memory://")
+    with pytest.raises(ConfigurationError, match="session_id must be a text"):
+        await table.debate_once(session_id, "Tea?", rounds=1)
+    assert not model.begun
+
+
 @pytest.mark.parametrize("deadline_s", [0, -1, float("nan")])
 async def test_a_deadline_that_is_no_time_is_refused_on_resume(deadline_s: float) -> None:
     storage, agents = MemoryStorage(), seated(CountingModel("Tea"), "ada")
@@ -132,6 +165,9 @@ async def test_a_deadline_that_is_no_time_is_refused_on_resume(deadline_s: float
         pytest.param({"quorum": 0}, "quorum", id="no quorum"),
         pytest.param({"quorum": True}, "quorum must be a whole number, not True", id="a truth as quorum"),
         pytest.param({"tenant": ""}, "tenant must be a text that is not empty", id="no tenant"),
+        pytest.param({"tenant": "\ud800"}, "tenant must be a text", id="half a letter as tenant"),
+        pytest.param({"seats": 5}, "seats must be a mapping of names", id="a number as seats"),
+        pytest.param({"settings": 5}, "settings must be Settings", id="a number as settings"),
         pytest.param({"storage": 5}, "storage must be an address such as .*, or a storage, not 5", id="no storage"),
         pytest.param({"providers": 5}, "providers must be a mapping", id="a number as providers"),
         pytest.param(

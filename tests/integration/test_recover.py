@@ -18,7 +18,7 @@ from roundtable.providers import Delay, ScriptedModel
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing import scripted_agents
 from roundtable.testing.storage_samples import owner_elsewhere, record
-from roundtable.types import ChatRequest, ChatResponse, Control, DebateStart, utc_now
+from roundtable.types import ChatRequest, ChatResponse, Control, DebateStart, Owner, utc_now
 
 pytestmark = [pytest.mark.both_loops, pytest.mark.slow]
 
@@ -48,6 +48,16 @@ async def leave(table: Roundtable, topic: str, *, rounds: int = 3) -> str:
             if event.type == "round_complete":
                 break
     return events.session_id
+
+
+async def hold_elsewhere(storage: MemoryStorage, name: str, ttl_s: float) -> None:
+    """Begin a session as a process of another host does."""
+    await storage.create(record(name, topic=f"{name}?", rounds=1))
+    lease = await storage.lease(name, owner_elsewhere(name), ttl_s)
+    start = DebateStart(
+        session_id=name, timestamp=utc_now(), topic=f"{name}?", mode="collaborative", rounds=1, agents=("ada", "bo")
+    )
+    await storage.append(name, 0, lease.token, [start])
 
 
 async def test_what_was_left_is_continued_and_what_somebody_ended_is_not() -> None:
@@ -149,16 +159,32 @@ async def test_leases_of_other_hosts_are_waited_for_once(monkeypatch: pytest.Mon
     monkeypatch.setattr(recovery, "_LEASE_S", 0.3)
     storage = MemoryStorage()
     for name, ttl_s in (("dead", 0.1), ("alive", 600.0)):
-        held = record(name, topic=f"{name}?", rounds=1)
-        await storage.create(held)
-        lease = await storage.lease(name, owner_elsewhere(name), ttl_s)
-        start = DebateStart(
-            session_id=name, timestamp=utc_now(), topic=f"{name}?", mode="collaborative", rounds=1, agents=("ada", "bo")
-        )
-        await storage.append(name, 0, lease.token, [start])
+        await hold_elsewhere(storage, name, ttl_s)
     agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
     found = await Roundtable(agents, storage=storage).recover(on_change="adopt")
     assert [(one.session_id, one.outcome) for one in found] == [("dead", "completed")]
+
+
+async def test_a_storage_that_fails_during_the_wait_is_a_typed_error_and_ends_no_debate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Failing(MemoryStorage):
+        lookups = 0
+
+        async def holder(self, session_id: str, *, tenant: str = "default") -> Owner | None:
+            self.lookups += session_id == "elsewhere"
+            if self.lookups > 1:
+                raise StorageError("away")
+            return await super().holder(session_id, tenant=tenant)
+
+    storage = Failing()
+    counted = Counted(storage, delay_s=0.5)
+    left = await leave(counted.table, "Left?")
+    await hold_elsewhere(storage, "elsewhere", 600)
+    monkeypatch.setattr(recovery, "_LEASE_S", 0.1)
+    with pytest.raises(StorageError, match="away"):
+        await counted.table.recover()
+    assert (await counted.table.session(left)).status == "completed"
 
 
 async def test_no_more_sessions_run_at_once_after_the_wait_for_leases(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,12 +206,7 @@ async def test_no_more_sessions_run_at_once_after_the_wait_for_leases(monkeypatc
     storage, model = MemoryStorage(), Watched(late(0.3, "Tea"))
     agents = seated(model, "ada", "bo")
     for name in ("free", "doubtful"):
-        await storage.create(record(name, topic=f"{name}?", rounds=1))
-        lease = await storage.lease(name, owner_elsewhere(name), 0.05 if name == "doubtful" else 600)
-        start = DebateStart(
-            session_id=name, timestamp=utc_now(), topic=f"{name}?", mode="collaborative", rounds=1, agents=("ada", "bo")
-        )
-        await storage.append(name, 0, lease.token, [start])
+        await hold_elsewhere(storage, name, 0.05 if name == "doubtful" else 600)
         if name == "free":
             await storage.lease(name, owner_elsewhere(name), 0)
     found = await Roundtable(agents, storage=storage).recover(on_change="adopt", concurrency=1)

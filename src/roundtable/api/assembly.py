@@ -22,9 +22,11 @@ from roundtable.api.checks import (
     call_function,
     check_deadline,
     check_list,
+    check_mapping,
     check_name,
     check_providers,
     check_seconds,
+    check_settings,
     check_storage,
     check_text,
     check_whole,
@@ -94,6 +96,8 @@ class TableParts:
         if options.quorum is not None:
             check_whole("quorum", options.quorum)
         check_list("observers", options.observers)
+        check_mapping("seats", options.seats)
+        check_settings(options.settings)
         self.options = options
         self.settings: Settings = options.settings or Settings.from_env()
         if not self.settings.network:

@@ -38,6 +38,7 @@ __all__ = [
     "effective",
     "first_events",
     "inherited",
+    "keeps_exit",
     "kept",
     "seated_again",
 ]

@@ -8,9 +8,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Final
 
+from roundtable._core.text import encodable
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import casefold
-from roundtable.types import BatchOptions, Budget, ModelProfile, ProviderConfig
+from roundtable.settings import Settings
+from roundtable.types import BatchOptions, Budget, ContextResult, ModelProfile, ProviderConfig
 
 if TYPE_CHECKING:
     from roundtable.protocols import Observer
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 __all__ = [
     "call_function",
     "check_budget",
+    "check_context_results",
     "check_deadline",
+    "check_extension",
     "check_flag",
     "check_job_name",
     "check_list",
@@ -31,6 +35,7 @@ __all__ = [
     "check_rounds",
     "check_seconds",
     "check_seen",
+    "check_settings",
     "check_storage",
     "check_text",
     "check_vote",
@@ -46,8 +51,8 @@ _JOB_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def check_text(label: str, value: object) -> None:
-    """Check that a value is a text."""
-    if not isinstance(value, str):
+    """Check that a value is a text that can be encoded in UTF-8."""
+    if not isinstance(value, str) or encodable(value) != value:
         raise _wrong_type(label, "a text", value)
 
 
@@ -73,6 +78,12 @@ def check_storage(storage: object) -> None:
         and not (hasattr(storage, "append") and hasattr(storage, "lease"))
     ):
         raise _wrong_type("storage", "an address such as 'memory://', or a storage", storage)
+
+
+def check_settings(settings: object) -> None:
+    """Check that a value is settings, or `None` for those of the environment."""
+    if settings is not None and not isinstance(settings, Settings):
+        raise _wrong_type("settings", "Settings, such as Settings.from_env()", settings)
 
 
 def check_providers(providers: object) -> None:
@@ -122,6 +133,21 @@ def check_list(label: str, value: object, wanted: str = "a list") -> None:
     """Check that a value is a list; a text does not count as one."""
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
         raise _wrong_type(label, wanted, value)
+
+
+def check_context_results(results: object) -> None:
+    """Check that a value is a list of answers to requests for information."""
+    wanted = "a list of ContextResult"
+    check_list("context_results", results, wanted)
+    if isinstance(results, Sequence) and not all(isinstance(result, ContextResult) for result in results):
+        raise _wrong_type("context_results", wanted, results)
+
+
+def check_extension(focus_question: object, context_results: object) -> None:
+    """Check what a session continues with: a text or `None`, and a list of answers to requests for information."""
+    if focus_question is not None:
+        check_text("focus_question", focus_question)
+    check_context_results(context_results)
 
 
 def check_flag(label: str, value: object) -> None:

@@ -24,7 +24,16 @@ from roundtable.api.changes import (
     kept,
     seated_again,
 )
-from roundtable.api.checks import check_budget, check_deadline, check_name, check_rounds, check_seen, check_whole
+from roundtable.api.checks import (
+    check_budget,
+    check_context_results,
+    check_deadline,
+    check_extension,
+    check_name,
+    check_rounds,
+    check_seen,
+    check_whole,
+)
 from roundtable.api.estimate import estimated
 from roundtable.api.models import analysis_extras, synthesis_extra
 from roundtable.api.options import CallerRequest
@@ -483,6 +492,7 @@ class Debates:
     ) -> _Fork:
         """Return a fork that is not stored yet."""
         check_whole("at_round", at_round)
+        check_context_results(context_results)
         wiring = self._wiring
         record, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
         if record.config.team is not None:
@@ -540,6 +550,7 @@ class Debates:
         max_rounds = self._wiring.settings.max_rounds
         if rounds:
             check_rounds(rounds, max_rounds)
+        check_extension(focus_question, context_results)
         fold = await self._wiring.sessions.load(session_id)
         if not rounds and fold.progress.status == "completed":
             msg = f"session {session_id!r} is completed"
@@ -702,6 +713,7 @@ class Debates:
         """Run further rounds of a stored session."""
         max_rounds = self._wiring.settings.max_rounds
         check_rounds(rounds, max_rounds)
+        check_extension(focus_question, context_results)
         check_budget(budget)
         check_deadline(deadline_s)
         fold = await self._wiring.sessions.load(session_id)

@@ -13,7 +13,7 @@ from roundtable._core.owner import current_owner
 from roundtable.api.debates import finish
 from roundtable.api.many import run_jobs
 from roundtable.engine import RunLimits
-from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound
+from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound, StorageError
 from roundtable.protocols import Leases
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import RecoveredSession
@@ -60,14 +60,20 @@ async def recover(
     async def continue_free(summaries: Sequence[SessionSummary]) -> None:
         recovered.extend(await run_jobs([partial(continue_one, summary) for summary in summaries], at_once=concurrency))
 
+    failure: StorageError | None = None
     async with anyio.create_task_group() as group:
         group.start_soon(continue_free, left.free)
         if left.doubtful:
             # A process that lives renews its lease meanwhile.
             await anyio.sleep(_LEASE_S)
-            group.start_soon(
-                continue_free, [summary for summary in left.doubtful if not await _is_run(wiring, summary.id)]
-            )
+            try:
+                ended = [summary for summary in left.doubtful if not await _is_run(wiring, summary.id)]
+            except StorageError as error:
+                failure = error  # raised below: here, it would cancel the debates that are being continued
+            else:
+                group.start_soon(continue_free, ended)
+    if failure is not None:
+        raise failure
     order = {summary.id: number for number, summary in enumerate((*left.free, *left.doubtful))}
     return tuple(sorted(recovered, key=lambda session: order[session.session_id]))
 

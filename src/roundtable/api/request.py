@@ -24,7 +24,7 @@ from roundtable.api.checks import (
 from roundtable.errors import ConfigurationError
 from roundtable.parsing import check_answer_schema
 from roundtable.scoring import Rule, find_rule
-from roundtable.types import DebateConfig, Perspective
+from roundtable.types import DebateConfig
 from roundtable.types.attachments import Attachment, read_attachments
 from roundtable.types.base import first_error
 from roundtable.types.plan import JUDGED
@@ -175,7 +175,7 @@ def config_of(ask: CallerRequest, names: tuple[str, str], agents: Sequence[str],
         "decide": rule,
         "agents": tuple(agents),
         "perspectives": tuple(
-            Perspective(name=perspective) if isinstance(perspective, str) else perspective
+            {"name": perspective} if isinstance(perspective, str) else perspective
             for perspective in ask.perspectives or ()
         ),
         "options": None if ask.options is None else tuple(ask.options),

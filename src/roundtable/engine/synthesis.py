@@ -77,8 +77,11 @@ def stored_synthesis(fold: Fold, by: str | None) -> SynthesisResult | None:
     """Return the stored synthesis, unless it is unreadable or by another synthesizer than `by`.
 
     Raises:
-        SessionConflict: The session has no answers yet.
+        SessionConflict: The session has no answers yet, or is a team conversation.
     """
+    if fold.record.config.team is not None:
+        msg = f"session {fold.record.id!r} is a team conversation; only debates have a synthesis"
+        raise SessionConflict(msg, hint="The team's own summary is in the result of the conversation.")
     if not fold.view().previous_responses:
         msg = f"session {fold.record.id!r} has no answers yet"
         raise SessionConflict(msg, hint="Resume the session first.")
