@@ -431,9 +431,11 @@ class PostgresStorage(WholeSessionMethods):
 
     async def _write(self, connection: psycopg.AsyncConnection, batch: list[_Append]) -> _Rows:
         """Call the function for each, in one transaction; announce in another, which holds no lock of the server."""
-        async with connection.pipeline():
-            cursors = [await connection.execute(self._sql[_APPEND], waiting.arguments) for waiting in batch]
-        rows = [row for cursor in cursors for row in await cursor.fetchall()]
+        async with connection.cursor() as cursor:
+            await cursor.executemany(self._sql[_APPEND], [waiting.arguments for waiting in batch], returning=True)
+            rows = await cursor.fetchall()
+            while cursor.nextset():
+                rows += await cursor.fetchall()
         payloads = [f"{waiting.key.key.hex()} {self._sender}" for waiting in batch if waiting.stores]
         try:
             await connection.execute(_ANNOUNCE.encode(), (self._channel, payloads))
