@@ -308,7 +308,22 @@ async def test_a_debate_leaves_what_its_synthesis_needs():
     assert (result.exit.reason, result.usage.calls) == ("budget", 3)
     ada = table.wiring.seats(None)[0].agent
     view = DebateContext(session_id=result.session_id, topic="Tea?", mode="collaborative")
-    table.wiring.models.ledger.open(result.session_id, None)
     assert (await ada.generate_synthesis(view)).conclusion == "Tea."
     with pytest.raises(BudgetExceeded):
         await ada.generate_synthesis(view)
+
+
+async def test_sessions_of_one_id_have_budgets_of_their_own():
+    table = table_of(ScriptedModel(lambda _: said("Tea"), model="m"), "ada", "bo", budget=Budget(max_calls=100))
+
+    async def hold(tenant: str) -> tuple[str, int]:
+        result = await table.for_tenant(tenant).debate_once("job", "Tea?", rounds=2, budget=Budget(max_calls=4))
+        return result.status, result.usage.calls
+
+    async with anyio.create_task_group() as group:
+        for tenant in ("ann", "bo"):
+            group.start_soon(hold, tenant)
+    assert [await hold(tenant) for tenant in ("ann", "bo", "cy")] == [("completed", 4)] * 3
+    await table.for_tenant("ann").delete("job")
+    assert await hold("ann") == ("completed", 4)
+    assert table.wiring.models.ledger.table.spent.calls == 16

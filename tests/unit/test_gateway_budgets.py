@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import UTC, datetime
 from decimal import Decimal
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from roundtable._core.ledger import Account, Amount
@@ -15,7 +17,7 @@ from roundtable.errors import (
     APITimeoutError,
     BudgetExceeded,
 )
-from roundtable.gateway import Ledger, MeteredModel, PriceTable
+from roundtable.gateway import DebateKey, Ledger, MeteredModel, PriceTable
 from roundtable.gateway.budget import SYNTHESIS, prompt_tokens
 from roundtable.providers import Delay, ScriptedModel
 from roundtable.types import (
@@ -70,12 +72,12 @@ def test_a_refusal_says_what_was_spent_of_what_and_what_comes():
 
 def test_after_a_refusal_nothing_is_let_through_until_the_debate_goes_on():
     ledger = Ledger()
-    account = ledger.open("s", Budget(max_tokens=10))
+    account = ledger.open(DebateKey("s"), Budget(max_tokens=10))
     with pytest.raises(BudgetExceeded):
         account.reserve(Amount(tokens=11))
     with pytest.raises(BudgetExceeded, match="may take 11"):
         account.reserve(Amount(tokens=1))
-    assert ledger.open("s", Budget(max_tokens=20)).reserve(Amount(tokens=11)) is not None
+    assert ledger.open(DebateKey("s"), Budget(max_tokens=20)).reserve(Amount(tokens=11)) is not None
 
 
 def test_a_price_nobody_knows_fits_no_budget_of_dollars():
@@ -117,32 +119,55 @@ async def test_a_synthesis_may_use_what_is_kept_for_it():
 
 def test_debates_without_limits_leave_nothing_behind():
     ledger = Ledger()
-    ledger.open("s", None)
-    ledger.close("s")
-    ledger.close("s")
-    assert ledger.account("s") is ledger.table
+    ledger.open(DebateKey("s"), None)
+    ledger.close(DebateKey("s"))
+    ledger.close(DebateKey("s"))
+    with ledger.charging(DebateKey("s")):
+        assert ledger.account("s") is ledger.table
     limited = Ledger(Budget(max_tokens=5))
-    account = limited.open("s", None)
-    limited.close("s")
-    assert limited.open("s", None) is account
+    account = limited.open(DebateKey("s"), None)
+    limited.close(DebateKey("s"))
+    assert limited.open(DebateKey("s"), None) is account
+
+
+async def test_debates_of_one_id_have_accounts_of_their_own():
+    ledger = Ledger(Budget(max_calls=9))
+    keys = [DebateKey("s", "ann"), DebateKey("s", "bo"), DebateKey("s", "bo", datetime.now(UTC))]
+    accounts = [ledger.open(key, None) for key in keys]
+
+    async def account_of_task(key: DebateKey) -> None:
+        with ledger.charging(key):
+            await anyio.lowlevel.checkpoint()
+            async with anyio.create_task_group() as group:
+                group.start_soon(found, key)
+            assert ledger.account("other") is ledger.table
+
+    async def found(key: DebateKey) -> None:
+        assert ledger.account("s") is accounts[keys.index(key)]
+        assert Ledger().account("s") not in accounts
+
+    async with anyio.create_task_group() as group:
+        for key in keys:
+            group.start_soon(account_of_task, key)
+    assert ledger.account("s") is ledger.table
 
 
 def test_seconds_count_while_a_debate_runs():
     now = [0.0]
     ledger = Ledger(Budget(max_seconds=10), monotonic=lambda: now[0])
-    assert ledger.seconds_left("a", 0) == 10
-    ledger.open("a", None)
+    assert ledger.seconds_left(DebateKey("a"), 0) == 10
+    ledger.open(DebateKey("a"), None)
     now[0] = 3
-    ledger.open("b", Budget(max_seconds=4))
-    assert (ledger.seconds_left("a", 99), ledger.seconds_left("b", 1)) == (7, 3)
+    ledger.open(DebateKey("b"), Budget(max_seconds=4))
+    assert (ledger.seconds_left(DebateKey("a"), 99), ledger.seconds_left(DebateKey("b"), 1)) == (7, 3)
     now[0] = 5
-    ledger.close("a")
-    ledger.close("b")
+    ledger.close(DebateKey("a"))
+    ledger.close(DebateKey("b"))
     now[0] = 100
-    assert ledger.seconds_left("c", 0) == 5
-    ledger.open("c", Budget(max_seconds=2))
-    assert ledger.seconds_left("c", 9) == 0
-    assert Ledger().seconds_left("x", 5) is None
+    assert ledger.seconds_left(DebateKey("c"), 0) == 5
+    ledger.open(DebateKey("c"), Budget(max_seconds=2))
+    assert ledger.seconds_left(DebateKey("c"), 9) == 0
+    assert Ledger().seconds_left(DebateKey("x"), 5) is None
 
 
 @pytest.mark.parametrize(

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roundtable.errors import BudgetExceeded
 from roundtable.types import Budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from roundtable.types import Usage
 
-__all__ = ["Account", "Amount", "Ledger", "Ticket"]
+__all__ = ["Account", "Amount", "DebateKey", "Ledger", "Ticket"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +248,14 @@ class Account:
             return self._refusal_of(Amount(calls=1), may_use_reserve=may_use_reserve)
 
 
+class DebateKey(NamedTuple):
+    """What tells debates apart: tenants may use the same session id, and an id may be used again after a deletion."""
+
+    session_id: str
+    tenant: str = "default"
+    created_at: datetime | None = None
+
+
 class Ledger:
     """The accounts of a table: its own, and one for each debate below it.
 
@@ -256,44 +267,65 @@ class Ledger:
     def __init__(self, budget: Budget | None = None, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.table: Account = Account(budget)
         self._monotonic = monotonic
-        self._debates: dict[str, Account] = {}
-        self._running: set[str] = set()
+        self._debates: dict[DebateKey, Account] = {}
+        self._running: set[DebateKey] = set()
         self._since = 0.0
         self._used_s = 0.0
 
-    def open(self, session_id: str, budget: Budget | None) -> Account:
+    def open(self, key: DebateKey, budget: Budget | None) -> Account:
         """Open the account of a debate that starts or resumes, with this budget from now on."""
-        account = self._debates.setdefault(session_id, Account(None, self.table))
+        account = self._debates.setdefault(key, Account(None, self.table))
         account.budget, account.refusal = budget or Budget(), None
         if not self._running:
             self._since = self._monotonic()
-        self._running.add(session_id)
+        self._running.add(key)
         return account
 
-    def close(self, session_id: str) -> None:
+    def close(self, key: DebateKey) -> None:
         """Mark a debate as no longer running; what it spent stays charged to the table."""
-        if session_id in self._running:
-            self._running.discard(session_id)
+        if key in self._running:
+            self._running.discard(key)
             if not self._running:
                 self._used_s += self._monotonic() - self._since
         if self.table.budget == Budget():
             # The table has no limits to enforce, and the log of the debate records what it spent.
-            self._debates.pop(session_id, None)
+            self._debates.pop(key, None)
+
+    @contextmanager
+    def charging(self, key: DebateKey) -> Generator[None]:
+        """Charge the calls that name this debate's session to its account, if they are made inside this block.
+
+        Tasks that are started in the block belong to it.
+        """
+        before = _charged.get()
+        _charged.set((self, key))
+        try:
+            yield
+        finally:
+            _charged.set(before)
 
     def account(self, session_id: str | None) -> Account:
-        """Return the account of a call: the debate's, or the table's own for any other call."""
-        return self._debates.get(session_id or "", self.table)
+        """Return the account of a call: that of the debate that makes it, or the table's own for any other call."""
+        ledger, key = _charged.get() or (None, None)
+        if ledger is not self or key is None or key.session_id != session_id:
+            return self.table
+        return self._debates.get(key, self.table)
 
-    def seconds_left(self, session_id: str, used_s: float) -> float | None:
+    def seconds_left(self, key: DebateKey, used_s: float) -> float | None:
         """Return the seconds that a debate may still run; `None` without a limit.
 
         Args:
-            session_id: Which debate.
+            key: Which debate.
             used_s: Seconds it ran before.
         """
-        own, shared = self.account(session_id).budget.max_seconds, self.table.budget.max_seconds
+        account = self._debates.get(key, self.table)
+        own, shared = account.budget.max_seconds, self.table.budget.max_seconds
         limits = [] if own is None else [own - used_s]
         if shared is not None:
             running = self._monotonic() - self._since if self._running else 0.0
             limits.append(shared - self._used_s - running)
         return max(0.0, min(limits)) if limits else None
+
+
+_charged: ContextVar[tuple[Ledger, DebateKey] | None] = ContextVar("roundtable_charged", default=None)
+"""The debate whose calls the running code makes."""

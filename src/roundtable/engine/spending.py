@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
+from roundtable._core.ledger import DebateKey
 from roundtable.errors import BudgetExceeded
 
 if TYPE_CHECKING:
@@ -45,7 +46,10 @@ class RunBudget:
     def __init__(self, ledger: Ledger, fold: Fold, budget: Budget | None) -> None:
         self._ledger = ledger
         self._fold = fold
-        self._account = ledger.open(fold.record.id, budget or fold.record.config.budget)
+        record = fold.record
+        self._key = DebateKey(record.id, record.tenant, record.created_at)
+        self._account = ledger.open(self._key, budget or record.config.budget)
+        self._charging = ledger.charging(self._key)
         self._account.catch_up(fold.usage)
 
     @property
@@ -103,7 +107,7 @@ class RunBudget:
         shared = 0 if origin is None else origin.at_round
         own_rounds = (debate_round for debate_round in self._fold.rounds if debate_round.number > shared)
         used = seconds_of(turn for debate_round in own_rounds for turn in debate_round.turns.values())
-        budget_s = self._ledger.seconds_left(self._fold.record.id, used)
+        budget_s = self._ledger.seconds_left(self._key, used)
         if budget_s is not None and (deadline_s is None or budget_s < deadline_s):
             return TimeLimit(
                 budget_s, "budget", f"the seconds of the budget are used up; {budget_s:.3g} were left for this run"
@@ -111,13 +115,15 @@ class RunBudget:
         return TimeLimit(deadline_s, "deadline", f"the deadline of {deadline_s or 0:g} s passed")
 
     def __enter__(self) -> Self:
+        self._charging.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the account of the run."""
-        self._ledger.close(self._fold.record.id)
+        self._charging.__exit__(kind, error, trace)
+        self._ledger.close(self._key)
 
 
 def seconds_of(turns: Iterable[AnyTurn]) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roundtable._core.ledger import Ledger
+from roundtable._core.ledger import DebateKey, Ledger
 from roundtable.gateway.budget import MeteredModel
 from roundtable.gateway.fallback import FallbackModel
 from roundtable.gateway.gateway import Gateway
@@ -16,6 +16,7 @@ __all__ = [
     "BreakerState",
     "ChatStream",
     "CircuitBreaker",
+    "DebateKey",
     "DeltaStream",
     "EndpointKey",
     "EndpointState",

@@ -76,7 +76,7 @@ def search_tokens(request: ChatRequest, provider: str) -> int:
 class MeteredModel(WrappedModel):
     """A `ChatModel` that states the price of its responses, and enforces the budgets of a ledger.
 
-    A call belongs to the debate named in `metadata["session"]` of its request. Where a budget applies, the worst case
+    A call belongs to the debate named in `metadata["session"]` of its request, if that debate makes it. Where a budget applies, the worst case
     (an estimate of the prompt, `max_tokens` of output, the highest price) is reserved before the call. While that does
     not fit, the call waits for others to settle. A price that the model itself reports is not changed.
 
