@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from integration.engine_kit import CountingModel, asking, engine_of, fold_of, log_of, seated, table_of
 
-from roundtable.errors import ConfigurationError
+from roundtable._core.owner import current_owner
+from roundtable.errors import AgentError, ConfigurationError, QuorumLost
 from roundtable.modes import BUILTIN_MODES, ExpertPanelMode, JudgedMode, answers_by_name, with_facilitator, with_judge
 from roundtable.providers.scripted import ScriptedModel
+from roundtable.record import rebase_past
 from roundtable.storage import MemoryStorage
 from roundtable.types import ChatRequest, ChatResponse, ModelProfile
 
@@ -29,7 +31,7 @@ class Judge:
     def __init__(self, word: str | None, *, fails: bool = False) -> None:
         self.profile = ModelProfile()
         self.requests: list[ChatRequest] = []
-        self._word, self._fails = word, fails
+        self.word, self._fails = word, fails
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         self.requests.append(request)
@@ -39,8 +41,8 @@ class Judge:
 
     def _vote(self, request: ChatRequest) -> str | None:
         text = request.messages[-1].content
-        shown = [part for part in text.split("BEGIN QUOTE") if f"Position: {self._word}\n" in part]
-        return shown[0].split("answer of ")[1].split(")")[0] if shown else self._word
+        shown = [part for part in text.split("BEGIN QUOTE") if f"Position: {self.word}\n" in part]
+        return shown[0].split("answer of ")[1].split(")")[0] if shown else self.word
 
     async def aclose(self) -> None:
         pass
@@ -120,6 +122,50 @@ async def test_a_judge_that_fails_costs_no_round() -> None:
     assert result.answer_reason is not None
     assert "0 of 1 voted" in result.answer_reason
     assert result.roster.complete
+
+
+async def test_a_round_without_its_quorum_is_judged_once_the_failed_have_answered() -> None:
+    down, judge, storage = {"ada"}, Judge("Tea"), MemoryStorage()
+
+    def reply(request: Any) -> Any:
+        return AgentError("down") if request.metadata["agent"] in down else parted(request)
+
+    table = table_of(CountingModel(reply), storage=storage, seats={"judge": judge})
+    with pytest.raises(QuorumLost) as lost:
+        await table.debate("Tea?", mode="freeform", rounds=1, decide="judge", quorum=3)
+    assert judge.requests == []
+    down.clear()
+    assert lost.value.session_id is not None
+    result = await table.resume(lost.value.session_id)
+    assert (result.answer, result.answer_source, len(judge.requests)) == ("Tea", "judge", 1)
+
+
+async def test_judges_of_a_round_without_its_quorum_vote_again_in_a_session_of_an_earlier_version() -> None:
+    down, judge, storage = {"ada"}, Judge("Coffee"), MemoryStorage()
+
+    def reply(request: Any) -> Any:
+        return AgentError("down") if request.metadata["agent"] in down else parted(request)
+
+    table = table_of(CountingModel(reply), storage=storage, seats={"judge": judge})
+    asked = {"mode": "freeform", "rounds": 1, "decide": "judge"}
+    record, events = await storage.read((await table.debate("Tea?", **asked)).session_id)
+    judged_at = next(place for place, event in enumerate(events) if event.type == "consensus")
+    config = record.config.model_copy(update={"quorum": 3})
+    await storage.create(record.model_copy(update={"id": "before", "config": config}))
+    owner = current_owner()
+    lease = await storage.lease("before", owner, 5.0)
+    await storage.append("before", 0, lease.token, rebase_past("before", events[:judged_at]))
+    await storage.lease("before", owner, 0.0)
+    down.clear()
+    judge.word = "Tea"
+    result = await table.resume("before")
+    assert [(turn.agent_id, turn.attempt) for turn in result.rounds[0].turns] == [
+        ("ada", 2),
+        ("bo", 1),
+        ("cy", 1),
+        ("judge", 2),
+    ]
+    assert (result.answer, result.answer_source) == ("Tea", "judge")
 
 
 async def test_resuming_and_forking_keep_the_judge() -> None:

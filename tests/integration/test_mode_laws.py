@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -159,7 +160,54 @@ async def test_a_quorum_of_several_is_counted_over_the_round_and_the_rest_asked_
     assert lost.value.partial is not None
     result = await table.resume(lost.value.partial.session_id)
     assert result.status == "completed"
-    assert [one.agent_id for one in result.rounds[0].responses] == ["cy", "dee"]
+    assert [one.agent_id for one in result.rounds[0].responses] == list(NAMES)
+
+
+@pytest.mark.parametrize("mode", SEQUENTIAL)
+@pytest.mark.parametrize(
+    ("broken", "more"),
+    [
+        pytest.param(("ada", "bo"), {"quorum": 3}, id="two of four, three needed"),
+        pytest.param(("ada", "bo"), {"quorum": 3, "baseline": True}, id="after answers given alone"),
+        pytest.param(NAMES, {}, id="all"),
+    ],
+)
+async def test_after_a_lost_round_all_that_failed_are_asked_again_with_what_they_saw(
+    mode: str, broken: tuple[str, ...], more: dict[str, Any]
+) -> None:
+    names = set(broken)
+
+    def reply(request: ChatRequest) -> Reply:
+        alone = "You have seen no answer of anybody else" in text_of(request)
+        return answer(request) if alone else down(*names, kind="speech")(request)
+
+    model, storage = ScriptedModel(reply), MemoryStorage()
+    table = Roundtable(seats(model), storage=storage)
+    with pytest.raises(QuorumLost) as lost:
+        await table.debate(TOPIC, mode=mode, rounds=1, **more)
+    names.clear()
+    first, asked = model.requests[:], len(model.requests)
+    assert lost.value.session_id is not None
+    result = await table.resume(lost.value.session_id)
+    again = [request.metadata["agent"] for request in model.requests[asked : asked + len(broken)]]
+    assert (result.status, again) == ("completed", list(broken))
+    assert [one.agent_id for one in result.rounds[0].responses] == list(NAMES)
+    assert await table.session(result.session_id) == result
+    before = next(one for one in first if one.metadata["stage"] == "speaker-1")
+    assert text_of(model.requests[asked]) == text_of(before)
+
+
+async def test_after_a_crash_before_a_lost_round_was_stored_all_that_failed_are_asked_again() -> None:
+    inner = MemoryStorage()
+    dying = Roundtable(seats(ScriptedModel(down("ada", "bo", "cy"))), storage=FailingStorage(inner, after=6), quorum=2)
+    with pytest.raises(QuorumLost):
+        await dying.debate(TOPIC, mode="freeform", rounds=1)
+    table = Roundtable(seats(ScriptedModel(answer)), storage=inner)
+    (found,) = await table.sessions()
+    _, events = await inner.read(found.id)
+    assert [event.type for event in events][-4:] == ["agent_error"] * 3 + ["agent_complete"]
+    result = await table.resume(found.id)
+    assert [turn.attempt for turn in result.rounds[0].turns] == [2, 2, 2, 1]
 
 
 async def test_a_vote_that_fails_is_no_lost_quorum() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import anyio
 import pytest
 from integration.engine_kit import eventually
@@ -203,6 +205,30 @@ async def test_nobody_answering_is_a_lost_quorum() -> None:
         await table(model(ada=DEAD, bo=DEAD)).converse(
             agents=[AgentProfile("ada"), AgentProfile("bo")], messages="Go.", rounds=1
         )
+
+
+@pytest.mark.parametrize("order", ["sequential", "parallel"])
+async def test_after_nobody_answered_every_member_is_asked_again(order: Literal["sequential", "parallel"]) -> None:
+    spoken = model(ada=[DEAD, "Acme is cold."], bo=[DEAD, "Acme first."])
+    at = table(spoken)
+    with pytest.raises(QuorumLost) as caught:
+        await at.converse(agents=[AgentProfile("ada"), AgentProfile("bo")], messages="Go.", rounds=1, order=order)
+    result = await at.resume(caught.value.session_id)
+    assert [(one.agent, one.response) for one in result.team.rounds[0]] == [
+        ("ada", "Acme is cold."),
+        ("bo", "Acme first."),
+    ]
+    assert [turn.attempt for turn in result.rounds[0].turns if turn.agent_id in {"ada", "bo"}] == [2, 2]
+
+
+async def test_a_failed_member_is_not_asked_again_if_others_reported_before_a_pause() -> None:
+    at = table(model(bo=[DEAD, "Acme first."]))
+    profiles = [AgentProfile("ada"), AgentProfile("bo"), AgentProfile("cy")]
+    budget = rt.Budget(max_calls=3)
+    result = await at.converse(agents=profiles, messages="Go.", rounds=1, order="sequential", budget=budget)
+    assert result.session_status == "paused"
+    result = await at.resume(result.session_id, budget=rt.Budget(max_calls=9))
+    assert [turn.attempt for turn in result.rounds[0].turns if turn.agent_id == "bo"] == [1]
 
 
 @pytest.mark.slow

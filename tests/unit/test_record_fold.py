@@ -165,10 +165,11 @@ def test_context_is_asked_for_answered_and_shown_once() -> None:
     assert made.view().context_results == (found,)
 
 
-def test_the_view_can_leave_out_the_stage_under_way() -> None:
+def test_the_view_can_leave_out_the_stages_from_the_one_under_way_on() -> None:
     made = fold(*BEGIN, turn(0), turn(1), turn(0, stage="ruling"))
     assert len(made.view().transcript) == 3
-    assert [said.stage for said in made.view(without_stage="ruling").transcript] == ["positions", "positions"]
+    assert [said.stage for said in made.view(without_stages=["ruling"]).transcript] == ["positions", "positions"]
+    assert made.view(without_stages=["positions", "ruling"]).transcript == ()
     view = made.view()
     assert (view.current_round, view.total_rounds, view.focus_question) == (1, 2, "Now?")
     assert [seat.name for seat in view.agents] == ["Ada", "Bo"]

@@ -145,7 +145,7 @@ def lost_round(turns: Sequence[AnyTurn], needed: int | None) -> QuorumLost | Non
     Returns:
         The error to raise, with every cause; `None` where the quorum is met, or no turn failed.
     """
-    turns = [turn for turn in turns if turn.stage not in {JUDGE_STAGE, MODERATOR_STAGE, VOTE_STAGE}]
+    turns = [turn for turn in turns if turn.stage not in {BASELINE_STAGE, JUDGE_STAGE, MODERATOR_STAGE, VOTE_STAGE}]
     answered = {turn.agent_id for turn in turns if turn.outcome == "answered" and turn.answer.kind == "position"}
     other_stages = {turn.stage for turn in turns if turn.outcome == "answered" and turn.answer.kind != "position"}
     failed = {turn.agent_id for turn in turns if turn.outcome == "failed" and turn.stage not in other_stages}

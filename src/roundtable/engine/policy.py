@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from roundtable._core.registry import Registry
     from roundtable.engine.journal import Journal
     from roundtable.engine.plan_checks import StepLimiter
+    from roundtable.errors import QuorumLost
     from roundtable.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.record import Fold
     from roundtable.scoring import Rule
@@ -77,6 +78,9 @@ class SessionPolicy(Protocol):
         Raises:
             AgentError: An agent failed that the session needs.
         """
+
+    def lost_round(self, fold: Fold, turns: Sequence[AnyTurn]) -> QuorumLost | None:
+        """Return the error of a round in which too few agents answered; `None` where enough did."""
 
     async def close_round(
         self, fold: Fold, current: RoundRecord, ended_by_mode: str | None, now: Callable[[], datetime]
@@ -128,6 +132,10 @@ class DebatePolicy:
     def check_failed(self, fold: Fold, turns: Iterable[AnyTurn]) -> None:
         """Accept all failures: the quorum decides."""
 
+    def lost_round(self, fold: Fold, turns: Sequence[AnyTurn]) -> QuorumLost | None:
+        """Check the quorum of the debate."""
+        return lost_round(turns, fold.record.config.quorum)
+
     async def close_round(
         self, fold: Fold, current: RoundRecord, ended_by_mode: str | None, now: Callable[[], datetime]
     ) -> RoundEnd:
@@ -136,7 +144,7 @@ class DebatePolicy:
         Raises:
             QuorumLost: Too few agents answered.
         """
-        quorum_error = lost_round(current.turns, fold.record.config.quorum)
+        quorum_error = self.lost_round(fold, current.turns)
         if quorum_error is not None:
             raise quorum_error
         rounds = [debate_round.to_record() for debate_round in fold.rounds[:-1]]

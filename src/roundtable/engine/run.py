@@ -15,7 +15,6 @@ from roundtable.engine.closing import (
     last_events,
     leaving_events,
     lost_quorum,
-    lost_round,
     steps,
 )
 from roundtable.engine.lease import LeaseKeeper, wrap_error
@@ -36,11 +35,11 @@ from roundtable.types import (
     Stage,
     Usage,
 )
-from roundtable.types.plan import EXTERNAL, VOTE_STAGE
+from roundtable.types.plan import EXTERNAL, JUDGE_STAGE, MODERATOR_STAGE, VOTE_STAGE
 from roundtable.types.teams import INITIATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from roundtable.engine.hooks import TurnAttempt
@@ -68,6 +67,8 @@ logger: logging.Logger = logging.getLogger("roundtable.engine")
 _LEAVE_TIMEOUT_S = 10.0
 _NOT_PLANNED = frozenset({EXTERNAL, INITIATOR})
 """Stages that the mode does not plan."""
+_ON_ROUND = frozenset({JUDGE_STAGE, MODERATOR_STAGE, VOTE_STAGE})
+"""Stages about all answers of a round; they follow its last answer."""
 
 
 def mode_of(config: DebateConfig, known: ModeRegistry) -> DebateModeStrategy:
@@ -268,6 +269,8 @@ class DebateRun:
         plan = await plan_isolated(self.mode, view)
         check_plan(self.mode, plan, {name for name, _ in current.turns})
         if isinstance(plan, Stage):
+            if plan.name in _ON_ROUND and (quorum_error := self.policy.lost_round(self.fold, current.in_order())):
+                raise quorum_error
             await self._take_stage(plan, {spec.slot: 1 for spec in plan.turns}, view)
         else:
             await self._close_round(current.to_record(), plan.reason if isinstance(plan, EndDebate) else None)
@@ -319,26 +322,56 @@ class DebateRun:
         return bool(attempts)
 
     async def _finish_stage(self) -> bool:
-        """Finish the stage that an interruption left incomplete; return whether turns were missing."""
+        """Finish the stage that an interruption left incomplete; return whether turns were missing.
+
+        In a round that lost its quorum, the failed turns of all its stages are taken again.
+        """
         current = self.fold.current
-        stages = [stage for stage, _ in current.turns if stage not in _NOT_PLANNED] if current else []
+        planned = [turn for turn in current.in_order() if turn.stage not in _NOT_PLANNED] if current else []
+        stages = list(dict.fromkeys(turn.stage for turn in planned))
         if not stages or current is None:
             return False
         retry_failed, self.state.retries_failed = self.state.retries_failed, False
-        view = self.fold.view(without_stage=stages[-1], ends=stages[-1] == VOTE_STAGE)
+        view = self.fold.view(without_stages=stages[-1:], ends=stages[-1] == VOTE_STAGE)
         plan = same_stage(self.mode, await plan_isolated(self.mode, view), stages[-1])
         turns = {spec.slot: current.turns.get((plan.name, spec.slot)) for spec in plan.turns}
-        attempts = {slot: 1 for slot, turn in turns.items() if turn is None}
-        attempts |= self.policy.retries(self.fold, [turn for turn in turns.values() if turn is not None])
-        # The process may have died after the last failure and before the loss of the quorum was stored.
         stage_turns = [turn for turn in turns.values() if turn is not None]
-        needed = self.fold.record.config.quorum
-        quorum_error = lost_quorum(plan, stage_turns, needed) or lost_round(current.in_order(), needed)
+        attempts = {slot: 1 for slot, turn in turns.items() if turn is None}
+        attempts |= self.policy.retries(self.fold, stage_turns)
+        # The process may have died after the last failure and before the loss of the quorum was stored.
+        if not attempts and self.policy.lost_round(self.fold, planned) is not None:
+            return await self._retry_round(planned, stages)
+        quorum_error = lost_quorum(plan, stage_turns, self.fold.record.config.quorum)
         if retry_failed or (not attempts and quorum_error):
             attempts |= {turn.slot: turn.attempt + 1 for turn in stage_turns if turn.outcome == "failed"}
         if attempts:
             await self._take_stage(plan, attempts, view)
         return bool(attempts)
+
+    async def _retry_round(self, turns: Sequence[AnyTurn], stages: Sequence[str]) -> bool:
+        """Take the failed turns of a round again, with what they saw before; return whether there were any.
+
+        The stages about all answers of the round are held again as a whole.
+        """
+        retried = False
+        for index, name in enumerate(stages):
+            again = {
+                turn.slot: turn
+                for turn in turns
+                if turn.stage == name and (turn.outcome == "failed" or name in _ON_ROUND)
+            }
+            view = self.fold.view(without_stages=stages[index:], ends=name == VOTE_STAGE)
+            plan = await plan_isolated(self.mode, view) if again else None
+            if not isinstance(plan, Stage) or plan.name != name:  # answers given since make the stage needless
+                continue
+            agents = {spec.slot: spec.agent for spec in plan.turns}
+            attempts = {slot: turn.attempt + 1 for slot, turn in again.items() if agents.get(slot) == turn.agent_id}
+            if attempts:
+                retried = True
+                await self._take_stage(plan, attempts, view)
+            if self.state.is_stage_open or self.state.has_ended:
+                break
+        return retried
 
     async def _take_stage(self, stage: Stage, attempts: dict[int, int], view: DebateContext) -> None:
         """Take the turns of a stage, and those again at once that failed and may be retried."""

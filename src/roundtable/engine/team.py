@@ -29,11 +29,12 @@ from roundtable.types import (
 from roundtable.types.teams import INITIATOR, SUMMARIZER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from roundtable.engine.journal import Journal
     from roundtable.engine.plan_checks import StepLimiter
+    from roundtable.errors import QuorumLost
     from roundtable.record import Fold
     from roundtable.types import (
         AnyTurn,
@@ -212,6 +213,11 @@ class TeamPolicy:
             if turn.outcome == "failed" and _failed_with(fold, turn, "abort"):
                 raise _abort_error(turn)
 
+    def lost_round(self, fold: Fold, turns: Sequence[AnyTurn]) -> QuorumLost | None:
+        """Check that at least one member reported."""
+        members = [turn for turn in turns if turn.stage != INITIATOR]
+        return None if reports(members) else lost_round(members, 1)
+
     async def close_round(
         self,
         fold: Fold,
@@ -228,7 +234,7 @@ class TeamPolicy:
         turns = [turn for turn in current.turns if turn.stage != INITIATOR]
         self.check_failed(fold, turns)
         answered = reports(turns)
-        quorum_error = None if answered else lost_round(turns, 1)
+        quorum_error = self.lost_round(fold, turns)
         if quorum_error is not None:
             raise quorum_error
         event = RoundComplete(

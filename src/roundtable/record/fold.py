@@ -24,7 +24,7 @@ from roundtable.types.chat import NO_USAGE
 from roundtable.types.teams import INITIATOR, SUMMARIZER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
     from roundtable.types import (
@@ -416,12 +416,12 @@ class Fold:
             self.record = self.record.model_copy(update=changed)
             self._seats = _seats(self.record)
 
-    def view(self, *, without_stage: str | None = None, ends: bool = False) -> DebateContext:
+    def view(self, *, without_stages: Collection[str] = (), ends: bool = False) -> DebateContext:
         """Return the mode's view of everything said until now.
 
         Args:
-            without_stage: Leave out this stage of the current round, to ask the mode again for the plan that it made
-                before that stage.
+            without_stages: Leave out these stages of the current round, to ask the mode again for the plan that it made
+                before them.
             ends: Whether an exit criterion ends the debate after the current round.
         """
         config, current = self.record.config, self.current
@@ -429,7 +429,7 @@ class Fold:
             turn
             for debate_round in self.rounds
             for turn in debate_round.in_order()
-            if not (debate_round is current and turn.stage == without_stage)
+            if not (debate_round is current and turn.stage in without_stages)
         )
         return DebateContext(
             session_id=self.record.id,
