@@ -126,6 +126,46 @@ async def test_an_optional_request_is_told_and_holds_nothing_up() -> None:
     assert more.context_requests == ()
 
 
+@pytest.mark.parametrize("forced", [False, True], ids=["answered", "forced"])
+async def test_a_fork_after_a_request_was_answered_waits_for_nothing(forced: bool) -> None:
+    at_table = table(seat("ada", asks_in({1}, ask())), seat("bo", asks_in(set())))
+    waiting = await at_table.debate(TOPIC, rounds=3)
+    results = [] if forced else supplied(waiting)
+    whole = await at_table.resume(waiting.session_id, context_results=results, force=forced)
+    fork = await at_table.fork(whole.session_id, at_round=2)
+    assert (fork.status, len(fork.rounds), fork.context_requests) == ("completed", 3, ())
+    twice = await at_table.fork(fork.session_id, at_round=2)
+    assert (twice.status, twice.context_requests) == ("completed", ())
+
+
+async def test_a_fork_where_a_request_is_open_needs_the_answer_before_anything_is_stored() -> None:
+    ada = seat("ada", asks_in({1}, ask()))
+    at_table = table(ada)
+    waiting = await at_table.debate(TOPIC, rounds=2)
+    results = supplied(waiting)
+    await at_table.resume(waiting.session_id, context_results=results)
+    with pytest.raises(SessionConflict, match="waits for information that its agents require") as caught:
+        await at_table.fork(waiting.session_id, at_round=1)
+    assert caught.value.details is not None
+    assert len(caught.value.details["missing"]) == 1  # type: ignore[arg-type]
+    assert [one.id for one in await at_table.sessions()] == [waiting.session_id]
+    fork = await at_table.fork(waiting.session_id, at_round=1, context_results=supplied(waiting, "Three boxes."))
+    assert (fork.status, fork.context_requests) == ("completed", ())
+    assert f"| Asked: {QUERY}\n| Answer: Three boxes." in prompts(ada, 2)[-1]
+
+
+@pytest.mark.parametrize("rounds", [2, 3])
+async def test_a_rerun_holds_the_last_round_with_the_answers_that_it_had(rounds: int) -> None:
+    ada = seat("ada", asks_in({1}, ask()))
+    at_table = table(ada, seat("bo", asks_in(set())))
+    waiting = await at_table.debate(TOPIC, rounds=rounds)
+    whole = await at_table.resume(waiting.session_id, context_results=supplied(waiting))
+    audit = await at_table.rerun(whole.session_id, times=2)
+    assert (audit.round, audit.held) == (rounds, 2)
+    assert ["Two boxes." in prompt for prompt in prompts(ada, rounds)] == [rounds == 2] * 3
+    assert (await at_table.estimate_rerun(whole.session_id, times=2)).calls >= 4
+
+
 async def test_the_same_question_of_several_agents_is_one_request() -> None:
     one = seat("ada", asks_in({1}, ask(priority="optional"), ask(f"  {QUERY.upper()} ")))
     two = seat("bo", asks_in({1}, ask(QUERY.replace(" ", "  "))))

@@ -165,6 +165,16 @@ def test_context_is_asked_for_answered_and_shown_once() -> None:
     assert made.view().context_results == (found,)
 
 
+def test_a_round_that_starts_with_answers_closes_their_requests() -> None:
+    asked = tuple(
+        ContextRequest(id=name, agent_id="ada", query="?", reason="!", timestamp=NOON) for name in ("r1", "r2")
+    )
+    found = ContextResult(request_id="r1", success=True, result="x")
+    made = fold(*BEGIN, ContextRequested(**WHERE, round=1, requests=asked))
+    made.apply(RoundStart(**WHERE, round=2, agents=("ada",), context_results=(found,)))
+    assert [left.id for left in made.to_record().context_requests] == ["r2"]
+
+
 def test_the_view_can_leave_out_the_stages_from_the_one_under_way_on() -> None:
     made = fold(*BEGIN, turn(0), turn(1), turn(0, stage="ruling"))
     assert len(made.view().transcript) == 3

@@ -44,6 +44,7 @@ from roundtable.api.seats import seat_agents
 from roundtable.api.session_plugins import check_plugins, plugins_in_use
 from roundtable.api.teams import restored, table_models_by_id
 from roundtable.engine import Extension, RunLimits
+from roundtable.engine.changes import answered
 from roundtable.engine.synthesis import stored_synthesis
 from roundtable.errors import (
     ConfigurationError,
@@ -501,6 +502,8 @@ class Debates:
         # A fork uses the current prompt texts, and its own record says so.
         fold = Fold(record.model_copy(update={"prompt_version": None}), events)
         past = shared_past(fold, events, at_round)
+        repeated_results = () if rearranged is None else fold.rounds[at_round].context_results
+        context_results = answered(Fold(fold.record, past), (*repeated_results, *context_results))
         passed = self._objects_by_session.get(session_id, _RunObjects({}))
         agents: list[Agent] = []
         own: frozenset[str] | None = None

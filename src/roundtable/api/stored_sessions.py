@@ -259,7 +259,8 @@ class StoredSessions(ABC):
 
         Raises:
             SessionNotFound: No session has this id.
-            SessionConflict: The round was not completed.
+            SessionConflict: The round was not completed; or agents require information at its end that
+                `context_results` does not hold, and `details["missing"]` lists it.
             ConfigurationError: No round would be left to run, or as for `debate` and `resume`.
         """
         await self._load()

@@ -298,6 +298,8 @@ class Fold:
                 new_round.begun, new_round.focus_question = True, event.focus_question
                 new_round.context_results = event.context_results
                 self.next_context = ()
+                # In a fork, the request that brought the answers is not part of the shared past.
+                self._close_requests(event.context_results)
             case "consensus":
                 self._apply_measurement(event)
             case "context_requested":
@@ -403,9 +405,12 @@ class Fold:
                 assert_never(event.action)
         if event.focus_question is not None:
             self.next_focus = event.focus_question
-        if event.context_results:
-            answered = {result.request_id for result in event.context_results}
-            self.next_context += event.context_results
+        self.next_context += event.context_results
+        self._close_requests(event.context_results)
+
+    def _close_requests(self, results: Iterable[ContextResult]) -> None:
+        """Close the requests for context that are answered."""
+        if answered := {result.request_id for result in results}:
             self.context_requests = tuple(request for request in self.context_requests if request.id not in answered)
 
     def _adopt(self, event: Control) -> None:
