@@ -26,7 +26,7 @@ from roundtable.exits import ConsensusReached
 from roundtable.providers.scripted import Delay, ScriptedModel
 from roundtable.results.debate_result import DebateResult
 from roundtable.storage import MemoryStorage
-from roundtable.types import ChatRequest, ChatResponse, ModelProfile
+from roundtable.types import ChatRequest, ChatResponse, ContextResult, ModelProfile
 
 MADE = {
     "commonGround": ["Both wake."],
@@ -268,7 +268,16 @@ async def test_a_first_answer_that_holds_more_than_the_second_counts() -> None:
     assert (made.common_ground, made.conclusion, made.readable) == (("Both wake.",), "Drink wh", False)
 
 
-async def test_a_process_that_dies_while_it_is_made_leaves_a_debate_that_is_over() -> None:
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({}, id="resumed"),
+        pytest.param({"force": True}, id="forced"),
+        pytest.param({"context_results": [ContextResult(request_id="r", success=True, result="x")]}, id="answers"),
+        pytest.param({"focus_question": "And milk?"}, id="focused"),
+    ],
+)
+async def test_a_process_that_dies_while_it_is_made_leaves_a_debate_that_is_over(more: dict[str, Any]) -> None:
     storage = MemoryStorage()
     table = at_odds(Clerk(), storage)
     result = await table.debate("Tea?", rounds=3, synthesize=True, exit_when=ConsensusReached(0.0))
@@ -281,7 +290,8 @@ async def test_a_process_that_dies_while_it_is_made_leaves_a_debate_that_is_over
     await died.append(record.id, 0, lease.token, cut)
     await died.lease(record.id, owner, 0)
     clerk = Clerk()
-    back = await at_odds(clerk, died).resume(record.id)
+    async with at_odds(clerk, died) as resuming:
+        back = await (await resuming.start_resume(record.id, **more)).result()
     assert back.exit == result.exit
     assert (len(back.rounds), back.status, back.synthesis is not None) == (1, "completed", True)
     assert (back.usage.calls, len(clerk.requests)) == (3, 1)

@@ -261,6 +261,17 @@ def test_an_extension_moves_the_plan_but_never_below_what_has_begun() -> None:
     assert fold(*BEGIN, closed, control("extend")).extended_after == 0
 
 
+def test_only_an_extension_that_adds_rounds_reopens_a_debate_whose_end_is_decided() -> None:
+    decided = (*BEGIN, RoundComplete(**WHERE, round=1, answered=1, failed=0), EXIT)
+    for answers in (control("extend"), control("extend", total_rounds=2, focus_question="Then?")):
+        made = fold(*decided, answers)
+        assert (made.concluding, made.exit, made.extended_after) == (True, EXIT.exit, 0)
+    made = fold(*decided, control("extend", total_rounds=3))
+    assert (made.concluding, made.exit, made.extended_after) == (False, None, 1)
+    next_round = RoundStart(**WHERE, round=2, agents=("ada",))
+    assert fold(*decided, control("extend", total_rounds=2), next_round).exit is None
+
+
 def test_going_on_forgets_how_the_last_run_ended() -> None:
     assert fold(*BROKEN).error is not None
     assert fold(*BROKEN, control("resume")).error is None

@@ -286,7 +286,7 @@ class Fold:
         self.last_seq = event.seq or self.last_seq
         self._log_hash.add(event)
         self.updated_at = event.timestamp
-        before, self.progress = self.progress.status, advance(self.progress, (event,))
+        before, self.progress = self.progress, advance(self.progress, (event,))
         match event.type:
             case "agent_complete" | "agent_error" | "initiator_complete":
                 self._add_turn(event.turn)
@@ -379,26 +379,28 @@ class Fold:
             self.independent_agreement = event.independent_agreement
             self.independent_reason = event.independent_agreement_reason
 
-    def _apply_control(self, event: Control, before: SessionStatus) -> None:
+    def _apply_control(self, event: Control, before: Progress) -> None:
         match event.action:
             case "pause":
                 # Only a session that can run can pause, and a pause never replaces a request to stop.
                 pending = self.pending_control
                 is_stronger = pending is None or (pending.action == "pause" and event.cancels)
-                if before in {"created", "active"} and is_stronger:
+                if before.status in {"created", "active"} and is_stronger:
                     self.pending_control = event
                 return
             case "stop":
-                if before != "completed":
+                if before.status != "completed":
                     self.pending_control = event
                 return
             case "resume":
-                if before == "completed":
+                if before.status == "completed":
                     return
                 self.pending_control = self.error = self.exit = None
                 self._adopt(event)
             case "extend":
-                if before == "completed" or (before == "active" and self.exit is not None):
+                # Answers alone add no rounds to a debate whose end is decided.
+                adds_rounds = self.progress.total_rounds > before.total_rounds
+                if before.status == "completed" or (self.concluding and adds_rounds):
                     self.extended_after = sum(debate_round.complete for debate_round in self.rounds)
                     self.exit = None
             case _:
