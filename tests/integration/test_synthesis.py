@@ -10,9 +10,12 @@ import anyio
 import pytest
 from integration.engine_kit import (
     ENOUGH_S,
+    NEVER_S,
     CountingModel,
+    Gated,
     asking,
     engine_of,
+    eventually,
     fold_of,
     log_of,
     seated,
@@ -36,6 +39,7 @@ MADE = {
     "recommendation": "Buy both.",
     "confidence": 0.75,
 }
+MEASURE = {"agreementLevel": 0.4, "clusters": [], "summary": "S.", "commonGround": [], "disagreementPoints": []}
 SIDES = {"ada": "Tea", "bo": "Coffee"}
 
 
@@ -278,28 +282,80 @@ async def test_a_first_answer_that_holds_more_than_the_second_counts() -> None:
     ],
 )
 async def test_a_process_that_dies_while_it_is_made_leaves_a_debate_that_is_over(more: dict[str, Any]) -> None:
-    storage = MemoryStorage()
+    result, died = await died_while_it_was_made()
+    clerk = Clerk()
+    async with at_odds(clerk, died) as resuming:
+        back = await (await resuming.start_resume(result.session_id, **more)).result()
+    assert back.exit == result.exit
+    assert (len(back.rounds), back.status, back.synthesis is not None) == (1, "completed", True)
+    assert (back.usage.calls, len(clerk.requests)) == (3, 1)
+    await fold_of(died, result.session_id)
+
+
+async def died_while_it_was_made() -> tuple[DebateResult, MemoryStorage]:
+    """Return an undisturbed debate, and a storage in which its process died before the synthesis was stored."""
+    storage, died = MemoryStorage(), MemoryStorage()
     table = at_odds(Clerk(), storage)
-    result = await table.debate("Tea?", rounds=3, synthesize=True, exit_when=ConsensusReached(0.0))
+    result: DebateResult = await table.debate("Tea?", rounds=3, synthesize=True, exit_when=ConsensusReached(0.0))
     record, events = await storage.read(result.session_id)
-    died = MemoryStorage()
     await died.create(record)
     owner = current_owner()
     lease = await died.lease(record.id, owner, 60)
     cut = [event for event in events if event.type not in {"synthesis_complete", "debate_complete"}]
     await died.append(record.id, 0, lease.token, cut)
     await died.lease(record.id, owner, 0)
-    clerk = Clerk()
-    async with at_odds(clerk, died) as resuming:
-        back = await (await resuming.start_resume(record.id, **more)).result()
-    assert back.exit == result.exit
-    assert (len(back.rounds), back.status, back.synthesis is not None) == (1, "completed", True)
-    assert (back.usage.calls, len(clerk.requests)) == (3, 1)
-    await fold_of(died, record.id)
+    return result, died
+
+
+@pytest.mark.both_loops
+@pytest.mark.parametrize("when", ["while the round is measured", "before it is written", "while it is written"])
+@pytest.mark.parametrize("extended", [False, True], ids=["resumed", "extended"])
+async def test_a_debate_that_is_paused_before_its_synthesis_is_put_together_when_it_goes_on(
+    when: str, extended: bool
+) -> None:
+    replies = [MADE] if when == "while the round is measured" else [Delay(NEVER_S, MADE), MADE]
+    analyzer, clerk, storage = Gated([MEASURE] * 4), Clerk(*replies), MemoryStorage()
+    model = CountingModel(parted)
+    seats = {"analyzer": analyzer, "synthesizer": clerk}
+    async with table_of(model, "ada", "bo", storage=storage, analyzer="ai", seats=seats) as table:
+        handle = await table.start("Tea?", rounds=3, synthesize=True, exit_when=ConsensusReached(0.0))
+        if when == "while the round is measured":
+            await eventually(lambda: analyzer.waiting == 1)
+            await handle.pause()
+            analyzer.let()
+        else:
+            analyzer.let()
+            if when == "while it is written":
+                await eventually(lambda: len(clerk.requests) == 1)
+            async for event in handle.events():
+                if event.type == "exit":
+                    break
+            await handle.pause(running="cancel")
+        with anyio.fail_after(10 * ENOUGH_S):
+            paused = await handle.result()
+        assert (paused.status, paused.session_status, paused.synthesis) == ("paused", "paused", None)
+        assert paused.exit is not None
+        assert paused.exit.reason == "paused"
+        go_on = table.extend if extended else table.resume
+        back = await go_on(paused.session_id)
+    assert back.exit is not None
+    assert (back.status, back.synthesis is not None) == ("completed", True)
+    assert (back.exit.reason, len(back.rounds)) == (("max_rounds", 4) if extended else ("consensus", 1))
+    assert len(model.begun) == 2 * len(back.rounds)
+    await fold_of(storage, back.session_id)
+
+
+async def test_a_pause_of_a_dead_process_leaves_the_synthesis_to_who_resumes() -> None:
+    result, died = await died_while_it_was_made()
+    table = at_odds(Clerk(), died)
+    await table.pause(result.session_id)
+    assert (await table.session(result.session_id)).session_status == "paused"
+    back = await table.resume(result.session_id)
+    assert (back.exit, len(back.rounds), back.synthesis is not None) == (result.exit, 1, True)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["deadline", "stop", "pause", "cancel"])
+@pytest.mark.parametrize("how", ["deadline", "stop", "cancel"])
 async def test_who_cannot_wait_for_it_finds_the_debate_over(how: str) -> None:
     storage = MemoryStorage()
     table = at_odds(Clerk(Delay(60, MADE)), storage)
@@ -310,10 +366,9 @@ async def test_who_cannot_wait_for_it_finds_the_debate_over(how: str) -> None:
             async for event in handle.events():
                 if event.type == "exit":
                     break
-            if how in {"stop", "pause"}:
-                await getattr(table, how)(handle.session_id, running="cancel")
-                await handle.result()
-            if how == "deadline":
+            if how == "stop":
+                await table.stop(handle.session_id)
+            if how != "cancel":
                 await handle.result()
     result = await table_of(CountingModel("Tea"), storage=storage).session(handle.session_id)
     assert (result.session_status, result.status, result.synthesis) == ("completed", "completed", None)

@@ -272,6 +272,21 @@ def test_only_an_extension_that_adds_rounds_reopens_a_debate_whose_end_is_decide
     assert fold(*decided, control("extend", total_rounds=2), next_round).exit is None
 
 
+def test_a_debate_whose_end_is_decided_keeps_its_reason_over_a_pause() -> None:
+    left = DebateExit(**WHERE, exit=ExitResult(should_exit=True, reason="paused"))
+    decided = (*BEGIN, RoundComplete(**WHERE, round=1, answered=1, failed=0), EXIT)
+    paused = (*decided, control("pause"), left, over("paused"))
+    assert fold(*paused).exit == left.exit
+    for resumed in (fold(*paused, control("resume")), fold(*decided, control("pause"), control("resume"))):
+        assert (resumed.concluding, resumed.exit, resumed.pending_control) == (True, EXIT.exit, None)
+    twice = fold(*paused, control("resume"), control("pause"), left, over("paused"), control("resume"))
+    assert twice.exit == EXIT.exit
+    more = fold(*paused, control("extend", total_rounds=3), control("resume"))
+    assert (more.exit, more.concluding, more.extended_after) == (None, False, 1)
+    undecided = fold(*BEGIN, control("pause"), left, over("paused"), control("resume"))
+    assert undecided.exit is None
+
+
 def test_going_on_forgets_how_the_last_run_ended() -> None:
     assert fold(*BROKEN).error is not None
     assert fold(*BROKEN, control("resume")).error is None

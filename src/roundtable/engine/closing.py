@@ -87,6 +87,8 @@ def broken_events(fold: Fold, now: datetime, error: RoundtableError) -> tuple[De
 def leaving_events(fold: Fold, now: datetime, *, step: bool) -> tuple[DebateExit | DebateComplete, ...]:
     """Return the events that answer the pending request to pause or stop.
 
+    A debate that is over but for its synthesis can be paused, too; it keeps its own reason for when it is resumed.
+
     Args:
         fold: The session.
         now: Time of the events.
@@ -99,6 +101,8 @@ def leaving_events(fold: Fold, now: datetime, *, step: bool) -> tuple[DebateExit
             fold, now, ExitResult(should_exit=True, reason="stopped", details=f"{by} asked to stop"), "completed"
         )
     result = ExitResult(should_exit=True, reason="paused", details=f"{by} asked to pause", figures=steps(step))
+    if fold.concluding and fold.wants_synthesis:
+        return exit_event(fold, now, result), end_event(fold, now, "paused")
     return last_events(fold, now, result, "paused")
 
 

@@ -253,6 +253,10 @@ class DebateRun:
         """Take one step: answer a control request, open a round, run a stage, close the round, or end the debate."""
         if self.fold.concluding:
             await self._synthesize()
+            request = self.fold.pending_control
+            if request is not None and request.action == "pause" and self.fold.wants_synthesis:
+                await self._answer_control()
+                return
             await self._append_end(end_event(self.fold, self.journal.clock.now(), "completed"))
             return
         if await self._answer_control():

@@ -225,6 +225,8 @@ class Fold:
         self.usage: Usage = NO_USAGE
         self.usage_by_agent: dict[str, Usage] = {}
         self.exit: ExitResult | None = None
+        self._decided: ExitResult | None = None
+        """Why the debate is over, while it is paused before its synthesis."""
         self.error: ErrorInfo | None = None
         self.started: bool = False
         self.extended_after: int = 0
@@ -293,7 +295,7 @@ class Fold:
             case "debate_start" | "conversation_start":
                 self.started = True
             case "round_start":
-                self.error = self.exit = None
+                self.error = self.exit = self._decided = None
                 new_round = self._changing_round(event.round)
                 new_round.begun, new_round.focus_question = True, event.focus_question
                 new_round.context_results = event.context_results
@@ -320,6 +322,7 @@ class Fold:
 
     def _apply_end(self, event: DebateExit | DebateError | DebateComplete | ConversationComplete) -> None:
         if event.type == "exit":
+            self._decided = self.exit if self.concluding else None
             self.exit = event.exit
             if event.usage is not None:
                 self._add_turnless_usage(event.usage)
@@ -395,14 +398,17 @@ class Fold:
             case "resume":
                 if before.status == "completed":
                     return
-                self.pending_control = self.error = self.exit = None
+                if before.status != "active":
+                    self.exit, self._decided = self._decided, None
+                self.pending_control = self.error = None
                 self._adopt(event)
             case "extend":
                 # Answers alone add no rounds to a debate whose end is decided.
                 adds_rounds = self.progress.total_rounds > before.total_rounds
-                if before.status == "completed" or (self.concluding and adds_rounds):
+                is_decided = self.concluding or self._decided is not None
+                if before.status == "completed" or (is_decided and adds_rounds):
                     self.extended_after = sum(debate_round.complete for debate_round in self.rounds)
-                    self.exit = None
+                    self.exit = self._decided = None
             case _:
                 assert_never(event.action)
         if event.focus_question is not None:
