@@ -56,6 +56,23 @@ async def test_a_debate_that_ended_early_continues_where_it_ended(tmp_path: Path
     await counted.table.aclose()
 
 
+@pytest.mark.both_loops
+async def test_a_deadline_counts_for_each_call() -> None:
+    counted = Counted("memory://", delay_s=60)
+    for _ in range(2):
+        with anyio.fail_after(30):
+            part = await counted.table.debate_once("job", "Tea?", rounds=3, deadline_s=0.3)
+        assert part.exit is not None
+        assert part.exit.reason == "deadline"
+
+
+async def test_a_limit_that_is_not_valid_is_refused_in_later_calls_too() -> None:
+    table = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://")
+    await table.debate_once("job", "Tea?", rounds=1)
+    with pytest.raises(ConfigurationError, match="deadline_s must be above 0, not -1"):
+        await table.debate_once("job", "Tea?", rounds=1, deadline_s=-1)
+
+
 async def test_a_debate_that_failed_continues(tmp_path: Path) -> None:
     counted = Counted(f"sqlite:///{tmp_path}/debates.db", broken=True)
     with pytest.raises(QuorumLost) as caught:

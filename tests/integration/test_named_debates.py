@@ -132,6 +132,14 @@ async def test_what_failed_or_ran_out_of_budget_continues() -> None:
     assert set(counted.calls.values()) == {1}
 
 
+async def test_a_deadline_counts_for_each_call() -> None:
+    counted = Counted(delay_s=60)
+    for _ in range(2):
+        with anyio.fail_after(30):
+            part = await counted.table.debate_many(["Tea?"], name="drinks", deadline_s=0.3)
+        assert [result.exit and result.exit.reason for result in part] == ["deadline"]
+
+
 async def test_questions_have_options_of_their_own_and_progress_counts_what_ended() -> None:
     counted, seen = Counted(), list[Progress]()
     counted.broken = {"Mate?"}

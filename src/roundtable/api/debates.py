@@ -424,6 +424,9 @@ class Debates:
         if len(session_id) > _LONGEST_ID:
             msg = f"session_id has {len(session_id)} characters; at most {_LONGEST_ID} are allowed"
             raise ConfigurationError(msg)
+        budget, deadline_s = options.get("budget"), options.get("deadline_s")
+        check_budget(budget)
+        check_deadline(deadline_s)
         sessions = self._wiring.sessions
         try:
             fold = await sessions.load(session_id)
@@ -440,7 +443,7 @@ class Debates:
         if fold.progress.status == "completed":
             return self._to_result(fold)
         try:
-            return await finish(await self.continued(session_id, budget=options.get("budget")))
+            return await finish(await self.continued(session_id, budget=budget, deadline_s=deadline_s))
         except SessionConflict:
             fold = await sessions.load(session_id)
             if fold.progress.status != "completed":

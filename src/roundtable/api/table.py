@@ -300,7 +300,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             session_id: Id of the session, 1 to 200 characters, such as the id of a job.
             topic: The question.
             options: Options, as for `debate`. They count when the session begins; later calls take them from the
-                session, except `budget`.
+                session, except `budget` and `deadline_s`.
 
         Raises:
             ConfigurationError: As for `debate`, or the id is too long.
@@ -364,7 +364,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             on_error: What to do when a debate fails: add it to `Results.failures` (`"record"`), or end the others and
                 raise its error (`"raise"`).
             name: Name of these debates, 1 to 80 letters, digits, hyphens and underscores. A debate of other options or
-                agents is another debate under it; its `budget` may change.
+                agents is another debate under it; its `budget` and `deadline_s` may change.
             on: A `roundtable.fleet.Fleet` that holds the debates, with all its workers. Needs `name`, and options that
                 are plain data.
             on_progress: Called whenever a debate has ended; `roundtable.bench.print_progress` shows a line.
