@@ -13,13 +13,17 @@ from roundtable.bench import print_progress
 from roundtable.bench.progress import progress_line
 from roundtable.errors import APIAuthError, ConfigurationError, RoundtableError
 from roundtable.exits import MaxRounds
+from roundtable.modes import SelfConsistencyMode
 from roundtable.providers import Delay, ScriptedModel
 from roundtable.results.many import FailedDebate, Progress
+from roundtable.testing import scripted_agents
 from roundtable.types import ChatRequest, Usage
 from roundtable.types.request import DebateRequest
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from roundtable.protocols import DebateModeStrategy
 
 pytestmark = pytest.mark.anyio
 ASKED = ["Tea?", "Milk?", "Mate?"]
@@ -64,6 +68,30 @@ async def test_the_same_call_again_makes_no_call_and_another_question_or_option_
     ids = [results[0].session_id for results in (more, other, unnamed, elsewhere)]
     assert len({*ids}) == 4
     assert ids[0] == first[0].session_id
+
+
+async def test_a_mode_object_with_other_settings_holds_debates_of_its_own() -> None:
+    counted = Counted()
+
+    async def held(mode: DebateModeStrategy | str) -> str:
+        (result,) = await counted.table.debate_many(["Tea?"], modes=[mode], rounds=1, name="drinks")
+        return result.session_id
+
+    by_name = await held("self-consistency")
+    assert await held(SelfConsistencyMode()) == by_name, "a mode without settings is the mode of its name"
+    three = await held(SelfConsistencyMode(samples=3))
+    asked = counted.calls.total()
+    assert await held(SelfConsistencyMode(samples=3)) == three
+    assert counted.calls.total() == asked
+    nine = await held(SelfConsistencyMode(samples=9))
+    assert (counted.calls.total() - asked, len({by_name, three, nine})) == (9, 3)
+
+
+async def test_a_mode_object_without_settings_keeps_the_id_of_earlier_versions() -> None:
+    """Debates that were stored under a name are found again."""
+    table = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://", analyzer="declared")
+    (result,) = await table.debate_many(["Tea?"], modes=[SelfConsistencyMode()], rounds=1, name="drinks")
+    assert result.session_id == "e83f9d02b1b477b85d6b1d3d4df82bf2"
 
 
 async def test_other_agents_and_tenants_hold_debates_of_their_own(tmp_path: Path) -> None:

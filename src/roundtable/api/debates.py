@@ -35,6 +35,7 @@ from roundtable.api.checks import (
     check_whole,
 )
 from roundtable.api.estimate import estimated
+from roundtable.api.mode_settings import mode_settings
 from roundtable.api.models import analysis_extras, synthesis_extra
 from roundtable.api.options import CallerRequest
 from roundtable.api.request import ResolvedDebate, checked, config_of, facilitated, read_files, with_vote_settled
@@ -343,7 +344,8 @@ class Debates:
         resolved = self._resolve(topic, **options)
         config = resolved.config.model_dump(mode="json", exclude_defaults=True, exclude={"agents", "budget"})
         agents = [seat.config.model_dump(mode="json", exclude_defaults=True) for seat in resolved.seats]
-        return {**config, "agents": agents}
+        settings = resolved.mode and mode_settings(resolved.mode, self._wiring.engine.modes)
+        return {**config, "agents": agents} | ({"mode_settings": settings} if settings else {})
 
     async def _make_ready(self, agents: Mapping[str, Agent], budget: Budget | None) -> None:
         """Prepare models and tools, and check that models have the price that a budget needs."""

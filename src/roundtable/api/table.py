@@ -327,7 +327,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         Values that are defaults are left out, as is the budget. No model is called.
 
         Raises:
-            ConfigurationError: An argument is not valid.
+            ConfigurationError: An argument is not valid, or an attribute of a mode object cannot be written as data.
 
         Example:
             >>> from roundtable.testing import scripted_agents

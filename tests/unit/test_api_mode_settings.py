@@ -1,0 +1,124 @@
+"""The settings of a mode object: what distinguishes it from another, the same in every process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from roundtable.api.mode_settings import mode_settings
+from roundtable.errors import ConfigurationError
+from roundtable.modes import (
+    CollaborativeMode,
+    DelphiMode,
+    DevilsAdvocateMode,
+    ExpertPanelMode,
+    ModeRegistry,
+    SelfConsistencyMode,
+)
+from roundtable.prompts import PromptLibrary
+from roundtable.types import JsonObject
+
+MODES = ModeRegistry()
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    words: frozenset[str] = frozenset()
+
+
+class Scale:
+    def __init__(self, top: int) -> None:
+        self.top = top
+
+    def double(self) -> int:
+        return 2 * self.top
+
+
+class Own(CollaborativeMode):
+    """A mode that is not registered."""
+
+    name = "own"
+
+    def __init__(self, *, strength: object = 1, extra: object = None) -> None:
+        super().__init__()
+        self.strength = strength
+        if extra is not None:
+            self.extra = extra
+
+
+@pytest.mark.parametrize("name", MODES.get_available_modes())
+def test_a_mode_as_registered_has_no_settings(name: str) -> None:
+    assert mode_settings(type(MODES.get_mode(name))(), MODES) == {}
+
+
+@pytest.mark.parametrize(
+    ("mode", "settings"),
+    [
+        (SelfConsistencyMode(samples=3), {"samples": 3}),
+        (DevilsAdvocateMode(reask=True), {"reask": True}),
+        (ExpertPanelMode(facilitated=True), {"facilitated": True}),
+        (DelphiMode(prompts=PromptLibrary()), {}),
+        (Own(), {}),
+        (Own(strength=2), {"strength": 2}),
+        (Own(extra=Decimal("0.5")), {"extra": ["decimal.Decimal", "Decimal('0.5')"]}),
+        (Own(extra={"a": {"z", "b"}}), {"extra": [["a", ["b", "z"]]]}),
+        (Own(extra=os.getcwd), {"extra": "posix.getcwd"}),
+        (Own(extra=Scale(3)), {"extra": [f"{__name__}.Scale", [["top", 3]]]}),
+    ],
+)
+def test_settings_are_what_differs_from_the_mode_without_them(mode: CollaborativeMode, settings: JsonObject) -> None:
+    assert mode_settings(mode, MODES) == settings
+
+
+def test_texts_of_a_mode_count_and_not_their_folder(tmp_path: Path) -> None:
+    shipped = (Path(sys.modules["roundtable.prompts"].__file__ or "").parent / "texts" / "delphi.toml").read_text()
+    for folder, text in (("a", shipped), ("b", shipped.replace("panel", "circle")), ("c", shipped)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "delphi.toml").write_text(text)
+    same, other, again = (
+        mode_settings(DelphiMode(prompts=PromptLibrary(tmp_path / folder)), MODES) for folder in "abc"
+    )
+    assert same == again == {}
+    assert other != {}
+
+
+@pytest.mark.parametrize(
+    "extra", [lambda: 1, threading.Lock(), object(), partial(print, object()), Scale(3).double, iter([])]
+)
+def test_what_no_process_would_find_again_is_refused(extra: object) -> None:
+    with pytest.raises(ConfigurationError, match="'extra' of mode 'own' cannot be written as data"):
+        mode_settings(Own(extra=extra), MODES)
+
+
+def test_endless_settings_are_refused() -> None:
+    endless: list[object] = []
+    endless.append(endless)
+    with pytest.raises(ConfigurationError, match="more than 20 levels"):
+        mode_settings(Own(extra=endless), MODES)
+
+
+@pytest.mark.slow
+def test_settings_are_the_same_in_every_process() -> None:
+    script = (
+        "from unit.test_api_mode_settings import MODES, Own, Weights, mode_settings\n"
+        "print(mode_settings(Own(extra=[Weights(frozenset('abcdefgh')), set('xyz')]), MODES))"
+    )
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[1])},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(seen) == 1
