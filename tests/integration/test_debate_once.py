@@ -11,10 +11,13 @@ import anyio
 import pytest
 
 from roundtable import Roundtable, sync
+from roundtable.agents import BaseAgent
 from roundtable.errors import ConfigurationError, QuorumLost, SessionBusy, SessionConflict, StorageError
+from roundtable.modes import SelfConsistencyMode
 from roundtable.providers import Delay, ScriptedModel
+from roundtable.results import DebateResult
 from roundtable.testing import scripted_agents
-from roundtable.types import Budget, ChatRequest
+from roundtable.types import AgentConfig, Budget, ChatRequest
 
 pytestmark = pytest.mark.anyio
 
@@ -81,6 +84,51 @@ async def test_a_debate_that_failed_continues(tmp_path: Path) -> None:
     counted.is_broken = False
     assert (await counted.table.debate_once("job", "Tea?")).answer == "Tea"
     await counted.table.aclose()
+
+
+class Answering:
+    """Agents and a mode as objects, made anew as after a restart."""
+
+    def __init__(self, says: str = "Tea", model: str = "m") -> None:
+        self.agents = [
+            BaseAgent(
+                AgentConfig(id=name, name=name.title(), provider="scripted", model=model),
+                ScriptedModel([{"position": says}] * 9, model=model),
+            )
+            for name in ("ada", "bo")
+        ]
+        self.mode = SelfConsistencyMode(samples=3)
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["debate_once", "debate_many"])
+async def test_objects_of_the_call_are_given_again_after_a_restart(tmp_path: Path, *, many: bool) -> None:
+    storage, held = f"sqlite:///{tmp_path}/debates.db", list[DebateResult]()
+    for calls in (3, 30):
+        given, budget = Answering(), Budget(max_calls=calls)
+        async with Roundtable(storage=storage, analyzer="declared") as table:
+            if many:
+                (result,) = await table.debate_many(
+                    ["Tea?"], modes=[given.mode], name="drinks", rounds=2, agents=given.agents, budget=budget
+                )
+            else:
+                result = await table.debate_once(
+                    "job", "Tea?", rounds=2, mode=given.mode, agents=given.agents, budget=budget
+                )
+        held.append(result)
+    assert [result.status for result in held] == ["partial", "completed"]
+    assert [len(record.turns) for record in held[1].rounds] == [3, 3]
+    assert held[1].rounds[0] == held[0].rounds[0]
+
+
+async def test_objects_that_the_session_did_not_begin_with_are_left_out_or_refused(tmp_path: Path) -> None:
+    storage, given, other = f"sqlite:///{tmp_path}/debates.db", Answering(), Answering("Coffee", model="other")
+    async with Roundtable(storage=storage, analyzer="declared") as table:
+        await table.debate_once("own", "Tea?", rounds=2, agents=given.agents, budget=Budget(max_calls=2))
+    async with Roundtable(storage=storage, analyzer="declared") as table:
+        with pytest.raises(ConfigurationError, match=r"started with another configuration \(ada: model; bo: model\)"):
+            await table.debate_once("own", "Tea?", agents=other.agents, budget=Budget(max_calls=9))
+        whole = await table.debate_once("own", "Tea?", agents=given.agents, mode=other.mode, budget=Budget(max_calls=9))
+        assert (whole.status, whole.answer, whole.mode) == ("completed", "Tea", "collaborative")
 
 
 async def test_another_question_under_the_same_id_is_refused() -> None:

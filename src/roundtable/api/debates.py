@@ -444,6 +444,7 @@ class Debates:
             raise SessionConflict(msg, hint="Use another id, or ask the same question.")
         if fold.progress.status == "completed":
             return self._to_result(fold)
+        self._take_again(session_id, fold, options)
         try:
             return await finish(await self.continued(session_id, budget=budget, deadline_s=deadline_s))
         except SessionConflict:
@@ -451,6 +452,32 @@ class Debates:
             if fold.progress.status != "completed":
                 raise
             return self._to_result(fold)  # another process completed it meanwhile
+
+    def _take_again(self, session_id: str, fold: Fold, options: DebateOptions) -> None:
+        """Remember the agents and the mode of a call that its session began with, as after a restart.
+
+        Raises:
+            ConfigurationError: They are not those that it began with.
+        """
+        if session_id in self._objects_by_session:
+            return
+        wiring, began_with, name = self._wiring, fold.record.caller_objects, fold.record.config.mode
+        mode = named_mode(options["mode"], wiring.engine.modes)[1] if "mode" in options else None
+        is_needed = began_with.mode or not wiring.engine.modes.has_mode(name)
+        mode = mode if mode is not None and mode.name == name and is_needed else None
+        agents = options.get("agents")
+        seats = () if agents is None else seat_agents(agents, wiring.models.guarded, mode or self._mode_of(fold))
+        seats = tuple(seat for seat in seats if seat.is_object and seat.config.id in began_with.agents)
+        seated_again(fold.record, {seat.config.id: effective(seat) for seat in seats}, "error")
+        stored = {config.id: config for config in fold.record.agents}
+        restored_agents = {
+            seat.config.id: wiring.tools.equip(restore_search(seat.agent, seat, stored[seat.config.id]))
+            for seat in seats
+            if seat.agent
+        }
+        if restored_agents or mode:
+            own = frozenset(seat.config.id for seat in seats if seat.has_own_agent)
+            self._remember(session_id, _RunObjects(restored_agents, mode, own=own))
 
     async def forked(
         self,

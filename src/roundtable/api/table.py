@@ -300,7 +300,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             session_id: Id of the session, 1 to 200 characters, such as the id of a job.
             topic: The question.
             options: Options, as for `debate`. They count when the session begins; later calls take them from the
-                session, except `budget` and `deadline_s`.
+                session, except `budget` and `deadline_s`. After a restart, agents and a mode that the session began
+                with as objects are used again if they are passed again.
 
         Raises:
             ConfigurationError: As for `debate`, or the id is too long.
