@@ -5,18 +5,24 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
+from integration.engine_kit import CountingModel, late, seated
 
 from roundtable import Roundtable
 from roundtable.api import AgentProfile
 from roundtable.errors import APINetworkError, ConfigurationError, RoundtableError, SessionConflict, SessionNotFound
 from roundtable.providers.scripted import ScriptedModel
+from roundtable.storage import MemoryStorage
 from roundtable.sync import Roundtable as SyncRoundtable
 from roundtable.testing import scripted_agents
 from roundtable.types import Budget
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from roundtable.results.reruns import RerunAudit
+    from roundtable.types import SessionRecord
 
 pytestmark = pytest.mark.both_loops
 
@@ -108,18 +114,74 @@ async def test_a_repetition_that_stopped_early_counts_neither_way() -> None:
     assert "budget" in str(told.value)
 
 
-async def test_a_fork_without_its_past_is_made_again() -> None:
+async def test_a_fork_without_its_past_gets_it() -> None:
     async with Roundtable(agents(), storage="memory://") as table:
         first = await table.debate("Tea or milk?", rounds=2, options=OPTIONS)
         audit = await table.rerun(first.session_id, times=1)
         (outcome,) = audit.outcomes
-        await table.delete(outcome.session_id)
         storage = table.wiring.storage
-        record, _ = await storage.read(first.session_id, tenant="default")
-        await storage.create(record.model_copy(update={"id": outcome.session_id}))
+        record, _ = await storage.read(outcome.session_id)
+        await table.delete(outcome.session_id)
+        await storage.create(record)  # as a process does that ends before it stores the past
         again = await table.rerun(first.session_id, times=1)
         assert again.outcomes == audit.outcomes
         assert again.usage.calls == 3
+        assert (await table.verify(outcome.session_id)).verdict == "intact"
+
+
+class SlowToCreate(MemoryStorage):
+    """A storage far away: the first repetition is stored, and its creator learns of it later."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_created = anyio.Event()
+        self.may_answer = anyio.Event()
+
+    async def create(self, record: SessionRecord) -> None:
+        await super().create(record)
+        if record.forked_from is not None and not self.has_created.is_set():
+            self.has_created.set()
+            await self.may_answer.wait()
+
+
+async def test_a_process_that_finds_a_session_being_made_does_not_take_it_away() -> None:
+    storage = SlowToCreate()
+    audits: list[RerunAudit] = []
+    async with Roundtable(agents(), storage=storage) as table, Roundtable(agents(), storage=storage) as other:
+        first = await table.debate("Tea or milk?", rounds=2, options=OPTIONS)
+
+        async def hold_first() -> None:
+            audits.append(await table.rerun(first.session_id, times=1))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(hold_first)
+            await storage.has_created.wait()
+            audits.append(await other.rerun(first.session_id, times=1))
+            storage.may_answer.set()
+        assert audits[0] == audits[1]
+        assert [summary.status for summary in await table.sessions()] == ["completed", "completed"]
+        assert audits[0].usage.calls == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rounds", [1, 2])
+async def test_two_processes_at_once_hold_each_repetition_once(tmp_path: Path, rounds: int) -> None:
+    storage = f"sqlite:///{tmp_path / 'r.db'}"
+    counted = [CountingModel(late(0.02, "Tea")) for _ in range(2)]
+    tables = [Roundtable(seated(model, "ada", "bo"), storage=storage) for model in counted]
+    audits: list[RerunAudit] = []
+    async with tables[0], tables[1]:
+        first = await tables[0].debate("Tea or milk?", rounds=rounds, options=OPTIONS)
+
+        async def hold(table: Roundtable) -> None:
+            audits.append(await table.rerun(first.session_id, times=3))
+
+        async with anyio.create_task_group() as group:
+            for table in tables:
+                group.start_soon(hold, table)
+        assert audits[0] == audits[1]
+        assert len(await tables[0].sessions()) == 4
+    assert sum(len(model.begun) for model in counted) == 2 * rounds + 2 * 3
 
 
 async def test_the_worst_case_is_that_of_the_last_round_alone() -> None:

@@ -8,9 +8,12 @@ import anyio
 import pytest
 from unit.report_kit import events, record
 
-from roundtable.errors import StorageError
+from roundtable._core.owner import current_owner
+from roundtable.errors import SessionBusy, StaleSequence, StorageError
 from roundtable.record import store_whole
+from roundtable.record.session_edit import store_past
 from roundtable.storage import MemoryStorage
+from roundtable.testing.storage_samples import owner_elsewhere
 from roundtable.types import SessionFilter
 
 if TYPE_CHECKING:
@@ -55,6 +58,41 @@ async def test_nothing_is_left_where_the_events_cannot_be_stored() -> None:
 async def test_nothing_is_left_where_storing_is_cancelled() -> None:
     scope = anyio.CancelScope()
     storage = _Cancelled(scope)
+    with scope:
+        await store_whole(storage, record(NAME), LOG)
+    assert scope.cancelled_caught
+    assert not await storage.list(SessionFilter())
+
+
+async def test_a_session_that_another_process_holds_is_left_to_it() -> None:
+    storage = MemoryStorage()
+    await storage.create(record(NAME))
+    await storage.lease(NAME, owner_elsewhere("other"), 60)
+    with pytest.raises(SessionBusy):
+        await store_past(storage, NAME, LOG, tenant="default", owner=current_owner("mine"))
+    assert (await storage.read(NAME))[1] == ()
+
+
+async def test_a_session_that_another_process_has_held_is_left_as_it_is() -> None:
+    storage = MemoryStorage()
+    await store_whole(storage, record(NAME), LOG)
+    with pytest.raises(StaleSequence):
+        await store_past(storage, NAME, LOG[:1], tenant="default", owner=current_owner("mine"))
+    assert (await storage.read(NAME))[1] == LOG
+    assert await storage.lease(NAME, owner_elsewhere("other"), 1), "nobody holds it"
+
+
+async def test_what_is_stored_is_deleted_where_its_writer_is_cancelled_before_the_end() -> None:
+    scope = anyio.CancelScope()
+
+    class Answering(MemoryStorage):
+        async def append(self, *args: Any, **more: Any) -> int:
+            await super().append(*args, **more)
+            scope.cancel()
+            await anyio.sleep_forever()
+            raise AssertionError
+
+    storage = Answering()
     with scope:
         await store_whole(storage, record(NAME), LOG)
     assert scope.cancelled_caught

@@ -494,12 +494,20 @@ class Debates:
 
     async def repeated(self, session_id: str, at_round: int, change: Rearranged) -> Prepared:
         """Prepare a session that repeats the round after `at_round` of another one, with the given change."""
-        return await self._begin_fork(await self._fork(session_id, at_round, (), {"rounds": at_round + 1}, change))
+        return await self._begin_fork(await self._repetition(session_id, at_round, change))
+
+    async def copy_past(self, session_id: str, at_round: int, change: Rearranged) -> None:
+        """Store the shared past in the session of a repetition, whose process ended, or still waits, before that."""
+        fork = await self._repetition(session_id, at_round, change)
+        await self._wiring.sessions.store_past(change.session_id, fork.first)
 
     async def estimate_repeated(self, session_id: str, at_round: int, change: Rearranged) -> Estimate:
         """Return the worst case of what `repeated` prepares: of its last round alone."""
-        fork = await self._fork(session_id, at_round, (), {"rounds": at_round + 1}, change)
+        fork = await self._repetition(session_id, at_round, change)
         return await self._aside(self._simulation_of(fork.asked, None, first_round=at_round + 1))
+
+    async def _repetition(self, session_id: str, at_round: int, change: Rearranged) -> _Fork:
+        return await self._fork(session_id, at_round, (), {"rounds": at_round + 1}, change)
 
     async def _begin_fork(self, fork: _Fork, *, step: bool = False) -> Prepared:
         prepared = await self.begun(
@@ -769,10 +777,6 @@ class Debates:
 
     def _to_result(self, fold: Fold) -> DebateResult:
         return DebateResult.from_record(fold.to_record(), ResponseSettings.from_settings(self._wiring.settings))
-
-    async def discard(self, session_id: str) -> None:
-        """Delete a session that was never run."""
-        await self._wiring.storage.delete(session_id, tenant=self.tenant)
 
     async def stop(self, session_id: str, running: RunningCalls) -> None:
         """Ask the session to stop; if nobody runs it, complete it here."""

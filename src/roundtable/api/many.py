@@ -32,12 +32,13 @@ if TYPE_CHECKING:
     from roundtable.protocols import DebateModeStrategy
     from roundtable.types import Budget, JsonValue
 
-__all__ = ["DebateQueue", "ManyDebates", "ManyResumes", "NamedDebate", "OnError", "run_jobs"]
+__all__ = ["BUSY_PAUSE_S", "DebateQueue", "ManyDebates", "ManyResumes", "NamedDebate", "OnError", "run_jobs"]
 
 T = TypeVar("T")
 
 _MOST: Final = 1000
-_BUSY_PAUSE_S: Final = 1.0
+BUSY_PAUSE_S: Final = 1.0
+"""Seconds between two tries to run a session that another process runs."""
 
 
 async def run_jobs(jobs: Sequence[Callable[[], Awaitable[T]]], *, at_once: int) -> list[T]:
@@ -265,7 +266,7 @@ class ManyResumes:
             try:
                 return await finish(await debates.continued(session_id, budget=self.budget, deadline_s=self.deadline_s))
             except SessionBusy:
-                await sleep(_BUSY_PAUSE_S)
+                await sleep(BUSY_PAUSE_S)
             except SessionConflict:
                 current = await debates.load(session_id)
                 if _is_unfinished(current):
@@ -330,7 +331,7 @@ async def _once_free(debates: Debates, session_id: str, asked: _Asked) -> Debate
         try:
             return await debates.debate_once(session_id, asked.topic, **asked.options)
         except SessionBusy:
-            await sleep(_BUSY_PAUSE_S)
+            await sleep(BUSY_PAUSE_S)
 
 
 def _session_ids(name: str, asked: Sequence[_Asked], debates: Debates) -> list[str]:

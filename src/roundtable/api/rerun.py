@@ -9,13 +9,14 @@ from operator import add
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from anyio import sleep
 from pydantic_core import to_json
 
 from roundtable.api.changes import Rearranged
 from roundtable.api.checks import check_whole
 from roundtable.api.debates import finish
-from roundtable.api.many import run_jobs
-from roundtable.errors import ConfigurationError, SessionConflict, SessionNotFound
+from roundtable.api.many import BUSY_PAUSE_S, run_jobs
+from roundtable.errors import ConfigurationError, SessionBusy, SessionConflict, SessionNotFound
 from roundtable.results.reruns import RerunAudit, RerunOutcome
 from roundtable.scoring.camps import OpenAnswer, Said, compare_answers
 from roundtable.types import Usage
@@ -136,17 +137,30 @@ async def _held(debates: Debates, source: DebateResult, at_round: int, change: R
 
 
 async def _held_so_far(debates: Debates, source: DebateResult, at_round: int, change: Rearranged) -> DebateResult:
+    """Hold one repetition, or what is missing of it, as soon as no other process runs its session."""
+    while True:
+        stored = await _stored(debates, change.session_id)
+        if stored is not None and stored.session_status == "completed":
+            return stored
+        try:
+            if stored is None:
+                return await finish(await debates.repeated(source.session_id, at_round, change))
+            if len(stored.rounds) < at_round:
+                await debates.copy_past(source.session_id, at_round, change)
+            return await finish(await debates.continued(change.session_id))
+        except SessionBusy:
+            await sleep(BUSY_PAUSE_S)
+        except (SessionConflict, SessionNotFound):
+            if await _stored(debates, change.session_id) == stored:
+                raise
+            # Another process has made, continued or deleted the session meanwhile.
+
+
+async def _stored(debates: Debates, session_id: str) -> DebateResult | None:
     try:
-        stored = await debates.load(change.session_id)
+        return await debates.load(session_id)
     except SessionNotFound:
-        return await finish(await debates.repeated(source.session_id, at_round, change))
-    if len(stored.rounds) < at_round:
-        # The process ended between making the session and copying its past.
-        await debates.discard(change.session_id)
-        return await finish(await debates.repeated(source.session_id, at_round, change))
-    if stored.session_status == "completed":
-        return stored
-    return await finish(await debates.continued(change.session_id))
+        return None
 
 
 def _outcome(source: DebateResult, result: DebateResult) -> RerunOutcome:

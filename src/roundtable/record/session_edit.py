@@ -321,7 +321,11 @@ async def store_past(
 ) -> None:
     """Store the first events of a new session in one write; where that fails or is cancelled, delete the session.
 
+    A session that another owner holds, or that has other events, is not deleted.
+
     Raises:
+        SessionBusy: Another owner holds the session.
+        StaleSequence: The session has events.
         StorageError: The events could not be stored.
     """
     stored = False
@@ -334,7 +338,19 @@ async def store_past(
     finally:
         if not stored:
             with move_on_after(_RELEASE_S, shield=True), suppress(RoundtableError):
-                await storage.delete(session_id, tenant=tenant)
+                await _delete_unused(storage, session_id, events, tenant=tenant, owner=owner)
+
+
+async def _delete_unused(
+    storage: Storage, session_id: str, events: tuple[DurableEvent, ...], *, tenant: str, owner: Owner
+) -> None:
+    """Delete a session that has no events besides the given ones, unless another owner holds it."""
+    await storage.lease(session_id, owner, _LEASE_S, tenant=tenant)
+    _, stored = await storage.read(session_id, tenant=tenant)
+    if stored in ((), events):
+        await storage.delete(session_id, tenant=tenant)
+    else:
+        await storage.lease(session_id, owner, 0, tenant=tenant)
 
 
 def _editor() -> Owner:
