@@ -103,6 +103,44 @@ async def test_a_session_that_is_held_round_by_round_waits_for_its_holder() -> N
         assert not counted.calls
 
 
+@pytest.mark.parametrize(
+    ("step", "outcome"), [(True, "waiting"), (False, "completed"), (None, "waiting")], ids=["steps", "whole", "unknown"]
+)
+async def test_a_session_between_two_rounds_is_continued_unless_it_is_or_may_be_held_round_by_round(
+    step: bool | None, outcome: str
+) -> None:
+    """Logs of earlier versions do not say how their rounds are held."""
+    storage = MemoryStorage()
+    counted = Counted(storage)
+    async with counted.table as table:
+        stepped = await (await table.start("Stepped?", rounds=3, step=True)).result()
+        held, events = await storage.read(stepped.session_id)
+        await table.delete(stepped.session_id)
+        await storage.create(held)
+        owner = owner_elsewhere("dead")
+        lease = await storage.lease(held.id, owner, 60)
+        marked = [event.model_copy(update={"step": step} if event.type == "round_complete" else {}) for event in events]
+        await storage.append(held.id, 0, lease.token, marked)
+        await storage.lease(held.id, owner, 0)
+        assert [one.outcome for one in await table.recover()] == [outcome]
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+async def test_how_a_round_is_held_is_stored_with_it(*, resumed: bool) -> None:
+    storage = MemoryStorage()
+    async with Counted(storage).table as table:
+        session = await (await table.start("Stepped?", rounds=3, step=resumed)).result()
+        if resumed:
+            session = await table.resume(session.session_id)
+        fork = await table.fork(session.session_id, at_round=2)
+        steps = {
+            name: [event.step for event in (await storage.read(name))[1] if event.type == "round_complete"]
+            for name in (session.session_id, fork.session_id)
+        }
+    assert steps[session.session_id] == [resumed, False, False]
+    assert steps[fork.session_id] == [None, None, False], "the past of a fork was held in another session"
+
+
 @pytest.mark.parametrize(("action", "status"), [("stop", "completed"), ("pause", "paused")])
 async def test_what_was_asked_for_after_a_process_had_ended_is_carried_out(action: str, status: str) -> None:
     storage = MemoryStorage()
@@ -225,6 +263,28 @@ async def test_a_session_that_another_process_has_just_created_is_its_own() -> N
 async def test_arguments_are_checked(concurrency: object) -> None:
     with pytest.raises(ConfigurationError, match="concurrency"):
         await Counted(MemoryStorage()).table.recover(concurrency=concurrency)  # type: ignore[arg-type]
+
+
+def test_a_process_that_is_killed_between_two_rounds_leaves_a_session_that_is_continued(tmp_path: Path) -> None:
+    script = f"""
+import os, signal
+from roundtable import sync
+from roundtable.providers import ScriptedModel
+def watch(event):
+    if event.type == "round_complete":
+        os.kill(os.getpid(), signal.SIGKILL)
+model = ScriptedModel([{{"position": "Tea"}}] * 3, model="ada")
+with sync.Roundtable([model], storage="sqlite:///{tmp_path}/debates.db", observers=[watch]) as table:
+    table.debate("Tea?", rounds=3)
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
+    model = ScriptedModel([{"position": "Tea"}] * 2, model="ada")
+    with sync.Roundtable([model], storage=f"sqlite:///{tmp_path}/debates.db") as table:
+        (summary,) = table.sessions()
+        assert (summary.status, summary.current_round) == ("active", 1)
+        (found,) = table.recover()
+    assert (found.topic, found.outcome) == ("Tea?", "completed")
+    model.assert_consumed()
 
 
 @pytest.mark.slow

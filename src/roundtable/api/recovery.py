@@ -115,9 +115,13 @@ async def _is_run(wiring: TableParts, session_id: str) -> bool:
 
 
 def _is_held_in_steps(fold: Fold) -> bool:
-    """Check whether a session rests between two rounds, as one does that somebody holds round by round."""
+    """Check whether a session rests between two rounds because somebody holds it round by round.
+
+    Logs of earlier versions do not say why it rests there, so it is left to its holder.
+    """
     rounds, is_active = len(fold.rounds), fold.progress.status == "active" and fold.exit is None
-    return is_active and 0 < rounds < fold.progress.total_rounds and fold.rounds[-1].complete
+    rests = is_active and 0 < rounds < fold.progress.total_rounds and fold.rounds[-1].complete
+    return rests and fold.rounds[-1].step is not False
 
 
 async def _continue(

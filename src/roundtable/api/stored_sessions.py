@@ -323,8 +323,8 @@ class StoredSessions(ABC):
         """Repeat the last complete round with something changed, and count how often the answer stays the same.
 
         Each repetition is a fork with an id that follows from the arguments: the same call again asks only for what is
-        missing, and a larger `times` keeps the earlier repetitions. Several processes can make it at the same time: each
-        repetition is held once, by one of them. Models are asked; `estimate_rerun` says how often.
+        missing, and a larger `times` keeps the earlier repetitions. Several processes can make the call at the same
+        time: each repetition is held once. Models are asked; `estimate_rerun` says how often.
 
         Args:
             session_id: The debate; it does not change.

@@ -436,10 +436,14 @@ class DebateRun:
         if end.stage is not None:
             await self._take_stage(end.stage, {spec.slot: 1 for spec in end.stage.turns}, self.fold.view(ends=True))
             return
+        step = self.limits.rounds is not None
+        events = [
+            event.model_copy(update={"step": step}) if event.type == "round_complete" else event for event in end.events
+        ]
         if end.ends_run:
-            await self._append_end(*end.events)
+            await self._append_end(*events)
         else:
-            await self.journal.append(*end.events)
+            await self.journal.append(*events)
         self.state.rounds_closed += 1
 
     async def _exit(self, result: ExitResult) -> None:

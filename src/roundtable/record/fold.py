@@ -172,6 +172,7 @@ class _Round:
     baseline: AnyConsensus | None = None
     begun: bool = False
     complete: bool = False
+    step: bool | None = None
     usage: Usage = NO_USAGE
     ordered: tuple[AnyTurn, ...] | None = None
     record: RoundRecord | None = None
@@ -308,7 +309,8 @@ class Fold:
                 requests = {request.id: request for request in (*self.context_requests, *event.requests)}
                 self.context_requests = tuple(requests.values())
             case "round_complete":
-                self._changing_round(event.round).complete = True
+                completed = self._changing_round(event.round)
+                completed.complete, completed.step = True, event.step
             case "control":
                 self._apply_control(event, before)
             case "synthesis_complete":

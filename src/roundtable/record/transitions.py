@@ -106,4 +106,7 @@ def shared_past(fold: Fold, events: Sequence[DurableEvent], at_round: int) -> tu
 
 def rebase_past(session_id: str, past: Sequence[DurableEvent]) -> tuple[DurableEvent, ...]:
     """Return the past as events of another session, without numbers and hashes; times do not change."""
-    return tuple(event.model_copy(update={"session_id": session_id, "seq": 0, "previous_hash": None}) for event in past)
+    own = {"session_id": session_id, "seq": 0, "previous_hash": None}
+    return tuple(
+        event.model_copy(update={**own, "step": None} if event.type == "round_complete" else own) for event in past
+    )

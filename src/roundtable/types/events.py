@@ -411,6 +411,9 @@ class RoundComplete(DurableBase):
     """Turns that failed."""
     results: tuple[AgentResult, ...] | None = None
     """What the agents contributed, for teams."""
+    step: bool | None = None
+    """Whether rounds are held one at a time, so that the session waits for its holder after this one. `None` in logs of
+    earlier versions and in the past of a fork."""
 
 
 class DebateExit(DurableBase):
