@@ -8,11 +8,11 @@ import anyio
 import pytest
 from integration.engine_kit import CountingModel, fold_of, late, said, seated, table_of
 
-from roundtable import Budget, Roundtable
+from roundtable import Budget, ConsensusReached, Roundtable
 from roundtable.engine.spending import seconds_of
 from roundtable.errors import BudgetExceeded, ConfigurationError
 from roundtable.gateway import FallbackModel
-from roundtable.providers import ScriptedModel
+from roundtable.providers import Delay, ScriptedModel
 from roundtable.storage import MemoryStorage
 from roundtable.types import ChatResponse, DebateContext, TextAnswer, Turn, TurnResult, Usage
 
@@ -327,3 +327,56 @@ async def test_sessions_of_one_id_have_budgets_of_their_own():
     await table.for_tenant("ann").delete("job")
     assert await hold("ann") == ("completed", 4)
     assert table.wiring.models.ledger.table.spent.calls == 16
+
+
+def measuring(_: object) -> dict[str, object]:
+    """Return what an analyzer finds in a round in which all agents agree."""
+    cluster = {"theme": "Tea", "agentIds": ["ada", "bo"], "summary": "Tea"}
+    return {
+        "agreementLevel": 0.95,
+        "clusters": [cluster],
+        "summary": "Tea",
+        "commonGround": [],
+        "disagreementPoints": [],
+    }
+
+
+async def test_the_calls_of_a_measurement_that_is_cancelled_are_counted():
+    agents = CountingModel(
+        lambda request: said("Tea" if request.metadata["agent"] == "ada" else "Milk, when it is hot")
+    )
+    analyzer = ScriptedModel([Delay(30, "too late")] * 2)
+    seats = {"analyzer": analyzer}
+    table = Roundtable(seated(agents, "ada", "bo"), storage="memory://", analyzer="ai", seats=seats)
+    result = await table.debate("Tea?", rounds=2, deadline_s=1.0)
+    assert result.exit is not None
+    assert (result.exit.reason, len(analyzer.requests)) == ("deadline", 1)
+    assert (result.usage.calls, result.usage.unreported_calls, result.usage.cost_usd) == (3, 1, None)
+    again = await table.resume(result.session_id, deadline_s=1.0)
+    assert (again.usage.calls, again.usage.unreported_calls, len(analyzer.requests)) == (4, 2, 2)
+
+
+async def test_the_calls_of_a_synthesis_that_is_cancelled_are_counted():
+    writer = ScriptedModel([Delay(30, "too late"), {"conclusion": "Tea."}])
+    seats = {"synthesizer": writer}
+    table = Roundtable(seated(CountingModel("Tea"), "ada", "bo"), storage="memory://", analyzer="basic", seats=seats)
+    result = await table.debate("Tea?", rounds=1, synthesize=True, deadline_s=1.0)
+    assert (result.session_status, result.usage.calls, result.usage.unreported_calls) == ("completed", 3, 1)
+    fold = await fold_of(table.wiring.storage, result.session_id)
+    assert fold.synthesis_error is not None
+    assert fold.synthesis_error.message == "the synthesis was cancelled"
+    await table.synthesize(result.session_id)
+    again = await table.session(result.session_id)
+    assert again.synthesis is not None
+    assert (again.synthesis.conclusion, again.usage.calls, again.usage.unreported_calls) == ("Tea.", 4, 1)
+
+
+async def test_a_measurement_whose_round_waits_for_its_vote_is_counted_when_the_budget_ends_the_run():
+    agents = ScriptedModel(lambda _: {"position": "Tea", "choice": "Tea", "ranking": ["Tea", "Milk"]}, model="m")
+    analyzer = ScriptedModel(measuring)
+    table = Roundtable(seated(agents, "ada", "bo"), storage="memory://", analyzer="ai", seats={"analyzer": analyzer})
+    options = {"options": ["Tea", "Milk"], "vote": True, "exit_when": ConsensusReached(0.9)}
+    result = await table.debate("Tea?", rounds=3, budget=Budget(max_calls=3), **options)
+    assert (result.exit and result.exit.reason, result.usage.calls) == ("budget", 3)
+    again = await table.resume(result.session_id, budget=Budget(max_calls=6))
+    assert (again.exit and again.exit.reason, again.usage.calls) == ("consensus", 6)

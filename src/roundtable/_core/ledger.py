@@ -115,6 +115,8 @@ class Account:
         """Charged amount."""
         self.held: Amount = NOTHING
         """Reserved amount that is not settled yet."""
+        self.calls_begun: int = 0
+        """Calls that were made, with or without limits, also those whose usage is not known yet."""
         self.refusal: str | None = None
         """Why a call was refused; later calls are refused too, except those that may use what is set aside."""
         self._above = above

@@ -19,7 +19,7 @@ from roundtable.engine.closing import (
 from roundtable.engine.hooks import StoringHooks
 from roundtable.engine.plan_checks import plan_isolated
 from roundtable.exits import guarded, without_met
-from roundtable.types import Stage
+from roundtable.types import Stage, Usage
 from roundtable.types.plan import VOTE_STAGE
 
 if TYPE_CHECKING:
@@ -93,6 +93,9 @@ class SessionPolicy(Protocol):
 
     def early_end(self, fold: Fold, now: datetime, result: ExitResult) -> tuple[DurableEvent, ...]:
         """Return the events of a run that stops before the end of the session."""
+
+    def unstored_usage(self, fold: Fold) -> Usage:
+        """Return what was spent besides turns and is not stored."""
 
 
 class DebatePolicy:
@@ -177,6 +180,16 @@ class DebatePolicy:
         if self._measured is None or self._measured[0] != key:
             self._measured = key, await measure_round(self._meter, current, fold.record, self._mode, before)
         return self._measured[1]
+
+    def unstored_usage(self, fold: Fold) -> Usage:
+        """Return what the measurement of a round cost that is not stored, since the round waits for its vote."""
+        if self._measured is None:
+            return Usage()
+        (number, _), (measured, independent) = self._measured
+        if fold.current is None or fold.current.number != number or fold.current.complete:
+            return Usage()
+        usage = Usage() if measured.usage is None else measured.usage
+        return usage if independent is None or independent.usage is None else usage + independent.usage
 
     async def _missing_vote(self, fold: Fold, current: RoundRecord) -> Stage | None:
         """Return the vote that ends the debate, if this round turned out to be the last one and has none yet."""

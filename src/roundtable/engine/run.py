@@ -19,7 +19,7 @@ from roundtable.engine.closing import (
 )
 from roundtable.engine.lease import LeaseKeeper, wrap_error
 from roundtable.engine.plan_checks import plan_isolated, same_stage
-from roundtable.engine.synthesis import synthesis_event
+from roundtable.engine.synthesis import cancelled_synthesis, synthesis_event
 from roundtable.errors import LeaseLost, RoundtableError, SessionError
 from roundtable.modes.rounds import check_plan
 from roundtable.modes.team import TeamMode, goal_of
@@ -117,6 +117,8 @@ class RunState:
     """Rounds that this run has closed."""
     open_calls: dict[TurnAttempt, int] = field(default_factory=dict)
     """Calls that were sent for turns without an outcome, by turn."""
+    cancelled_calls: int = 0
+    """Calls of measurements and syntheses that were cancelled."""
     has_ended: bool = False
     """Whether the end of the run is stored, or is being stored."""
     is_stage_open: bool = False
@@ -257,7 +259,7 @@ class DebateRun:
             if request is not None and request.action == "pause" and self.fold.wants_synthesis:
                 await self._answer_control()
                 return
-            await self._append_end(end_event(self.fold, self.journal.clock.now(), "completed"))
+            await self._append_end(*self._with_open_usage(end_event(self.fold, self.journal.clock.now(), "completed")))
             return
         if await self._answer_control():
             return
@@ -429,8 +431,13 @@ class DebateRun:
 
     async def _close_round(self, current: RoundRecord, ended_by_mode: str | None) -> None:
         end: RoundEnd | None = None
-        with anyio.CancelScope() as self._work_scope:
-            end = await self.policy.close_round(self.fold, current, ended_by_mode, self.journal.clock.now)
+        begun = self.funds.calls_begun
+        try:
+            with anyio.CancelScope() as self._work_scope:
+                end = await self.policy.close_round(self.fold, current, ended_by_mode, self.journal.clock.now)
+        finally:
+            if end is None:
+                self.state.cancelled_calls += self.funds.calls_begun - begun
         if end is None:  # the measurement was cancelled by a request to stop
             return
         if end.stage is not None:
@@ -462,8 +469,13 @@ class DebateRun:
         if not self.fold.wants_synthesis or self.closed or self.fold.pending_control is not None:
             return
         event: SynthesisComplete | None = None
-        with anyio.CancelScope() as self._work_scope:
-            event = await synthesis_event(self.writer, self.fold, self.journal.clock)
+        begun = self.funds.calls_begun
+        try:
+            with anyio.CancelScope() as self._work_scope:
+                event = await synthesis_event(self.writer, self.fold, self.journal.clock)
+        finally:
+            if event is None:
+                self.state.cancelled_calls += self.funds.calls_begun - begun
         if event is not None:
             await self.journal.append(event)
 
@@ -476,18 +488,24 @@ class DebateRun:
 
     async def _append_last(self, *events: DurableEvent) -> None:
         self.journal.save_timeout_s = _LEAVE_TIMEOUT_S
-        open_calls = self._count_open_calls()
-        if open_calls:
-            usage = Usage(calls=open_calls, unreported_calls=open_calls)
-            events = tuple(
-                event.model_copy(update={"usage": usage}) if isinstance(event, DebateExit) else event
-                for event in events
-            )
+        events = self._with_open_usage(*events)
         try:
             await self.journal.append(*events)
         except RoundtableError as error:
             # The caller gets the error that ended the run; this second one goes to the log.
             logger.warning("the end of the run could not be stored: %s", error.message, extra=self._log_fields)
+
+    def _with_open_usage(self, *events: DurableEvent) -> tuple[DurableEvent, ...]:
+        """Return the last events of a run, with the usage of calls that no other event has: they may have been billed."""
+        calls = self._count_open_calls() + self.state.cancelled_calls
+        usage = Usage(calls=calls, unreported_calls=calls) + self.policy.unstored_usage(self.fold)
+        if not usage.calls:
+            return events
+        if self.fold.concluding and not any(isinstance(event, DebateExit) for event in events):
+            return cancelled_synthesis(self.fold, events[0].timestamp, usage), *events
+        return tuple(
+            event.model_copy(update={"usage": usage}) if isinstance(event, DebateExit) else event for event in events
+        )
 
     def _count_open_calls(self) -> int:
         """Count the calls of turns whose outcome is not stored."""

@@ -57,6 +57,11 @@ class RunBudget:
         """Whether a call was refused."""
         return self._account.refusal is not None
 
+    @property
+    def calls_begun(self) -> int:
+        """Number of calls that the run has made through the gateway."""
+        return self._account.calls_begun
+
     def check(self) -> str | None:
         """Return why no further call can be made; `None` while one can. Charges unmetered calls from the log first."""
         self._account.catch_up(self._fold.usage)

@@ -13,13 +13,15 @@ from roundtable.stages import error_from_info, error_info, is_fault
 from roundtable.types import SynthesisComplete, Usage
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from roundtable.agents.synthesis import Synthesized
     from roundtable.engine.journal import Journal
     from roundtable.protocols import Clock
     from roundtable.record import Fold
     from roundtable.types import DebateContext, SynthesisResult
 
-__all__ = ["Writer", "stored_synthesis", "synthesis_event", "synthesize_stored"]
+__all__ = ["Writer", "cancelled_synthesis", "stored_synthesis", "synthesis_event", "synthesize_stored"]
 
 
 class Writer(Protocol):
@@ -71,6 +73,12 @@ async def synthesis_event(writer: Writer | None, fold: Fold, clock: Clock) -> Sy
         )
     usage = failure.usage if isinstance(failure.usage, Usage) else None
     return SynthesisComplete(session_id=fold.record.id, timestamp=clock.now(), error=error_info(failure), usage=usage)
+
+
+def cancelled_synthesis(fold: Fold, now: datetime, usage: Usage) -> SynthesisComplete:
+    """Return the event of a synthesis that a deadline or a stop cancelled, with what may have been billed."""
+    error = RoundtableError("the synthesis was cancelled", hint="`synthesize` writes it.")
+    return SynthesisComplete(session_id=fold.record.id, timestamp=now, error=error_info(error), usage=usage)
 
 
 def stored_synthesis(fold: Fold, by: str | None) -> SynthesisResult | None:

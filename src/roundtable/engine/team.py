@@ -25,6 +25,7 @@ from roundtable.types import (
     SummarizerChunk,
     SummarizerStart,
     TextAnswer,
+    Usage,
 )
 from roundtable.types.teams import INITIATOR, SUMMARIZER
 
@@ -246,6 +247,10 @@ class TeamPolicy:
             results=tuple(result_of(turn) for turn in answered),
         )
         return RoundEnd((event,))
+
+    def unstored_usage(self, fold: Fold) -> Usage:
+        """Return nothing: a team makes no calls besides its turns."""
+        return Usage()
 
     def early_end(self, fold: Fold, now: datetime, result: ExitResult) -> tuple[DurableEvent, ...]:
         """Return the events of a pause, or of an error if the time is up."""

@@ -76,9 +76,10 @@ def search_tokens(request: ChatRequest, provider: str) -> int:
 class MeteredModel(WrappedModel):
     """A `ChatModel` that states the price of its responses, and enforces the budgets of a ledger.
 
-    A call belongs to the debate named in `metadata["session"]` of its request, if that debate makes it. Where a budget applies, the worst case
-    (an estimate of the prompt, `max_tokens` of output, the highest price) is reserved before the call. While that does
-    not fit, the call waits for others to settle. A price that the model itself reports is not changed.
+    A call belongs to the debate named in `metadata["session"]` of its request, if that debate makes it. Where a budget
+    applies, the worst case (an estimate of the prompt, `max_tokens` of output, the highest price) is reserved before
+    the call. While that does not fit, the call waits for others to settle. A price that the model itself reports is not
+    changed.
 
     Inside a gateway each try of a call is one call here. Its reservation comes before the try, so the wait for the
     budget does not count as time of the provider, and a try that the budget refuses is not made.
@@ -153,6 +154,7 @@ class MeteredModel(WrappedModel):
         await self._read_prices()
         account = self.ledger.account(request.metadata.get("session"))
         if not account.is_limited:
+            account.calls_begun += 1
             return ReservedModel(self, None)
         worst_case = self.worst_case(request, prices=account.needs_prices)
         reserve = partial(
@@ -169,6 +171,7 @@ class MeteredModel(WrappedModel):
         except BudgetExceeded as error:
             error.provider = self.provider
             raise
+        account.calls_begun += 1
         return ReservedModel(self, ticket)
 
     def worst_case(self, request: ChatRequest, *, prices: bool = True) -> Amount:
