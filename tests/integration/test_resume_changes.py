@@ -12,7 +12,8 @@ from integration.engine_kit import CountingModel, eventually, fold_of, late, log
 import roundtable
 from roundtable.agents import BaseAgent
 from roundtable.analysis import ConsensusAnalyzer
-from roundtable.errors import BudgetExceeded, ConfigurationError, SessionConflict
+from roundtable.api import AgentProfile
+from roundtable.errors import AgentError, BudgetExceeded, ConfigurationError, SessionConflict, StorageError
 from roundtable.modes import RedTeamBlueTeamMode
 from roundtable.prompts import PROMPT_VERSION
 from roundtable.record import read_record
@@ -126,6 +127,48 @@ async def test_prompt_texts_of_another_version_are_a_change() -> None:
     result = await table.resume(session_id, budget=ENOUGH, on_change="adopt")
     assert (await fold_of(storage, session_id)).record.prompt_version == PROMPT_VERSION
     assert result.status == "completed"
+
+
+class FailsOnce(MemoryStorage):
+    """Refuses the first agreement that it is to store."""
+
+    has_failed = False
+
+    async def append(self, session_id: str, *given: Any, **more: Any) -> int:
+        if not self.has_failed and any(event.type == "consensus" for event in given[2]):
+            self.has_failed = True
+            raise StorageError("a hiccup")
+        return await super().append(session_id, *given, **more)
+
+
+@pytest.mark.parametrize("changed", [{}, {"temperature": 0.1}], ids=["as it was", "adopted"])
+async def test_after_a_failed_run_failed_turns_are_taken_again_whether_a_change_is_adopted_or_not(
+    changed: dict[str, Any],
+) -> None:
+    storage = FailsOnce()
+    model = CountingModel(lambda request: AgentError("down") if request.metadata["agent"] == "ada" else "Tea")
+    with pytest.raises(StorageError, match="a hiccup") as caught:
+        await roundtable.Roundtable(agents(model), storage=storage).debate("Tea?", rounds=1)
+    assert caught.value.session_id is not None
+    table = roundtable.Roundtable(agents(CountingModel("Tea"), **changed), storage=storage)
+    result = await table.resume(caught.value.session_id, on_change="adopt")
+    assert [(turn.agent_id, turn.outcome, turn.attempt) for turn in result.rounds[0].turns] == [
+        ("ada", "answered", 2),
+        ("bo", "answered", 1),
+    ]
+
+
+async def test_a_member_that_a_team_needs_is_asked_again_after_an_adoption() -> None:
+    storage, replies = MemoryStorage(), [AgentError("down"), "Acme is cold."]
+    script = {"initiator": {"goal": "Find prospects."}, "ada": replies, "bo": "Acme first.", "summarizer": "Call Acme."}
+    spoken, profiles = ScriptedModel(script), [AgentProfile("ada", on_error="abort"), AgentProfile("bo")]
+    table = roundtable.Roundtable([spoken], storage=storage)
+    with pytest.raises(AgentError, match="cannot continue without it") as caught:
+        await table.converse(agents=profiles, messages="Go.", rounds=1, order="parallel")
+    assert caught.value.session_id is not None
+    held = storage._sessions["default", caught.value.session_id]
+    held.record = held.record.model_copy(update={"prompt_version": "0"})
+    assert (await table.resume(caught.value.session_id, on_change="adopt")).answer == "Call Acme."
 
 
 async def test_a_changed_configuration_written_as_data_is_seen_too() -> None:

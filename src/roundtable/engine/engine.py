@@ -394,6 +394,7 @@ class DebateEngine:
             check_decider(fold.record.config, self.rules)
             exits = self._parse_exit(fold.record.config)  # refused before anything is stored
             participants = agents if agents is not None else present(self.agents, fold)
+            has_failed = fold.error is not None  # an adoption is stored as a resume, which forgets the error
             with RunBudget(self.ledger, fold, limits.budget) as funds:
                 await self._store_changes(journal, mode, extension, adoption, funds)
                 fold.next_focus = focus_question or fold.next_focus
@@ -408,6 +409,7 @@ class DebateEngine:
                     funds=funds,
                     pace=self.pace,
                     writer=writer or first_synthesizer(participants.values()),
+                    retries_failed=has_failed,
                 )
                 if on_start is not None:
                     on_start(run)

@@ -143,6 +143,7 @@ class DebateRun:
         funds: Budget of this run.
         pace: Queues the turns when many debates run at once.
         writer: Writes the synthesis, where one was requested.
+        retries_failed: Whether failed turns of the interrupted stage are taken again, since the last run failed.
     """
 
     def __init__(
@@ -156,6 +157,7 @@ class DebateRun:
         funds: RunBudget,
         pace: StepLimiter,
         writer: Writer | None = None,
+        retries_failed: bool = False,
     ) -> None:
         self.journal = journal
         self.mode: DebateModeStrategy = mode
@@ -168,7 +170,7 @@ class DebateRun:
         self.closed = False
         """Whether no further call may start; set by the owner of the run."""
         self._log_fields = {"session": journal.session_id}
-        self.state: RunState = RunState(retries_failed=journal.fold.error is not None)
+        self.state: RunState = RunState(retries_failed=retries_failed)
         self._run_scope = anyio.CancelScope()
         self._work_scope = anyio.CancelScope()
 
