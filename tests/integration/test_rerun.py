@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from typing import TYPE_CHECKING
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
@@ -12,11 +15,13 @@ from integration.engine_kit import CountingModel, late, seated
 from roundtable import Roundtable
 from roundtable.api import AgentProfile
 from roundtable.errors import APINetworkError, ConfigurationError, RoundtableError, SessionConflict, SessionNotFound
+from roundtable.exits import ConsensusReached, MinRounds
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.storage import MemoryStorage
 from roundtable.sync import Roundtable as SyncRoundtable
 from roundtable.testing import scripted_agents
-from roundtable.types import Budget
+from roundtable.testing.storage_samples import owner_elsewhere
+from roundtable.types import Budget, ChatRequest, Control, utc_now
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -182,6 +187,98 @@ async def test_two_processes_at_once_hold_each_repetition_once(tmp_path: Path, r
         assert audits[0] == audits[1]
         assert len(await tables[0].sessions()) == 4
     assert sum(len(model.begun) for model in counted) == 2 * rounds + 2 * 3
+
+
+class Reading:
+    """A table whose agents note in which round of how many they were asked for what, by stage and agent."""
+
+    def __init__(self) -> None:
+        self.read: list[tuple[str, str, str]] = []
+
+        def reply(request: ChatRequest) -> dict[str, object]:
+            prompt = "\n".join(message.content for message in request.messages)
+            of = re.findall(r"Round \d+ of \d+", prompt)
+            self.read.append((request.metadata["stage"], request.metadata["agent"], *of[:1]))
+            return {"position": "Tea", "choice": "Tea", "ranking": ["Tea", "Milk"], "reasoning": "Because."}
+
+        models = [ScriptedModel(reply, model=name) for name in ("ada", "bo", "cy")]
+        self.table = Roundtable(models, storage="memory://", analyzer="declared")
+
+    def last_round(self, number: int) -> Counter[tuple[str, str, str]]:
+        return Counter(entry for entry in self.read if f"Round {number} of" in entry[2])
+
+
+EARLY = MinRounds(2) & ConsensusReached(0.9)
+
+
+@pytest.mark.parametrize(
+    ("options", "planned"),
+    [
+        ({"rounds": 4, "exit_when": EARLY}, "Round 2 of 4"),
+        ({"rounds": 4, "exit_when": EARLY, "vote": True}, "Round 2 of 4"),
+        ({"rounds": 4, "budget": Budget(max_calls=6), "vote": True}, "Round 2 of 4"),
+        ({"rounds": 4, "budget": Budget(max_calls=6), "exit_when": MinRounds(3)}, "Round 2 of 4"),
+        ({"rounds": 2, "vote": True}, "Round 2 of 2"),
+    ],
+    ids=["ended early", "ended early by a vote", "interrupted before the vote", "interrupted", "planned end"],
+)
+async def test_the_repeated_round_asks_for_what_the_original_asked_for(options: dict[str, Any], planned: str) -> None:
+    reading = Reading()
+    async with reading.table as table:
+        first = await table.debate("Tea or milk?", options=OPTIONS, **options)
+        original = reading.last_round(2)
+        assert {of for _, _, of in original} == {planned}
+        worst = await table.estimate_rerun(first.session_id, times=1)
+        reading.read.clear()
+        audit = await table.rerun(first.session_id, times=1, change="labels")
+        assert reading.last_round(2) == original
+        assert (worst.planned_calls, audit.usage.calls) == (original.total(), original.total())
+        assert (audit.answer, audit.held, audit.round) == (first.answer, 1, 2)
+        again = await table.session(audit.outcomes[0].session_id)
+        assert (again.session_status, again.config.rounds) == ("completed", options["rounds"])
+        reading.read.clear()
+        assert await table.rerun(first.session_id, times=1, change="labels") == audit
+        assert not reading.read
+
+
+async def test_rounds_that_were_added_later_are_not_told() -> None:
+    reading = Reading()
+    async with reading.table as table:
+        first = await table.debate("Tea or milk?", rounds=2, options=OPTIONS)
+        more = Control(session_id=first.session_id, timestamp=utc_now(), action="extend", total_rounds=4)
+        await table.wiring.storage.append(first.session_id, None, None, (more,))
+        reading.read.clear()
+        await table.rerun(first.session_id, times=1)
+    assert {of for _, _, of in reading.read} == {"Round 2 of 2"}
+
+
+async def test_a_repetition_whose_process_ended_before_it_stopped_asks_nobody_again() -> None:
+    reading = Reading()
+    async with reading.table as table:
+        first = await table.debate("Tea or milk?", rounds=4, options=OPTIONS, budget=Budget(max_calls=6))
+        audit = await table.rerun(first.session_id, times=1)
+        repetition = audit.outcomes[0].session_id
+        storage = table.wiring.storage
+        record, events = await storage.read(repetition)
+        held = max(index for index, event in enumerate(events, 1) if event.type == "round_complete")
+        assert held < len(events)
+        await table.delete(repetition)
+        await storage.create(record)
+        lease = await storage.lease(repetition, owner_elsewhere("dead"), 60)
+        await storage.append(repetition, 0, lease.token, events[:held])
+        await storage.lease(repetition, owner_elsewhere("dead"), 0)
+        reading.read.clear()
+        again = await table.rerun(first.session_id, times=1)
+        assert not reading.read
+        assert again.outcomes == audit.outcomes
+        assert (await table.session(repetition)).session_status == "completed"
+
+
+async def test_repetitions_of_earlier_versions_are_found_again() -> None:
+    async with Roundtable(agents(), storage="memory://") as table:
+        await table.debate_once("origin", "Tea or milk?", rounds=2, options=OPTIONS)
+        audit = await table.rerun("origin", times=1)
+    assert audit.outcomes[0].session_id == hashlib.sha256(b'["origin",2,"seats",null,0]').hexdigest()[:32]
 
 
 async def test_the_worst_case_is_that_of_the_last_round_alone() -> None:

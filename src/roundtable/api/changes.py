@@ -9,7 +9,7 @@ from roundtable.api.options import CallerRequest
 from roundtable.api.session_plugins import tool_hints
 from roundtable.engine import Adoption
 from roundtable.errors import ConfigurationError
-from roundtable.exits import asks_moderator, exit_from_spec
+from roundtable.exits import AnyOf, MaxRounds, asks_moderator, exit_from_spec
 from roundtable.prompts import PROMPT_VERSION
 from roundtable.tools.toolkit import NAMES_WITHOUT_APPROVAL
 from roundtable.types import CallerObjects, Control, DebateStart, NativeSearch
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from roundtable.api.seats import Seated
     from roundtable.exits import ExitFactory
     from roundtable.protocols import Agent, DebateModeStrategy
+    from roundtable.providers import ProviderFactory
     from roundtable.record import Fold
+    from roundtable.record.transitions import HeldRound
     from roundtable.types import AgentConfig, ContextResult, DebateConfig, DurableEvent, SessionRecord
 
 __all__ = [
@@ -35,7 +37,9 @@ __all__ = [
     "caller_objects",
     "check_objects_present",
     "check_on_change",
+    "check_programs",
     "effective",
+    "ended_after",
     "first_events",
     "inherited",
     "keeps_exit",
@@ -55,6 +59,8 @@ class Rearranged(NamedTuple):
     """Ids of the agents, in their new order; who is missing is left out."""
     seed: int
     """Seed of the new session."""
+    round: HeldRound
+    """The round to repeat."""
 
 
 def inherited(
@@ -120,6 +126,15 @@ def kept(config: DebateConfig, before: DebateConfig, changes: DebateOptions) -> 
     if keeps_exit(changes):
         original |= {"exit": before.exit, "exit_on_consensus": before.exit_on_consensus}
     return config.model_copy(update=original)
+
+
+def ended_after(config: DebateConfig, held: HeldRound, exits: Registry[ExitFactory]) -> DebateConfig:
+    """Return a configuration that ends with a round that ended its debate before the planned number of rounds."""
+    if not held.ended or held.number >= held.planned:
+        return config
+    limit = MaxRounds(held.number)
+    either = limit if config.exit is None else AnyOf((exit_from_spec(config.exit, exits), limit))
+    return config.model_copy(update={"exit": either.to_spec()})
 
 
 def first_events(
@@ -339,6 +354,49 @@ def check_objects_present(
                 "without the person: fork(..., agents=...). on_change='adopt' (--adopt) cannot replace a person."
             )
         raise ConfigurationError(msg, hint=hint, details={"lacking": [*missing]})
+
+
+def check_programs(
+    record: SessionRecord,
+    wanted: Sequence[AgentConfig],
+    seated: Mapping[str, AgentConfig],
+    providers: Registry[ProviderFactory],
+) -> None:
+    """Refuse to start programs only because an imported file names them.
+
+    The models of a factory are programs if its attribute `runs_programs` is true.
+
+    Args:
+        record: The session.
+        wanted: Agents that would be made from their configurations.
+        seated: Configurations of agents that the caller passed with the same ids; their programs are allowed.
+        providers: Providers of this installation.
+
+    Raises:
+        ConfigurationError: An agent is a program that the caller did not request; `details` name the agents.
+    """
+    if not record.imported:
+        return
+    refused = [
+        config
+        for config in wanted
+        if getattr(providers.get(config.provider), "runs_programs", False)
+        and not _is_requested(config, seated.get(config.id))
+    ]
+    if refused:
+        names = [f"{config.provider}:{config.model or ''}".rstrip(":") for config in refused]
+        msg = f"session {record.id!r} was imported, and would start programs on this machine: {', '.join(names)}"
+        hint = (
+            "If you trust its source, import it once more with run_programs=True (and new_id=True; in the "
+            "command --run-programs --new-id), or pass these agents to this table."
+        )
+        raise ConfigurationError(
+            msg, code="PROGRAM_REFUSED", hint=hint, details={"agents": [config.id for config in refused]}
+        )
+
+
+def _is_requested(config: AgentConfig, seat: AgentConfig | None) -> bool:
+    return seat is not None and (seat.provider, seat.model) == (config.provider, config.model)
 
 
 def agent_unavailable_error(

@@ -17,7 +17,9 @@ from roundtable.api.changes import (
     caller_objects,
     check_objects_present,
     check_on_change,
+    check_programs,
     effective,
+    ended_after,
     first_events,
     inherited,
     keeps_exit,
@@ -57,13 +59,13 @@ from roundtable.errors import (
 )
 from roundtable.modes import check_config, check_mode
 from roundtable.record import Fold, shared_past
+from roundtable.record.transitions import last_held_round
 from roundtable.results.debate_result import DebateResult
 from roundtable.types import ForkOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from roundtable._core.registry import Registry
     from roundtable.api.assembly import TableParts
     from roundtable.api.changes import OnChange, Rearranged
     from roundtable.api.options import DebateOptions
@@ -72,7 +74,7 @@ if TYPE_CHECKING:
     from roundtable.engine.synthesis import Writer
     from roundtable.modes import ModeRegistry
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy
-    from roundtable.providers import ProviderFactory
+    from roundtable.record.transitions import HeldRound
     from roundtable.types import (
         AgentConfig,
         Budget,
@@ -82,11 +84,10 @@ if TYPE_CHECKING:
         Estimate,
         JsonObject,
         RunningCalls,
-        SessionRecord,
         SynthesisResult,
     )
 
-__all__ = ["Debates", "check_programs", "finish", "named_mode"]
+__all__ = ["Debates", "finish", "named_mode"]
 
 logger: logging.Logger = logging.getLogger("roundtable.api")
 
@@ -111,49 +112,6 @@ def named_mode(asked: str | DebateModeStrategy, known: ModeRegistry) -> tuple[st
         msg = f"{type(asked).__name__} has the name of another mode, {asked.name!r}"
         raise ConfigurationError(msg, hint="Give your mode a name of its own; sessions are stored with it.")
     return asked.name, asked
-
-
-def check_programs(
-    record: SessionRecord,
-    wanted: Sequence[AgentConfig],
-    seated: Mapping[str, AgentConfig],
-    providers: Registry[ProviderFactory],
-) -> None:
-    """Refuse to start programs only because an imported file names them.
-
-    The models of a factory are programs if its attribute `runs_programs` is true.
-
-    Args:
-        record: The session.
-        wanted: Agents that would be made from their configurations.
-        seated: Configurations of agents that the caller passed with the same ids; their programs are allowed.
-        providers: Providers of this installation.
-
-    Raises:
-        ConfigurationError: An agent is a program that the caller did not request; `details` name the agents.
-    """
-    if not record.imported:
-        return
-    refused = [
-        config
-        for config in wanted
-        if getattr(providers.get(config.provider), "runs_programs", False)
-        and not _is_requested(config, seated.get(config.id))
-    ]
-    if refused:
-        names = [f"{config.provider}:{config.model or ''}".rstrip(":") for config in refused]
-        msg = f"session {record.id!r} was imported, and would start programs on this machine: {', '.join(names)}"
-        hint = (
-            "If you trust its source, import it once more with run_programs=True (and new_id=True; in the "
-            "command --run-programs --new-id), or pass these agents to this table."
-        )
-        raise ConfigurationError(
-            msg, code="PROGRAM_REFUSED", hint=hint, details={"agents": [config.id for config in refused]}
-        )
-
-
-def _is_requested(config: AgentConfig, seat: AgentConfig | None) -> bool:
-    return seat is not None and (seat.provider, seat.model) == (config.provider, config.model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +261,7 @@ class Debates:
         return self._simulation_of(self._resolve(topic, **options), most_calls)
 
     def _simulation_of(
-        self, resolved: ResolvedDebate, most_calls: int | None, *, first_round: int = 1
+        self, resolved: ResolvedDebate, most_calls: int | None, *, only: HeldRound | None = None
     ) -> Callable[[], Estimate]:
         wiring = self._wiring
         mode = resolved.mode or wiring.engine.modes.get_mode(resolved.config.mode)
@@ -320,7 +278,7 @@ class Debates:
             auxiliary_agents=resolved.auxiliary_agents,
             extras=extras,
             most_calls=most_calls,
-            first_round=first_round,
+            only=only,
             rules=wiring.catalog.rules,
             attachments=read_files(resolved.ask),
         )
@@ -492,22 +450,26 @@ class Debates:
         fork = await self._fork(session_id, at_round, context_results, changes)
         return await self._begin_fork(fork, step=step)
 
-    async def repeated(self, session_id: str, at_round: int, change: Rearranged) -> Prepared:
-        """Prepare a session that repeats the round after `at_round` of another one, with the given change."""
-        return await self._begin_fork(await self._repetition(session_id, at_round, change))
+    async def last_held_round(self, session_id: str) -> HeldRound:
+        """Return the last complete round of a stored debate."""
+        return last_held_round(*await self._wiring.storage.read(session_id, tenant=self.tenant))
 
-    async def copy_past(self, session_id: str, at_round: int, change: Rearranged) -> None:
+    async def repeated(self, session_id: str, change: Rearranged) -> Prepared:
+        """Prepare a session that repeats the last complete round of another one, with the given change."""
+        return await self._begin_fork(await self._repetition(session_id, change), step=not change.round.ended)
+
+    async def copy_past(self, session_id: str, change: Rearranged) -> None:
         """Store the shared past in the session of a repetition, whose process ended, or still waits, before that."""
-        fork = await self._repetition(session_id, at_round, change)
+        fork = await self._repetition(session_id, change)
         await self._wiring.sessions.store_past(change.session_id, fork.first)
 
-    async def estimate_repeated(self, session_id: str, at_round: int, change: Rearranged) -> Estimate:
+    async def estimate_repeated(self, session_id: str, change: Rearranged) -> Estimate:
         """Return the worst case of what `repeated` prepares: of its last round alone."""
-        fork = await self._repetition(session_id, at_round, change)
-        return await self._aside(self._simulation_of(fork.asked, None, first_round=at_round + 1))
+        fork = await self._repetition(session_id, change)
+        return await self._aside(self._simulation_of(fork.asked, None, only=change.round))
 
-    async def _repetition(self, session_id: str, at_round: int, change: Rearranged) -> _Fork:
-        return await self._fork(session_id, at_round, (), {"rounds": at_round + 1}, change)
+    async def _repetition(self, session_id: str, change: Rearranged) -> _Fork:
+        return await self._fork(session_id, change.round.number - 1, (), {"rounds": change.round.planned}, change)
 
     async def _begin_fork(self, fork: _Fork, *, step: bool = False) -> Prepared:
         prepared = await self.begun(
@@ -565,6 +527,7 @@ class Debates:
         config = kept(resolved.config, record.config, changes)
         if rearranged is not None:
             config = config.model_copy(update={"seed": rearranged.seed})
+            config = ended_after(config, rearranged.round, wiring.catalog.exits)
         resolved = resolved._replace(config=config)
         first = first_events(fold, past, resolved.config, context_results, wiring.sessions.clock.now())
         origin = ForkOrigin(session_id=session_id, at_round=at_round, events=len(first))

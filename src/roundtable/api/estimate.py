@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from roundtable._core.registry import Registry
     from roundtable.api.seats import Seated
     from roundtable.protocols import Agent, DebateModeStrategy
+    from roundtable.record.transitions import HeldRound
     from roundtable.scoring import Rule
     from roundtable.tools import ModelCall
     from roundtable.types import Answer, Attachment, ChatRequest, DebateConfig, DebateContext, DebateRecord, TurnSpec
@@ -283,7 +284,7 @@ def estimated(
     auxiliary_agents: Mapping[str, Agent] | None = None,
     extras: Sequence[Extra] = (),
     most_calls: int | None = None,
-    first_round: int = 1,
+    only: HeldRound | None = None,
     rules: Registry[Rule] | None = None,
     attachments: Sequence[Attachment] = (),
 ) -> Estimate:
@@ -296,7 +297,7 @@ def estimated(
         auxiliary_agents: Auxiliary agents such as judges, by id.
         extras: Calls outside of turns.
         most_calls: Most planned calls; a debate with more is refused as soon as the plan exceeds this number.
-        first_round: Round from which turns count; those before it are only in the prompts.
+        only: The only round whose turns count; those before it are only in the prompts.
         rules: Registry to look up the decision rule; `None` has the built-in rules.
         attachments: Files that belong to the question.
 
@@ -314,7 +315,7 @@ def estimated(
         auxiliary_agents,
         leaves_side=mode.assigns_stances,
         most_calls=most_calls,
-        first_round=first_round,
+        only=only,
         rules=rules,
         attachments=attachments,
     )
@@ -326,7 +327,7 @@ def estimated(
             mode,
             auxiliary_agents,
             leaves_side=False,
-            first_round=first_round,
+            only=only,
             rules=rules,
             attachments=attachments,
         )[0].items():
@@ -348,7 +349,7 @@ def estimated(
         auxiliary_agents=auxiliary_agents,
         extras=extras,
         most_calls=most_calls,
-        first_round=first_round,
+        only=only,
         rules=rules,
         attachments=attachments,
     )
@@ -375,7 +376,7 @@ def _simulate(
     *,
     leaves_side: bool,
     most_calls: int | None = None,
-    first_round: int = 1,
+    only: HeldRound | None = None,
     rules: Registry[Rule] | None = None,
     attachments: Sequence[Attachment] = (),
 ) -> tuple[dict[str, _AgentTotals], Fold]:
@@ -390,12 +391,13 @@ def _simulate(
     totals_by_agent |= {agent_id: _AgentTotals(agent) for agent_id, agent in auxiliary_agents.items()}
     agents = tuple(seat.config for seat in seats)
     fold = Fold(SessionRecord(id="estimate", config=config, agents=agents, contents=stored_contents(attachments)))
-    for number in range(1, config.rounds + 1):
-        if number == first_round:
+    for number in range(1, (config.rounds if only is None else only.number) + 1):
+        if only is not None and number == only.number:
             totals_by_agent = {agent_id: totals.emptied() for agent_id, totals in totals_by_agent.items()}
         start = RoundStart(session_id="estimate", timestamp=utc_now(), round=number, agents=config.agents)
         fold.apply(start.model_copy(update={"focus_question": config.focus_question}))
-        if not _simulate_round(fold, mode, totals_by_agent, number, most_calls):
+        ends = only is not None and only.ended and number == only.number
+        if not _simulate_round(fold, mode, totals_by_agent, number, most_calls, ends=ends):
             break
         fold.apply(
             RoundComplete(session_id="estimate", timestamp=utc_now(), round=number, answered=len(seats), failed=0)
@@ -411,11 +413,22 @@ def _check_calls(totals_by_agent: Mapping[str, _AgentTotals], added: int, most: 
 
 
 def _simulate_round(
-    fold: Fold, mode: DebateModeStrategy, totals_by_agent: dict[str, _AgentTotals], number: int, most_calls: int | None
+    fold: Fold,
+    mode: DebateModeStrategy,
+    totals_by_agent: dict[str, _AgentTotals],
+    number: int,
+    most_calls: int | None,
+    *,
+    ends: bool,
 ) -> bool:
-    """Simulate the stages of one round; return whether the debate continues."""
+    """Simulate the stages of one round; return whether the debate continues.
+
+    With `ends`, an exit criterion ends the debate with this round, so that a vote follows.
+    """
     planner = RoundPlanner(BoundedMode(mode))
-    while isinstance(plan := planner.next_plan(view := fold.view()), Stage):
+    while isinstance(plan := planner.next_plan(view := fold.view()), Stage) or (
+        ends and isinstance(plan := planner.next_plan(view := fold.view(ends=True)), Stage)
+    ):
         missing = sorted({spec.agent for spec in plan.turns} - totals_by_agent.keys())
         if missing:
             stage_label = f"mode {mode.name!r}: stage {plan.name!r}"

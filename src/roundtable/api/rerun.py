@@ -23,6 +23,7 @@ from roundtable.types import Usage
 
 if TYPE_CHECKING:
     from roundtable.api.debates import Debates
+    from roundtable.record.transitions import HeldRound
     from roundtable.results.debate_result import DebateResult
     from roundtable.results.reruns import RerunChange
     from roundtable.types import Estimate
@@ -52,9 +53,8 @@ class Rerun:
             SessionConflict: The session has no complete round.
             RoundtableError: A repetition failed; make the same call again to continue.
         """
-        source = await self._checked(debates)
-        at_round = _last_round(source) - 1
-        jobs = [partial(_held, debates, source, at_round, change) for change in self._changes(source)]
+        source, repeated = await self._checked(debates)
+        jobs = [partial(_held, debates, source, change) for change in self._changes(source, repeated)]
         results = await run_jobs(jobs, at_once=self.concurrency)
         return RerunAudit(
             session_id=source.session_id,
@@ -62,7 +62,7 @@ class Rerun:
             answer=source.answer,
             change=self.change,
             without=next((agent.name for agent in source.agents if agent.id == self.without), None),
-            round=at_round + 1,
+            round=repeated.number,
             outcomes=tuple(_outcome(source, result) for result in results),
             usage=reduce(add, (result.usage for result in results), Usage()),
         )
@@ -74,11 +74,11 @@ class Rerun:
             ConfigurationError: An argument is not valid.
             SessionConflict: The session has no complete round.
         """
-        source = await self._checked(debates)
-        estimate = await debates.estimate_repeated(source.session_id, _last_round(source) - 1, self._changes(source)[0])
+        changes = self._changes(*await self._checked(debates))
+        estimate = await debates.estimate_repeated(self.session_id, changes[0])
         return estimate.times(self.times)
 
-    async def _checked(self, debates: Debates) -> DebateResult:
+    async def _checked(self, debates: Debates) -> tuple[DebateResult, HeldRound]:
         check_whole("times", self.times)
         check_whole("concurrency", self.concurrency)
         if not 1 <= self.times <= _MOST_TIMES:
@@ -93,22 +93,25 @@ class Rerun:
         if self.without is not None and self.without not in agents:
             msg = f"session {self.session_id!r} has no agent {self.without!r}"
             raise ConfigurationError(msg, hint=f"Choose one of {', '.join(agents)}.")
-        problem = "is a team conversation" if source.team is not None else "" if _last_round(source) else _NO_ROUND
+        last = await debates.last_held_round(self.session_id)
+        problem = "is a team conversation" if source.team is not None else "" if last.number else _NO_ROUND
         if problem:
             msg = f"session {self.session_id!r} {problem}"
             raise SessionConflict(msg, hint="Repeat a debate with at least one complete round.")
-        return source
+        return source, last
 
-    def _changes(self, source: DebateResult) -> list[Rearranged]:
+    def _changes(self, source: DebateResult, repeated: HeldRound) -> list[Rearranged]:
         """Return what each repetition changes; the first ones of a larger number are the same."""
         seats = tuple(agent.id for agent in source.agents if agent.id != self.without)
-        asked = [source.session_id, _last_round(source), self.change, self.without]
+        asked: list[object] = [source.session_id, repeated.number, self.change, self.without]
+        if repeated.number < repeated.planned:  # earlier versions repeated another round, the last of a shorter debate
+            asked += [repeated.planned, repeated.ended]
         changes = []
         for number in range(self.times):
             digest = hashlib.sha256(to_json([*asked, number]))
             chance = Random(digest.digest())
             order = _shuffled(seats, chance) if self.change == "seats" else seats
-            changes.append(Rearranged(digest.hexdigest()[:32], order, chance.randrange(2**31)))
+            changes.append(Rearranged(digest.hexdigest()[:32], order, chance.randrange(2**31), repeated))
         return changes
 
 
@@ -118,17 +121,13 @@ def _shuffled(seats: tuple[str, ...], chance: Random) -> tuple[str, ...]:
     return order if order != seats else (*seats[1:], *seats[:1])
 
 
-def _last_round(source: DebateResult) -> int:
-    return sum(record.complete for record in source.rounds)
-
-
-async def _held(debates: Debates, source: DebateResult, at_round: int, change: Rearranged) -> DebateResult:
+async def _held(debates: Debates, source: DebateResult, change: Rearranged) -> DebateResult:
     """Hold one repetition, or what is missing of it.
 
     Raises:
         SessionConflict: It stopped before its end, so that its answer counts neither way.
     """
-    result = await _held_so_far(debates, source, at_round, change)
+    result = await _held_so_far(debates, source, change)
     if result.session_status == "completed":
         return result
     reason = "" if result.exit is None else f" ({result.exit.reason}: {result.exit.details})"
@@ -136,24 +135,41 @@ async def _held(debates: Debates, source: DebateResult, at_round: int, change: R
     raise SessionConflict(msg, hint="Remove the cause, such as a budget that is used up, and make the same call again.")
 
 
-async def _held_so_far(debates: Debates, source: DebateResult, at_round: int, change: Rearranged) -> DebateResult:
+async def _held_so_far(debates: Debates, source: DebateResult, change: Rearranged) -> DebateResult:
     """Hold one repetition, or what is missing of it, as soon as no other process runs its session."""
     while True:
         stored = await _stored(debates, change.session_id)
         if stored is not None and stored.session_status == "completed":
             return stored
         try:
-            if stored is None:
-                return await finish(await debates.repeated(source.session_id, at_round, change))
-            if len(stored.rounds) < at_round:
-                await debates.copy_past(source.session_id, at_round, change)
-            return await finish(await debates.continued(change.session_id))
+            return await _continued(debates, source, change, stored)
         except SessionBusy:
             await sleep(BUSY_PAUSE_S)
         except (SessionConflict, SessionNotFound):
             if await _stored(debates, change.session_id) == stored:
                 raise
             # Another process has made, continued or deleted the session meanwhile.
+
+
+async def _continued(
+    debates: Debates, source: DebateResult, change: Rearranged, stored: DebateResult | None
+) -> DebateResult:
+    """Hold what is missing of a repetition, and stop it if its round did not end the debate."""
+    if stored is None:
+        stored = await finish(await debates.repeated(source.session_id, change))
+    elif not _is_held(stored, change):
+        if len(stored.rounds) < change.round.number - 1:
+            await debates.copy_past(source.session_id, change)
+        stored = await finish(await debates.continued(change.session_id, step=not change.round.ended))
+    if stored.session_status == "completed" or not _is_held(stored, change):
+        return stored
+    await debates.stop(change.session_id, "settle")
+    return await debates.load(change.session_id)
+
+
+def _is_held(stored: DebateResult, change: Rearranged) -> bool:
+    """Check whether the round is complete."""
+    return sum(record.complete for record in stored.rounds) >= change.round.number
 
 
 async def _stored(debates: Debates, session_id: str) -> DebateResult | None:

@@ -322,6 +322,9 @@ class StoredSessions(ABC):
     ) -> RerunAudit:
         """Repeat the last complete round with something changed, and count how often the answer stays the same.
 
+        The agents read the same planned number of rounds as in the original. If that ended with this round, so does a
+        repetition; if it was interrupted, the repetition is stopped after the round, without a final vote.
+
         Each repetition is a fork with an id that follows from the arguments: the same call again asks only for what is
         missing, and a larger `times` keeps the earlier repetitions. Several processes can make the call at the same
         time: each repetition is held once. Models are asked; `estimate_rerun` says how often.

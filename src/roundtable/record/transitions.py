@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
 from roundtable.errors import SessionConflict
-from roundtable.record.fold import Progress, advance
+from roundtable.record.fold import Fold, Progress, advance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from roundtable.record.fold import Fold
-    from roundtable.types import DurableEvent, SessionStatus
+    from roundtable.types import DurableEvent, SessionRecord, SessionStatus
 
-__all__ = ["follow", "rebase_past", "shared_past"]
+__all__ = ["HeldRound", "follow", "last_held_round", "rebase_past", "shared_past"]
 
 _ALLOWED_IN: Final[dict[str, tuple[SessionStatus, ...]]] = {
     "debate_start": ("created", "active"),
@@ -102,6 +101,31 @@ def shared_past(fold: Fold, events: Sequence[DurableEvent], at_round: int) -> tu
         msg = f"session {fold.record.id!r} cannot be forked at round {at_round}: {rounds} complete"
         raise SessionConflict(msg, hint=f"Choose at_round from 0 to {complete}.")
     return tuple(event for event in events[: ends[-1] if ends else 0] if event.type not in _RUN_EVENTS)
+
+
+class HeldRound(NamedTuple):
+    """The last complete round of a debate."""
+
+    number: int
+    """Its number, from 1; 0 if no round is complete."""
+    planned: int
+    """How many rounds were planned when it was held; its agents have read this number."""
+    ended: bool
+    """Whether the debate ended with it, so that it holds the final vote; not if it was interrupted afterwards."""
+
+
+def last_held_round(record: SessionRecord, events: Sequence[DurableEvent]) -> HeldRound:
+    """Return what distinguishes the last complete round of a debate from another one of the same number."""
+    last = max((index for index, event in enumerate(events) if event.type == "round_complete"), default=-1)
+    progress = Fold(record, events[: last + 1]).progress
+    if last < 0:
+        return HeldRound(0, progress.total_rounds, ended=False)
+    number, planned = progress.current_round, progress.total_rounds
+    later = [event for event in events[last + 1 :] if event.type in {"round_start", "exit", "debate_complete"}]
+    # What ends a debate is stored with its round, at the same time; a pause or a stop comes later.
+    ended = bool(later) and later[0].type == "exit" and later[0].timestamp == events[last].timestamp
+    is_paused = len(later) > 1 and later[1].type == "debate_complete" and later[1].status == "paused"
+    return HeldRound(number, planned, ended=number >= planned or (ended and not is_paused))
 
 
 def rebase_past(session_id: str, past: Sequence[DurableEvent]) -> tuple[DurableEvent, ...]:
