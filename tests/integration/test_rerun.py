@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from roundtable.results.reruns import RerunAudit
-    from roundtable.types import SessionRecord
+    from roundtable.types import JsonValue, SessionRecord
 
 pytestmark = pytest.mark.both_loops
 
@@ -195,7 +195,7 @@ class Reading:
     def __init__(self) -> None:
         self.read: list[tuple[str, str, str]] = []
 
-        def reply(request: ChatRequest) -> dict[str, object]:
+        def reply(request: ChatRequest) -> dict[str, JsonValue]:
             prompt = "\n".join(message.content for message in request.messages)
             of = re.findall(r"Round \d+ of \d+", prompt)
             self.read.append((request.metadata["stage"], request.metadata["agent"], *of[:1]))

@@ -364,8 +364,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             concurrency: Most concurrent debates, 1 to 1000; the table also limits concurrent calls.
             on_error: What to do when a debate fails: add it to `Results.failures` (`"record"`), or end the others and
                 raise its error (`"raise"`).
-            name: Name of these debates, 1 to 80 letters, digits, hyphens and underscores. A debate of other options or
-                agents is another debate under it; its `budget` and `deadline_s` may change.
+            name: Name of these debates, 1 to 80 letters, digits, hyphens and underscores. A debate of other options,
+                agents or settings of a mode is another debate under it; its `budget` and `deadline_s` may change.
             on: A `roundtable.fleet.Fleet` that holds the debates, with all its workers. Needs `name`, and options that
                 are plain data.
             on_progress: Called whenever a debate has ended; `roundtable.bench.print_progress` shows a line.
