@@ -171,7 +171,17 @@ async def test_a_process_that_finds_a_session_being_made_does_not_take_it_away()
 @pytest.mark.slow
 @pytest.mark.parametrize("rounds", [1, 2])
 async def test_two_processes_at_once_hold_each_repetition_once(tmp_path: Path, rounds: int) -> None:
-    storage = f"sqlite:///{tmp_path / 'r.db'}"
+    await hold_twice(f"sqlite:///{tmp_path / 'r.db'}", rounds)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("rounds", [1, 2])
+async def test_two_machines_at_once_hold_each_repetition_once(postgres_url: str, rounds: int) -> None:
+    await hold_twice(postgres_url, rounds)
+
+
+async def hold_twice(storage: str, rounds: int) -> None:
+    """Make the same rerun at two tables at once; each asks its own models."""
     counted = [CountingModel(late(0.02, "Tea")) for _ in range(2)]
     tables = [Roundtable(seated(model, "ada", "bo"), storage=storage) for model in counted]
     audits: list[RerunAudit] = []
