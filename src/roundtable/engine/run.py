@@ -498,7 +498,7 @@ class DebateRun:
             logger.warning("the end of the run could not be stored: %s", error.message, extra=self._log_fields)
 
     def _with_open_usage(self, *events: DurableEvent) -> tuple[DurableEvent, ...]:
-        """Return the last events of a run, with the usage of calls that no other event has: they may have been billed."""
+        """Return the last events of a run, with the usage that no other event has: calls that may have been billed."""
         calls = self._count_open_calls() + self.state.cancelled_calls
         usage = Usage(calls=calls, unreported_calls=calls) + self.policy.unstored_usage(self.fold)
         if not usage.calls:
