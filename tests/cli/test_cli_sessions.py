@@ -17,6 +17,8 @@ from roundtable import DebateResult
 from roundtable.analysis.arguments import ArgumentGraph
 from roundtable.results import DecisionAudit
 from roundtable.results.evidence import EvidenceReport
+from roundtable.sync import Roundtable
+from roundtable.testing import scripted_agents
 from roundtable.testing.servers import LoopbackServer, http_reply
 
 if TYPE_CHECKING:
@@ -55,6 +57,18 @@ def test_a_session_is_exported_to_the_screen_or_to_files(command: Command, place
         "files": ["b.md"],
     }
     assert command("export", held, "--db", "d.db", "--format", "csv").out.count("\n") == 7
+    refused = command("export", held, "--db", "d.db", "--format", "csv", "--json")
+    assert (refused.code, refused.json["code"]) == (2, "CONFIGURATION_ERROR")  # type: ignore[index]
+
+
+def test_whole_ids_and_beginnings_of_long_ids_name_one_session(command: Command, place: Path) -> None:
+    long = "ticket-2026-11-28-billing-service-rewrite"
+    with Roundtable(scripted_agents({"ada": "Tea"}), storage=f"sqlite:///{place}/d.db") as table:
+        for name in ("job-1", "job-17", long):
+            table.debate_once(name, "Tea?", rounds=1)
+    for typed, name in (("job-1", "job-1"), ("job-17", "job-17"), (long[:-4], long), (long, long)):
+        assert fields(command("show", typed, "--db", "d.db", "--json"))["sessionId"] == name
+    assert command("show", "job", "--db", "d.db").code == 6
 
 
 def test_an_audit_holds_the_last_round_again_after_naming_the_price(command: Command, held: str) -> None:

@@ -50,6 +50,7 @@ REFUSED = [
     pytest.param({"options": ["Tea"]}, "at least two, all different", id="one option"),
     pytest.param({"options": ["Tea", "tea."]}, "at least two, all different", id="the same option twice"),
     pytest.param({"options": "Tea"}, "must be a list", id="a text as options"),
+    pytest.param({"options": ["Tea", " "]}, "more than white space, not ' '", id="a blank option"),
     pytest.param({"agents": []}, "at least one entry", id="no agents"),
     pytest.param({"agents": "scripted"}, "must be a list", id="a text as agents"),
     pytest.param({"agents": [ADA, ADA]}, "several agents have the same id: 'ada'", id="duplicate ids"),

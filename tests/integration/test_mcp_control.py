@@ -169,6 +169,35 @@ async def test_a_debate_that_somebody_runs_is_not_resumed() -> None:
 
 
 @pytest.mark.slow
+async def test_of_two_calls_that_continue_a_debate_at_once_only_one_does() -> None:
+    async with connected(server_of()) as client:
+        begun = await call(client, "start_roundtable", topic="Tea?", rounds=4, step=True)
+        named = {"sessionId": begun["sessionId"]}
+        outcomes: list[Any] = []
+
+        async def step() -> None:
+            answer = await client.call_tool("continue_roundtable", {**named, "step": True})
+            text = str(answer.content[0])
+            outcomes.append("by another call at the same time" in text if answer.is_error else answer)
+
+        async with anyio.create_task_group() as group:
+            for _ in range(2):
+                group.start_soon(step)
+        assert sum(outcome is True for outcome in outcomes) == 1
+        assert (await call(client, "get_consensus", **named))["currentRound"] == 2
+
+
+async def test_an_audit_of_a_running_debate_waits_for_its_first_round() -> None:
+    agents, model = held_talkers()
+    async with connected(server_of(agents)) as client:
+        begun = await call(client, "start_roundtable", topic="Tea?", rounds=1, wait=0)
+        state = await call(client, "get_consensus", sessionId=begun["sessionId"], audit=True)
+        assert (state["status"], state.get("audit")) == ("in_progress", None)
+        model.let(3)
+        state = await call(client, "get_consensus", sessionId=begun["sessionId"], audit=True, wait=30)
+        assert state["audit"]
+
+
 async def test_between_two_steps_there_is_nothing_to_resume() -> None:
     async with connected(server_of()) as client:
         begun = await call(client, "start_roundtable", topic="Tea?", rounds=3, step=True)

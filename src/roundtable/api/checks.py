@@ -203,6 +203,8 @@ def check_options(options: Sequence[str] | None) -> None:
     check_list("options", options)
     for option in options:
         check_text("every one of options", option)
+        if not option.strip():
+            raise _wrong_type("every one of options", "a text with more than white space", option)
     if len({casefold(option) for option in options}) < max(2, len(options)):
         msg = f"options must be a list of at least two, all different, not {str(options)[:200]}"
         raise ConfigurationError(msg, hint="Leave options out to let the agents find their own positions.")

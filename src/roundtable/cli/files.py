@@ -45,6 +45,9 @@ async def export_session(
         raise ConfigurationError(
             "--sign needs a file in the format 'json'", hint="For example: --format json --output session.json"
         )
+    if not files and context.screen.as_json and format not in {None, "json"}:
+        msg = f"--json prints JSON, and --format {format} another format"
+        raise ConfigurationError(msg, hint="Leave out --json, or name a file with --output.")
     session_id = await full_id(context.table, context.place, id_prefix)
     if not files:
         context.screen.document(

@@ -288,6 +288,8 @@ def results(
         rows = (await fleet.results(job)).to_records()
         if output is not None:
             write_parts(Path(output), (f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+            if context.screen.as_json:
+                context.screen.data({"file": output, "results": len(rows)})
             context.screen.remark(f"{len(rows):,} results are in {output}.")
         elif context.screen.as_json:
             context.screen.data([*rows])

@@ -50,7 +50,6 @@ LAST: Final = "last"
 
 MOST = 10_000
 """Maximum sessions to search for the beginning of an id."""
-WHOLE_ID = 32
 TOPIC_WIDTH = 60
 MIN_TOPIC_WIDTH = 12
 
@@ -66,8 +65,8 @@ async def full_id(table: Roundtable, location: StorageLocation, id_prefix: str) 
     if location.is_empty():
         msg = f"unknown session {prefix!r}: nothing is stored in {location.shown}"
         raise SessionNotFound(msg, hint="Name its storage with --db or --storage.")
-    if len(prefix) >= WHOLE_ID:
-        return prefix
+    if prefix != LAST and await _exists(table, prefix):
+        return prefix  # also where it is the beginning of another id
     summaries = await table.sessions(SessionFilter(limit=1 if prefix == LAST else MOST))
     if prefix == LAST and summaries:
         return summaries[0].id
@@ -80,6 +79,14 @@ async def full_id(table: Roundtable, location: StorageLocation, id_prefix: str) 
     examples = ", ".join(name[: SHORT_ID + 4] for name in matches[:5])
     msg = f"{len(matches)} sessions have ids that begin with {prefix!r}: {examples}{' ...' if len(matches) > 5 else ''}"
     raise SessionError(msg, code="SESSION_AMBIGUOUS", hint=f"Type more of the id. {listing}")
+
+
+async def _exists(table: Roundtable, session_id: str) -> bool:
+    try:
+        await table.wiring.sessions.is_run(session_id)
+    except SessionNotFound:
+        return False
+    return True
 
 
 async def list_sessions(

@@ -125,7 +125,8 @@ async def consensus_of(call: ToolCallContext, arguments: ConsensusInput) -> Cons
         raise NotFoundInSession(f"session {result.session_id!r} has no measured consensus", hint=hint)
     rules = call.tenant_session.table.wiring.catalog.rules
     # on a thread: counting the ballots of a large table again takes time
-    audit = await to_thread.run_sync(lambda: result.audit(rules=rules)) if arguments.audit else None
+    has_audit = arguments.audit and measured is not None
+    audit = await to_thread.run_sync(lambda: result.audit(rules=rules)) if has_audit else None
     graph = await to_thread.run_sync(result.argument_graph) if arguments.arguments else None
     is_last = measured is not None and measured.number == max(
         round_record.number for round_record in result.rounds if round_record.complete

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -15,7 +16,7 @@ from roundtable.mcp.views import agent_of, debate_output
 from roundtable.types import ContextResult
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncGenerator, Sequence
 
     from roundtable.api.runs import DebateHandle
     from roundtable.mcp.inputs import ContinueInput, ControlInput, StartInput, SynthesisInput
@@ -66,19 +67,37 @@ async def continue_debate(call: ToolCallContext, arguments: ContinueInput) -> De
     if not arguments.force:
         results = (*results, *await _ask_user(call, before, results))
         _check_answered(before, results)
-    handle = await table.start_resume(
-        session_id,
-        rounds=arguments.rounds or 0,
-        step=arguments.step,
-        focus_question=arguments.focus_question,
-        context_results=results,
-        force=arguments.force,
-        budget=arguments.budget,
-        deadline_s=arguments.deadline_s,
-        on_change=arguments.on_change,
-    )
-    call.tenant_session.keep(handle)
+    async with _unchanged(call, before):
+        handle = await table.start_resume(
+            session_id,
+            rounds=arguments.rounds or 0,
+            step=arguments.step,
+            focus_question=arguments.focus_question,
+            context_results=results,
+            force=arguments.force,
+            budget=arguments.budget,
+            deadline_s=arguments.deadline_s,
+            on_change=arguments.on_change,
+        )
+        call.tenant_session.keep(handle)
     return await _outcome(call, session_id, arguments, handle)
+
+
+@asynccontextmanager
+async def _unchanged(call: ToolCallContext, before: DebateResult) -> AsyncGenerator[None]:
+    """Keep other calls from continuing a session while the block is open.
+
+    Raises:
+        RoundtableError: Another call has continued the session since it was read.
+    """
+    session_id = before.session_id
+    async with call.tenant_session.alone(session_id):
+        now, running = await latest(call, session_id)
+        if running or (now.session_status, now.head) != (before.session_status, before.head):
+            msg = f"session {session_id!r} was continued by another call at the same time"
+            hint = "Wait for it with get_consensus, then continue it if more rounds are needed."
+            raise RoundtableError(msg, code="SESSION_ERROR", retryable=True, hint=hint)
+        yield
 
 
 def _has_changes(arguments: ContinueInput) -> bool:
@@ -209,14 +228,14 @@ async def _outcome(
 async def control(call: ToolCallContext, arguments: ControlInput) -> ControlOutput:
     """Pause, resume or stop a debate."""
     table, session_id = call.tenant_session.table, arguments.session_id
-    session, running = await latest(call, session_id)
-    before, runs = session.session_status, True
+    before, runs = (await table.session(session_id)).session_status, True
     if arguments.action == "pause":
         await table.pause(session_id)
     elif arguments.action == "stop":
         await table.stop(session_id)
     else:
-        runs = await _resume(call, session, running=running)
+        async with call.tenant_session.alone(session_id):  # of two calls at once, only one resumes
+            runs = await _resume(call, *await latest(call, session_id))
     after = (await table.session(session_id)).session_status
     return ControlOutput(
         session_id=session_id,
@@ -227,7 +246,7 @@ async def control(call: ToolCallContext, arguments: ControlInput) -> ControlOutp
     )
 
 
-async def _resume(call: ToolCallContext, session: DebateResult, *, running: bool) -> bool:
+async def _resume(call: ToolCallContext, session: DebateResult, running: bool) -> bool:  # noqa: FBT001  (of `latest`)
     """Resume a debate that was paused, failed, or lost its process; return whether it is running afterwards.
 
     A debate that runs in steps continues to the end of its round. If it is there already, it waits for the next step.

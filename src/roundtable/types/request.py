@@ -42,7 +42,7 @@ SearchRequest: TypeAlias = Literal["auto"] | bool | NativeSearch
 
 _Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
 _Names: TypeAlias = Annotated[tuple[_Name, ...], Field(min_length=1, max_length=50)]
-_Option: TypeAlias = Annotated[str, Field(min_length=1, max_length=1_000)]
+_Option: TypeAlias = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"\S")]
 _Options: TypeAlias = Annotated[tuple[_Option, ...], Field(min_length=2, max_length=50)]
 _Attachments: TypeAlias = Annotated[tuple[Attachment, ...], Field(max_length=20)]
 _Perspectives: TypeAlias = Literal["auto"] | Annotated[tuple[AnyPerspective, ...], Field(min_length=1, max_length=50)]
