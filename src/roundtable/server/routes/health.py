@@ -52,12 +52,14 @@ class Readiness:
         return None
 
 
+@router.head("/health", include_in_schema=False)
 @router.get("/health", operation_id="getHealth", response_description="The server runs.")
 async def health() -> dict[str, str]:
     """Confirm that the server runs."""
     return {"status": "ok", "version": __version__}
 
 
+@router.head("/ready", include_in_schema=False)
 @router.get(
     "/ready",
     operation_id="getReadiness",
