@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from roundtable._core.text import encodable
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import casefold
-from roundtable.settings import Settings
 from roundtable.types import BatchOptions, Budget, ContextResult, ModelProfile, ProviderConfig
 
 if TYPE_CHECKING:
@@ -82,6 +81,8 @@ def check_storage(storage: object) -> None:
 
 def check_settings(settings: object) -> None:
     """Check that a value is settings, or `None` for those of the environment."""
+    from roundtable.settings import Settings  # when a table is first used: it loads all vendors
+
     if settings is not None and not isinstance(settings, Settings):
         raise _wrong_type("settings", "Settings, such as Settings.from_env()", settings)
 
