@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 from integration.server_kit import served_table, token_for
 
@@ -20,6 +21,8 @@ from roundtable.types import ChatMessage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 pytestmark = pytest.mark.anyio
 
@@ -132,6 +135,42 @@ async def test_a_session_is_paused_resumed_stopped_and_extended(slow_url: str) -
             last = event.type
         assert last == "debate_complete"
         assert len((await client.result(session_id)).rounds) == held + 1
+
+
+async def test_a_session_without_the_event_to_follow_is_watched_from_its_start(url: str) -> None:
+    async with RoundtableClient(url) as client:
+        result = await client.debate("Tea or coffee?", rounds=1)
+        with anyio.fail_after(30):
+            numbers = [event.seq async for event in client.watch(result.session_id, after=1000) if event.durable]
+    assert numbers == list(range(1, numbers[-1] + 1))
+
+
+class ShortAnswers:
+    """Ends each stream of events after a moment, as proxies do with responses that take long."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self.ended = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].endswith("/events"):
+            await self._app(scope, receive, send)
+            return
+        with anyio.move_on_after(0.3) as limit:
+            await self._app(scope, receive, send)
+        if limit.cancelled_caught:
+            self.ended += 1
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+@pytest.mark.slow
+async def test_a_debate_is_waited_for_where_a_proxy_ends_responses_that_take_long() -> None:
+    slow = {name: Delay(2.0, {"position": "Tea"}) for name in ("ada", "bo")}
+    proxy = ShortAnswers(create_app(served_table(agents=scripted_agents(slow)), auth=LocalUser(), limits=FREE))
+    with serving(proxy) as url:
+        async with RoundtableClient(url) as client:
+            result = await client.debate("Tea?", rounds=1)
+    assert (result.status, result.answer, proxy.ended > 2) == ("completed", "Tea", True)
 
 
 async def test_an_extension_over_the_wire_keeps_to_its_budget_and_deadline(url: str) -> None:

@@ -37,7 +37,8 @@ class EventStream:
 
     If a connection breaks or falls silent, the stream reconnects and continues after the last event that it received.
     Events that are sent meanwhile but not stored, such as chunks of an answer, are lost. The stream ends after the
-    event that ends the latest run. Use it with `async with`, or read it to its end; not from several tasks at once.
+    event that ends the latest run. If the session has no event with the number in `after`, events come from the start.
+    Use it with `async with`, or read it to its end; not from several tasks at once.
 
     Args:
         connection: Connection to the server.
@@ -72,6 +73,8 @@ class EventStream:
         self._failures = 0
         self._empty_ends = 0
         self._run_ended = False
+        self._is_first = True
+        """Whether the next durable event is the first one of its connection."""
         self._closed = False
 
     async def __aenter__(self) -> Self:
@@ -138,21 +141,34 @@ class EventStream:
     async def _connect(self) -> HttpStream:
         query = {"after": self.last_seq}
         call = ApiRequest("GET", path_of("sessions", self.session_id, "events"), query, accept="text/event-stream")
+        self._is_first = True
         self._stream = await self._stack.enter_async_context(self._connection.listen(call))
         return self._stream
 
     async def _handle_end(self) -> None:
-        """Handle the end of a response: the run is over if nothing is left to send, else the connection is lost."""
+        """Handle the end of a response: the run is over if nothing is left to send, else the connection is lost.
+
+        A proxy may also end responses that take long. So after two without an event, the server is asked.
+        """
         await self._disconnect()
         self._empty_ends += 1
-        self._closed = self._run_ended or self._empty_ends > 1
+        if self._run_ended:
+            self._closed = True
+        elif self._empty_ends > 1:
+            answer = await self._connection.ask(ApiRequest("GET", path_of("sessions", self.session_id)))
+            self._closed = json.loads(answer.body).get("sessionStatus") not in {"created", "active"}
+            if not self._closed:
+                await self._clock.sleep(min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** min(self._empty_ends - 2, 8)))
 
     def _is_new(self, event: Event) -> bool:
-        self._failures = self._empty_ends = 0
         if isinstance(event, DurableBase):
+            if self._is_first and event.seq <= self.last_seq:  # the session has no event with our number
+                self.last_seq = event.seq - 1
+            self._is_first = False
             if event.seq <= self.last_seq:
                 return False
             self.last_seq = event.seq
+        self._failures = self._empty_ends = 0
         self._run_ended = ends_run(event, so_far=self._run_ended)
         return True
 
