@@ -20,7 +20,7 @@ from roundtable.modes import ModeRegistry, plan_table, rehearse
 from roundtable.prompts import PROMPT_VERSION, estimate_tokens, load_mode_prompt
 from roundtable.providers.scripted import Delay, Reply, ScriptedModel
 from roundtable.storage import MemoryStorage
-from roundtable.types import ChatRequest, Seat, ToolPolicy
+from roundtable.types import ChatRequest, Control, Seat, ToolPolicy, utc_now
 
 pytestmark = pytest.mark.slow
 
@@ -208,6 +208,28 @@ async def test_after_a_crash_before_a_lost_round_was_stored_all_that_failed_are_
     assert [event.type for event in events][-4:] == ["agent_error"] * 3 + ["agent_complete"]
     result = await table.resume(found.id)
     assert [turn.attempt for turn in result.rounds[0].turns] == [2, 2, 2, 1]
+
+
+@pytest.mark.parametrize("mode", SEQUENTIAL)
+async def test_a_failed_turn_is_not_taken_again_after_a_pause_while_others_have_not_spoken(mode: str) -> None:
+    class Pauses(MemoryStorage):
+        async def append(self, session_id: str, *given: Any, **more: Any) -> int:
+            last = await super().append(session_id, *given, **more)
+            if any(event.type == "agent_error" for event in given[2]):
+                pause = Control(session_id=session_id, timestamp=utc_now(), action="pause")
+                await super().append(session_id, None, None, (pause,))
+            return last
+
+    storage = Pauses()
+    table = Roundtable(seats(ScriptedModel(down("ada"))), storage=storage)
+    paused = await table.debate(TOPIC, mode=mode, rounds=1)
+    assert (paused.session_status, len(paused.rounds[0].responses) < len(NAMES)) == ("paused", True)
+    result = await table.resume(paused.session_id)
+    for _ in NAMES:
+        if result.session_status == "paused":
+            result = await table.resume(paused.session_id)
+    assert result.status == "completed"
+    assert {turn.attempt for turn in result.rounds[0].turns} == {1}
 
 
 async def test_a_vote_that_fails_is_no_lost_quorum() -> None:

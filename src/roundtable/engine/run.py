@@ -347,7 +347,7 @@ class DebateRun:
         attempts = {slot: 1 for slot, turn in turns.items() if turn is None}
         attempts |= self.policy.retries(self.fold, stage_turns)
         # The process may have died after the last failure and before the loss of the quorum was stored.
-        if not attempts and self.policy.lost_round(self.fold, planned) is not None:
+        if not attempts and await self._is_round_lost(planned):
             return await self._retry_round(planned, stages)
         quorum_error = lost_quorum(plan, stage_turns, self.fold.record.config.quorum)
         if retry_failed or (not attempts and quorum_error):
@@ -355,6 +355,13 @@ class DebateRun:
         if attempts:
             await self._take_stage(plan, attempts, view)
         return bool(attempts)
+
+    async def _is_round_lost(self, turns: Sequence[AnyTurn]) -> bool:
+        """Check whether the round lost its quorum, and the mode asks nobody else in it."""
+        if self.policy.lost_round(self.fold, turns) is None:
+            return False
+        plan = await plan_isolated(self.mode, self.fold.view())
+        return not isinstance(plan, Stage) or plan.name in _ON_ROUND
 
     async def _retry_round(self, turns: Sequence[AnyTurn], stages: Sequence[str]) -> bool:
         """Take the failed turns of a round again, with what they saw before; return whether there were any.
