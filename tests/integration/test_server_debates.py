@@ -61,6 +61,25 @@ async def test_a_caller_who_waits_too_short_is_told_where_it_goes_on() -> None:
         assert answer.json()["sessionStatus"] in {"created", "active"}
 
 
+@pytest.mark.parametrize("forks", [False, True])
+async def test_a_stream_that_broke_off_goes_on_with_the_same_request_and_begins_nothing(forks: bool) -> None:
+    limits = Limits(conversations_per_hour=1 + forks, concurrent=None, rounds_per_day=None)
+    async with client_of(limits=limits) as web:
+        path, asked = "/api/debates", ASKED
+        if forks:
+            told = (await web.post("/api/debates?wait=30", json=ASKED)).json()
+            path, asked = f"/api/sessions/{told['sessionId']}/fork", {"atRound": 1}
+        stream = {"accept": "text/event-stream"}
+        first = await web.post(f"{path}?ids=1", json=asked, headers=stream)
+        ids = [line[4:] for line in first.text.split("\n") if line.startswith("id: ")]
+        before = (await web.get("/api/sessions")).json()
+        again = await web.post(path, json=asked, headers={**stream, "last-event-id": ids[2]})
+        assert [line[4:] for line in again.text.split("\n") if line.startswith("id: ")] == ids[3:]
+        assert (await web.get("/api/sessions")).json() == before
+        refused = await web.post(path, json=asked, headers={**stream, "last-event-id": "7"})
+        assert (refused.status_code, refused.json()["code"]) == (409, "UNKNOWN_EVENT_ID")
+
+
 async def test_events_are_streamed_with_ids_by_opt_in() -> None:
     async with client_of() as web:
         answer = await web.post("/api/debates?ids=1", json=ASKED, headers={"accept": "text/event-stream"})

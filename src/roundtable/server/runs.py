@@ -22,7 +22,7 @@ from roundtable.server.limits import Further
 from roundtable.server.openapi_parts import gives, streams
 from roundtable.server.request_bodies import LONGEST_WAIT_S
 from roundtable.server.response_bodies import Started, links_of
-from roundtable.server.streams import event_stream, resume_point
+from roundtable.server.streams import event_stream, followed_session, resume_point
 from roundtable.types import Control, Timestamp
 from roundtable.types.base import Value
 
@@ -361,6 +361,11 @@ class _ResponseOptions:
         """Whether the connection stays open during the run."""
         return self.streams or bool(self.wait_s)
 
+    @property
+    def follows(self) -> bool:
+        """Whether the caller's stream broke off, and continues after the event that `Last-Event-ID` names."""
+        return self.streams and self.key is None and bool(self.request.headers.get("last-event-id"))
+
 
 async def _response_options(
     request: Request,
@@ -417,12 +422,13 @@ def until_begun(begin: Begin) -> Begin:
 async def check_limits(caller: Caller, wanted: _ResponseOptions, rounds: int) -> None:
     """Check the caller's limits before the request is checked in detail.
 
-    With an idempotency key the session may exist already and not count again; `launch` checks that.
+    With an idempotency key, the session may exist already and not count again; `launch` checks that. A stream that
+    continues starts nothing.
 
     Raises:
         RateLimited: The caller has used up a limit.
     """
-    if wanted.key is None:
+    if wanted.key is None and not wanted.follows:
         await caller.state.limits.check(caller.identity.user, rounds=rounds)
 
 
@@ -447,7 +453,7 @@ async def launch(
 
     Raises:
         RateLimited: The caller has used up a limit, or has too many open streams.
-        RoundtableError: The run cannot start.
+        RoundtableError: The run cannot start, or `Last-Event-ID` is not an id of this server.
     """
     # A stream gets a new session's events from the very first one, including errors at its start.
     streams_at_once = wanted.streams and wanted.key is None and goes_on_from is None
@@ -464,6 +470,9 @@ async def launch(
     with caller.state.streams.room(caller.tenant_session) if wanted.holds else nullcontext() as waiting:
         if streams_at_once:
             _, _, ids = resume_point(wanted.request)
+            if (followed := followed_session(wanted.request)) is not None:
+                session_id, after = followed
+                return await event_stream(caller, session_id, after=after, has_room=True, ids=True)
             session_id = await start_counted()
             return await event_stream(caller, session_id, begun=True, has_room=True, ids=ids, headers=wanted.headers)
         session_id = await (start_counted() if wanted.key is None else _once(caller, wanted, request, start_counted))

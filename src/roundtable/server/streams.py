@@ -46,6 +46,7 @@ __all__ = [
     "StoragePoller",
     "Streams",
     "event_stream",
+    "followed_session",
     "resume_point",
     "whole",
 ]
@@ -182,6 +183,28 @@ def resume_point(request: Request, session_id: str | None = None) -> tuple[str |
     if session_id is not None and session not in {"", session_id}:
         return session_id, 0, ids
     return session or session_id, number, ids
+
+
+def followed_session(request: Request) -> tuple[str, int] | None:
+    """Return the session that a request to start one continues to follow, and the number of the last event it has.
+
+    Returns:
+        `None` if the request has no `Last-Event-ID`: it starts a new session.
+
+    Raises:
+        RoundtableError: The header is not an id of this server; the code is `UNKNOWN_EVENT_ID`.
+    """
+    session_id, after, _ = resume_point(request)
+    if session_id is not None:
+        return session_id, after
+    if request.headers.get("last-event-id"):
+        raise RoundtableError(
+            "Last-Event-ID is not an id of this server",
+            code="UNKNOWN_EVENT_ID",
+            details={"field": "Last-Event-ID"},
+            hint="Leave the header out to start anew.",
+        )
+    return None
 
 
 class Streams:

@@ -19,7 +19,7 @@ from roundtable.server.request_bodies import JsonBody
 from roundtable.server.request_limits import check_further, check_team, seconds_of
 from roundtable.server.runs import begun, further_rounds, resume_counted_locked
 from roundtable.server.state import Caller, Writer
-from roundtable.server.streams import event_stream, resume_point
+from roundtable.server.streams import event_stream, followed_session, resume_point
 from roundtable.types import AgentToolCall, ChatMessage, InitiatorToolCall
 from roundtable.types.base import Value
 
@@ -272,20 +272,14 @@ async def multi(
     nobody followed it, or because the server stopped, it is resumed. The stream of a new conversation has ids only with
     `?ids=1`.
     """
-    session_id, after, ids = resume_point(request)
-    if session_id is not None:
+    _, _, ids = resume_point(request)
+    if (followed := followed_session(request)) is not None:
+        session_id, after = followed
         with caller.state.streams.room(caller.tenant_session):
             await _resume_if_interrupted(caller, session_id)
             return await event_stream(
                 caller, session_id, after=after, has_room=True, format_event=team_chat_event, ids=True
             )
-    if request.headers.get("last-event-id"):
-        raise RoundtableError(
-            "Last-Event-ID is not an id of this server",
-            code="UNKNOWN_EVENT_ID",
-            details={"field": "Last-Event-ID"},
-            hint="Leave the header out to begin a new conversation.",
-        )
     table, most_s = caller.tenant_session.table, seconds_of(caller, None, team=True)
     agents, messages = body.agents, body.messages
     check_team(caller, resolve_team(table.wiring, agents, messages, rounds=body.rounds).config)
