@@ -200,6 +200,9 @@ async def test_a_key_begins_one_debate_however_often_it_is_sent() -> None:
         other = await web.post("/api/debates", json={**ASKED, "rounds": 1}, headers=headers)
         assert (other.status_code, other.json()["code"]) == (422, "IDEMPOTENCY_KEY_REUSED")
         assert len((await web.get("/api/sessions")).json()["sessions"]) == 1
+        assert (await web.delete(f"/api/sessions/{sessions[0]}")).status_code == 204
+        gone = await web.post("/api/debates?wait=20", json=ASKED, headers=headers)
+        assert (gone.status_code, gone.json()["code"]) == (404, "SESSION_ERROR")
 
 
 async def test_a_key_is_free_again_after_a_refusal_and_belongs_to_its_user() -> None:

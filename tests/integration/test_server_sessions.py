@@ -336,6 +336,16 @@ async def test_a_session_is_put_together() -> None:
         assert (left["conversations"], left["rounds"]) == (4, 98)
 
 
+async def test_a_synthesis_that_the_budget_refuses_counts_against_no_limit() -> None:
+    async with client_of(served_table(seats={"synthesizer": ScriptedModel([])})) as web:
+        asked = {"topic": "Tea?", "rounds": 1, "budget": {"maxCalls": 3}}
+        name = (await web.post("/api/debates?wait=20", json=asked)).json()["sessionId"]
+        limits = (await web.get("/api/me")).json()["limits"]
+        refused = await web.post(f"/api/sessions/{name}/synthesize")
+        assert (refused.status_code, refused.json()["code"]) == (402, "BUDGET_EXCEEDED")
+        assert (await web.get("/api/me")).json()["limits"] == limits
+
+
 async def test_the_caller_is_told_who_they_are() -> None:
     table = served_table()
     async with client_of(table, token=await token_for(table, "ann", "read")) as web:

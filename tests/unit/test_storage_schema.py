@@ -183,6 +183,8 @@ def test_every_statement_for_postgresql_asks_for_the_tenant() -> None:
         match node:
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant(value=str(text))) if "{schema}" in text:
                 # A `key` is the hash of tenant and id.
-                assert re.search(r"\b(tenant_key|(s\.)?key) = %|session_key|\(key|\(tenant_key|%[sb]::bytea", text), name
+                assert re.search(r"\b(tenant_key|(s\.)?key) = %|session_key|\(key|\(tenant_key|%[sb]::bytea", text), (
+                    name
+                )
                 found += 1
     assert found > 12

@@ -57,6 +57,10 @@ class TenantSession:
             if not lock.locked():
                 self._locks.pop(session_id, None)
 
+    def forget(self, session_id: str) -> None:
+        """Drop the run of a session that was deleted."""
+        self._runs.pop((self._tenant, session_id), None)
+
     def handle(self, session_id: str) -> DebateHandle | None:
         """Return the latest run of a session here, running or ended."""
         return self._runs.get((self._tenant, session_id))

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Path
 from fastapi.responses import Response
 
 from roundtable.engine.synthesis import stored_synthesis
-from roundtable.errors import ConfigurationError, SessionError
+from roundtable.errors import BudgetExceeded, ConfigurationError, SessionError
 from roundtable.server.approvals import approvals_of
 from roundtable.server.openapi_parts import gives, takes
 from roundtable.server.request_bodies import (
@@ -212,7 +212,7 @@ async def synthesize_session(
         admission.hold(run)
         try:
             written = await table.synthesize(session_id, by=body.by)
-        except (ConfigurationError, SessionError):
+        except (ConfigurationError, SessionError, BudgetExceeded):
             await admission.undo()  # no model was called
             raise
         finally:

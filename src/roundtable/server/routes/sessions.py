@@ -207,6 +207,7 @@ async def delete_session(caller: Writer, session_id: SessionId) -> Response:
             while await table.wiring.sessions.is_run(session_id):  # noqa: ASYNC110  (another process sends no event for it)
                 await anyio.sleep(_POLL_S)
     await table.delete(session_id, force=running is not None)
+    caller.tenant_session.forget(session_id)
     return Response(status_code=204)
 
 
