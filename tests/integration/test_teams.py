@@ -6,14 +6,15 @@ from typing import Literal
 
 import anyio
 import pytest
-from integration.engine_kit import eventually
+from integration.engine_kit import FailingStorage, eventually
 
 import roundtable as rt
 from roundtable import sync
 from roundtable.api import AgentProfile, load_profiles
-from roundtable.errors import AgentError, ConfigurationError, QuorumLost
+from roundtable.errors import AgentError, APINetworkError, ConfigurationError, QuorumLost, StorageError
 from roundtable.providers import Delay
-from roundtable.testing import ScriptedModel
+from roundtable.storage import MemoryStorage
+from roundtable.testing import RecordingObserver, ScriptedModel
 from roundtable.types import AgentInfo, ModelProfile
 
 pytestmark = pytest.mark.anyio
@@ -198,6 +199,30 @@ async def test_a_conversation_ended_outside_its_rounds_goes_on_there(who: str) -
     result = await at.resume(session_id)
     assert (result.answer, result.team.goal) == ("Call Acme.", PLAN["goal"])
     assert len([one for one in spoken.requests if one.metadata["agent"] == "ada"]) == 1
+
+
+async def test_a_retry_of_the_initiator_names_the_round_in_which_its_turn_is_stored() -> None:
+    replies = [APINetworkError("cut"), PLAN]
+    observer = RecordingObserver()
+    async with table(model(initiator=replies), observers=[observer]) as at:
+        result = await at.converse(agents=[AgentProfile("ada")], messages="Whom do we call?", rounds=1)
+    assert [(event.stage, event.round) for event in observer.events if event.type == "retry"] == [("initiator", 1)]
+    assert [turn.round for turn in result.rounds[0].turns if turn.stage == "initiator"] == [1]
+
+
+@pytest.mark.parametrize("failing_append", range(1, 6))
+async def test_a_turn_whose_answer_is_stored_although_the_write_failed_counts_once(failing_append: int) -> None:
+    storage = FailingStorage(MemoryStorage(), after=failing_append, lost_answer=True)
+    async with table(model(), storage=storage) as at:
+        with pytest.raises(StorageError) as broken:
+            await at.converse(agents=[AgentProfile("ada")], messages="Whom do we call?", rounds=1)
+        storage.left = None
+        session_id = broken.value.session_id
+        assert session_id is not None
+        result = await at.session(session_id)
+        if result.session_status != "completed":
+            result = await at.resume(session_id)
+    assert (result.answer, result.usage.calls) == ("Call Acme.", 3)
 
 
 async def test_nobody_answering_is_a_lost_quorum() -> None:

@@ -54,7 +54,8 @@ class StoringHooks:
         self.stage = stage
         self._pace = pace
         self.may_call = may_call
-        self.round: int = journal.fold.progress.current_round
+        # The initiator of a team speaks before the first round is opened; its turn is part of that round.
+        self.round: int = max(1, journal.fold.progress.current_round)
         self._open_turns: dict[tuple[int, int], TurnRecorder] = {}
 
     @property
