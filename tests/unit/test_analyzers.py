@@ -580,6 +580,21 @@ async def test_a_measurement_that_contradicts_itself_fails(figures: dict[str, An
     assert (consensus.method, consensus.causes) == ("declared", (cause,))
 
 
+class _Billed(_Own):
+    async def measure(
+        self, responses: Sequence[AgentResponse], topic: str, *, session_id: str | None = None, groupthink: bool = True
+    ) -> Measured:
+        usage = Usage(calls=1, input_tokens=100, cost_usd=0.25)
+        return Measured(consensus=ConsensusResult(**self.figures), usage=usage)
+
+
+async def test_what_a_refused_measurement_cost_is_charged() -> None:
+    own = NamedMeter("own", _Billed(agreement_level=0.5, agreement_at_most=0.2))
+    measured = await AnalyzerChain([own, own]).measure([_said("ada", "Tea"), _said("bo", "Tea")], "?")
+    assert measured.consensus.method == "declared"
+    assert measured.usage == Usage(calls=2, input_tokens=200, cost_usd=0.5)
+
+
 async def test_earlier_answers_go_to_meters_that_compare_them() -> None:
     for meter, method in ((_Comparing(), "own, earlier: {}"), (_NotComparing(), "own"), (_Own(), "own")):
         chain = AnalyzerChain([NamedMeter("own", meter)])

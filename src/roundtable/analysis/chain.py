@@ -96,7 +96,9 @@ class AnalyzerChain:
             measured: object = await measuring
             if not isinstance(measured, Measured):
                 raise _WrongTypeError(measured)
-            _check_measured(measured, responses)
+            fault = _fault_in(measured, responses)
+            if fault is not None:
+                raise _RefusedError(fault, measured.usage)
             return measured
 
         causes: list[str] = []
@@ -128,19 +130,25 @@ def _compares_earlier(meter: ConsensusMeter) -> TypeGuard[ComparingMeter]:
     return bool(getattr(meter, "compares_earlier", False))
 
 
-def _check_measured(measured: Measured, responses: Sequence[AgentResponse]) -> None:
-    """Check what a meter returned, which may be foreign code.
-
-    Raises:
-        ValueError: It contradicts itself, or names agents that gave no answer.
-    """
+def _fault_in(measured: Measured, responses: Sequence[AgentResponse]) -> str | None:
+    """Return why a measurement of a meter, which may be foreign code, is refused; `None` if it is consistent."""
     consensus = measured.consensus
     if consensus.agreement_at_most < consensus.agreement_level:
         bounds = f"{consensus.agreement_at_most:g}, below agreement_level, {consensus.agreement_level:g}"
-        raise ValueError(f"agreement_at_most is {bounds}")
+        return f"agreement_at_most is {bounds}"
     named = {agent for cluster in consensus.clusters for agent in cluster.agent_ids}
     if unknown := sorted(named - {response.agent_id for response in responses}):
-        raise ValueError(f"a group contains {unknown[0]!r}, who gave no answer")
+        return f"a group contains {unknown[0]!r}, who gave no answer"
+    return None
+
+
+class _RefusedError(ValueError):
+    """A meter returned a measurement that contradicts itself, or that names agents without an answer."""
+
+    def __init__(self, fault: str, usage: Usage | None) -> None:
+        self.usage = usage
+        """Usage of the measurement."""
+        super().__init__(fault)
 
 
 class _WrongTypeError(TypeError):
