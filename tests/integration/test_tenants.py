@@ -68,6 +68,17 @@ async def test_an_observer_of_one_tenant_hears_nothing_of_others() -> None:
     assert {event.session_id for event in all_of_them.events} == {held.session.id, other.session.id}
 
 
+async def test_the_table_of_a_tenant_lends_its_observers_too() -> None:
+    first, second, third = RecordingObserver(), RecordingObserver(), RecordingObserver()
+    table = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://", observers=[first])
+    ann = table.for_tenant("ann", observers=[second])
+    held = await ann.for_tenant("ben", observers=[third]).debate("Tea?", rounds=1)
+    for observer in (first, second, third):
+        assert {event.session_id for event in observer.events} == {held.session.id}
+    await ann.debate("Tea?", rounds=1)
+    assert len(third.events) < len(second.events) == len(first.events)
+
+
 async def test_a_tenant_has_a_name() -> None:
     with pytest.raises(ConfigurationError, match="tenant"):
         await Roundtable(storage="memory://").for_tenant("").sessions()

@@ -214,7 +214,9 @@ class TableParts:
         )
         # A separate hub: in a shared one, a tenant could listen to another's session if it learned its id.
         observers = [observer_function(observer) for observer in options.observers if not isinstance(observer, str)]
-        lent.hub = EventHub((*self._observers, *observers))
+        functions = (*self._observers, *observers)
+        lent._observers = functions  # noqa: SLF001  (its own class)
+        lent.hub = EventHub(functions)
         lent.engine = self._make_engine(lent.sessions, lent.hub)
         lent.is_lent = True
         return lent
