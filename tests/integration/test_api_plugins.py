@@ -199,10 +199,21 @@ async def waits(event: Event) -> None:
     """Nobody would await this."""
 
 
+class Waits:
+    async def __call__(self, event: Event) -> None:
+        """Nobody would await this either."""
+
+
+class WaitsToNotify:
+    notify = Waits()
+
+
 @pytest.mark.parametrize(
     "observers",
     [
         pytest.param([waits], id="coroutine function"),
+        pytest.param([Waits()], id="object with an async call"),
+        pytest.param([WaitsToNotify()], id="notify with an async call"),
         pytest.param([7], id="number"),
         pytest.param([Notes], id="class"),
         pytest.param(print, id="no list"),

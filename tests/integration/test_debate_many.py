@@ -15,7 +15,7 @@ from roundtable.api.debates import Debates
 from roundtable.errors import AgentError, APIAuthError, ConfigurationError, QuorumLost, RoundtableError
 from roundtable.modes import CollaborativeMode
 from roundtable.providers.scripted import ScriptedModel
-from roundtable.results.many import FailedDebate, Results
+from roundtable.results.many import FailedDebate, Progress, Results
 from roundtable.scoring import find_rule
 from roundtable.testing import scripted_agents
 from roundtable.types import ChatRequest
@@ -35,6 +35,15 @@ def picky(request: ChatRequest) -> Any:
     if any("Broken?" in message.content for message in request.messages):
         return AgentError("no answer", provider="scripted")
     return said("Tea")
+
+
+async def hears_late(progress: Progress) -> None:
+    """Nobody would await this."""
+
+
+class HearsLate:
+    async def __call__(self, progress: Progress) -> None:
+        """Nobody would await this either."""
 
 
 def partly_broken() -> rt.Roundtable:
@@ -106,6 +115,9 @@ async def test_a_failure_before_a_session_has_a_row_of_its_own() -> None:
         pytest.param({"topics": ["Tea?", ""]}, "topic", id="empty question"),
         pytest.param({"concurrency": 0}, "1 to 1000", id="none at a time"),
         pytest.param({"on_error": "ignore"}, "'record' or 'raise'", id="on_error"),
+        pytest.param({"on_progress": 7}, "on_progress must be a plain function, not 7", id="no function"),
+        pytest.param({"on_progress": hears_late}, "on_progress must be a plain function", id="coroutine function"),
+        pytest.param({"on_progress": HearsLate()}, "on_progress must be a plain function", id="async call"),
         pytest.param({"decide": "dice"}, "dice", id="rule"),
     ],
 )
@@ -364,6 +376,7 @@ async def test_a_debate_that_another_process_ends_meanwhile_is_a_result(monkeypa
         ({"concurrency": 0}, "concurrency must be"),
         ({"on_error": "skip"}, "on_error must be 'record' or 'raise', not 'skip'"),
         ({"deadline_s": 0}, "deadline_s"),
+        ({"on_progress": hears_late}, "on_progress must be a plain function"),
     ],
 )
 async def test_what_cannot_be_resumed_so_is_refused(given: dict[str, Any], message: str) -> None:

@@ -237,8 +237,17 @@ def test_an_observer_whose_calls_are_awaited_is_refused() -> None:
 
         async def notify_call(self, call: ModelCall) -> None: ...
 
-    with pytest.raises(ConfigurationError, match="`notify_call` of an observer must be a plain function"):
-        _ = Roundtable(storage="memory://", observers=[Awaited()], settings=Settings()).wiring
+    class AwaitedCall:
+        async def __call__(self, call: ModelCall) -> None: ...
+
+    class HasAwaitedCall:
+        notify_call = AwaitedCall()
+
+        def notify(self, event: Event) -> None: ...
+
+    for observer in (Awaited(), HasAwaitedCall()):
+        with pytest.raises(ConfigurationError, match="`notify_call` of an observer must be a plain function"):
+            _ = Roundtable(storage="memory://", observers=[observer], settings=Settings()).wiring
 
 
 class Renamed(ScriptedModel):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Final
 
+from roundtable._core.functions import is_async
 from roundtable._core.text import encodable
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import casefold
@@ -250,7 +250,7 @@ def observer_function(observer: Observer | Callable[[Event], None]) -> Callable[
         ConfigurationError: The observer is neither a function nor has `notify`, or is asynchronous.
     """
     notify = getattr(observer, "notify", observer)
-    if isinstance(observer, type) or not callable(notify) or inspect.iscoroutinefunction(notify):
+    if isinstance(observer, type) or not callable(notify) or is_async(notify):
         raise _wrong_type(
             "every one of observers", "a plain function of one event, or an object with `notify`", observer
         )
@@ -264,7 +264,7 @@ def call_function(observer: object) -> Callable[[ModelCall], None] | None:
         ConfigurationError: `notify_call` is asynchronous.
     """
     notify = getattr(observer, "notify_call", None)
-    if notify is not None and (not callable(notify) or inspect.iscoroutinefunction(notify)):
+    if notify is not None and (not callable(notify) or is_async(notify)):
         raise _wrong_type("`notify_call` of an observer", "a plain function of one call", notify)
     return notify
 

@@ -13,6 +13,7 @@ from anyio import create_task_group, current_time, sleep
 from pydantic import ValidationError
 from pydantic_core import to_json
 
+from roundtable._core.functions import is_async
 from roundtable.api.checks import check_budget, check_deadline, check_job_name, check_list, check_whole
 from roundtable.api.debates import finish
 from roundtable.errors import BudgetExceeded, ConfigurationError, RoundtableError, SessionBusy, SessionConflict
@@ -291,8 +292,8 @@ def _check_batch(concurrency: int, on_error: str, on_progress: object) -> None:
         raise ConfigurationError(f"concurrency must be 1 to {_MOST} debates at a time, not {concurrency}")
     if on_error not in ("record", "raise"):
         raise ConfigurationError(f"on_error must be 'record' or 'raise', not {on_error!r}")
-    if on_progress is not None and not callable(on_progress):
-        raise ConfigurationError(f"on_progress must be a function, not {on_progress!r}")
+    if on_progress is not None and (not callable(on_progress) or is_async(on_progress)):
+        raise ConfigurationError(f"on_progress must be a plain function, not {on_progress!r}")
 
 
 class _Count:

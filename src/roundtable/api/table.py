@@ -368,7 +368,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
                 agents or settings of a mode is another debate under it; its `budget` and `deadline_s` may change.
             on: A `roundtable.fleet.Fleet` that holds the debates, with all its workers. Needs `name`, and options that
                 are plain data.
-            on_progress: Called whenever a debate has ended; `roundtable.bench.print_progress` shows a line.
+            on_progress: Plain function, called whenever a debate has ended; `roundtable.bench.print_progress` shows a
+                line.
             options: Options of all debates, as for `debate`, without `mode`.
 
         Raises:
@@ -423,7 +424,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             deadline_s: Seconds that each debate has for this run.
             concurrency: Most concurrent debates, 1 to 1000.
             on_error: What to do when a debate fails, as for `debate_many`.
-            on_progress: Called whenever a debate has ended; `total` is the number of debates that continue.
+            on_progress: Plain function, called whenever a debate has ended; `total` is the number of debates that
+                continue.
 
         Raises:
             ConfigurationError: An argument is not valid; no model was called.

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from roundtable._core.eventloop import PerLoop
+from roundtable._core.functions import is_async
 from roundtable.errors import AgentError, ConfigurationError
 from roundtable.parsing.json_in_text import find_document
 from roundtable.providers.http_model import NonStreamingModel
@@ -101,10 +102,7 @@ class CallableModel(NonStreamingModel):
 
     async def _call(self, request: ChatRequest) -> object:
         function = self._function
-        is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-            getattr(type(function), "__call__", None)  # noqa: B004  (the method itself is asked for)
-        )
-        if is_async:
+        if is_async(function):
             reply: object = function(request)
         else:
             reply = await anyio.to_thread.run_sync(

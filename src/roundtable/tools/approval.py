@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import anyio.to_thread
 
-from roundtable.tools.definition import failed, is_async
+from roundtable._core.functions import is_async
+from roundtable.tools.definition import failed
 
 if TYPE_CHECKING:
     from roundtable.protocols import Tool

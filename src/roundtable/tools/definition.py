@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from anyio.lowlevel import RunVar
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from roundtable._core.eventloop import on_thread
+from roundtable._core.functions import is_async
 from roundtable._core.text import error_text
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.types import AgentTool, JsonObject, ToolResult, Usage
@@ -41,7 +41,6 @@ __all__ = [
     "check_tool_name",
     "failed",
     "invalid_tool_arguments",
-    "is_async",
     "is_transient_error",
     "run_in_thread",
     "to_result",
@@ -67,7 +66,6 @@ TOOL_TIMEOUT_S: Final = 30.0
 """Seconds one attempt may take."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-_CALL: Final = "__call__"
 _TRANSIENT_PHRASES: Final = ("ECONNRESET", "ETIMEDOUT", "fetch failed", "timed out")
 
 
@@ -226,11 +224,6 @@ def is_transient_error(error: object) -> bool:
         return True
     text = error_text(error)
     return any(phrase in text for phrase in _TRANSIENT_PHRASES)
-
-
-def is_async(function: object) -> bool:
-    """Check whether a function, or the `__call__` of an object, is `async`."""
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(type(function), _CALL, None))
 
 
 @dataclass(slots=True)

@@ -25,6 +25,7 @@ from typing import (
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
 from pydantic.errors import PydanticSchemaGenerationError
 
+from roundtable._core.functions import is_async
 from roundtable._core.text import error_text
 from roundtable.errors import ConfigurationError
 from roundtable.tools.definition import (
@@ -34,7 +35,6 @@ from roundtable.tools.definition import (
     ToolTurn,
     failed,
     invalid_tool_arguments,
-    is_async,
 )
 from roundtable.types import JsonObject
 
