@@ -270,6 +270,14 @@ async def test_the_user_is_asked_where_the_client_can(era: str) -> None:
     assert heard == [f"Ada asks: {QUERY}"] * 4
 
 
+async def test_a_resource_of_a_session_with_any_id_is_read() -> None:
+    storage = MemoryStorage()
+    await Roundtable(scripted_agents({"ada": "Tea"}), storage=storage).debate_once("job 1 é", "Tea?", rounds=1)
+    async with connected(server_of(storage=storage)) as client:
+        (content,) = (await client.read_resource("roundtable://sessions/job%201%20%C3%A9")).contents
+    assert "# Tea?" in content.text
+
+
 @pytest.mark.parametrize("era", ERAS)
 async def test_resources_are_read(era: str) -> None:
     async with connected(server_of(), era) as client:

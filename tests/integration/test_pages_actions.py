@@ -6,6 +6,7 @@ import re
 import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import anyio
 import pytest
@@ -14,6 +15,7 @@ from integration.pages_kit import Visitor, visiting
 from integration.server_kit import served_table
 
 from roundtable.agents import BaseAgent
+from roundtable.auth import LocalUser
 from roundtable.errors import AgentError, ConfigurationError, QuorumLost
 from roundtable.results.view import view_of
 from roundtable.server.addresses import AddressLimit
@@ -58,6 +60,28 @@ async def link_of(ann: Visitor, session_id: str) -> str:
     found = LINK.search(answer.text)
     assert found is not None
     return found[1]
+
+
+async def test_a_link_of_a_server_behind_https_is_one_of_https() -> None:
+    table = talkers()
+    session_id = (await table.debate("Tea or coffee?", rounds=1)).session_id
+    async with visiting(table=table, auth=LocalUser(), https=True) as somebody:
+        await somebody.get(f"/sessions/{session_id}")
+        answer = await somebody.post(f"/sessions/{session_id}/share")
+        assert re.search(r'id="new-link" value="https://[^/"]+/shared/', answer.text)
+
+
+@pytest.mark.parametrize("session_id", ["a b?c#d", "50%25 off", "é"])
+async def test_a_session_with_any_id_is_shown_again_after_an_action(session_id: str) -> None:
+    table = talkers()
+    async with visiting(table=table) as ann:
+        await ann.log_in()
+        async with table.for_tenant("ann") as hers:
+            await hers.debate_once(session_id, "Tea?", rounds=1)
+        path = f"/sessions/{quote(session_id, safe='')}"
+        await ann.get(path)
+        answer = await ann.post(f"{path}/unshare", csrf=ann.csrf)
+        assert (answer.status_code, answer.headers["location"]) == (303, path)
 
 
 async def test_a_link_shows_one_session_to_somebody_without_a_login_until_it_is_revoked() -> None:

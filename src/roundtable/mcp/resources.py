@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
 from mcp import types
 from pydantic import ValidationError
@@ -95,7 +96,8 @@ async def read(call: ToolCallContext, uri: str) -> Page:
         NotFoundInSession: The resource does not exist.
         RoundtableError: The resource cannot be read.
     """
-    match uri.removeprefix(SCHEME).split("/") if uri.startswith(SCHEME) else []:
+    parts = uri.removeprefix(SCHEME).split("/") if uri.startswith(SCHEME) else []
+    match [unquote(part) for part in parts]:  # clients expand templates, which quotes special characters
         case ["sessions"]:
             return _as_json(await list_sessions(call, ListInput()))
         case ["sessions", session_id]:

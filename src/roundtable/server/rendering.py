@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from roundtable.auth.guard import Message
     from roundtable.errors import RoundtableError
 
-__all__ = ["RENDER_THREADS", "SECURITY_HEADERS", "failure_page", "page", "refusal", "see", "wants_page"]
+__all__ = ["RENDER_THREADS", "SECURITY_HEADERS", "failure_page", "page", "refusal", "see", "see_session", "wants_page"]
 
 RENDER_THREADS: Final = 2
 """Pages of sessions that are rendered at once. More threads would take the time of the event loop, not save any."""
@@ -101,6 +101,11 @@ def page(template: str, *, user: Identity | None = None, status: int = 200, **va
 def see(path: str) -> RedirectResponse:
     """Redirect a browser to another page of this server."""
     return RedirectResponse(from_root(path), 303, {"cache-control": "no-store"})
+
+
+def see_session(session_id: str) -> RedirectResponse:
+    """Redirect a browser to the page of a session, whose id may have any characters."""
+    return see(f"/sessions/{quote(session_id, safe='')}")
 
 
 def failure_page(status: int, message: str, hint: str | None, user: Identity | None = None) -> HTMLResponse:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from roundtable.errors import RoundtableError
 from roundtable.server.approvals import approvals_of
 from roundtable.server.pages.csrf import form_of
-from roundtable.server.rendering import see
+from roundtable.server.rendering import see_session
 from roundtable.server.request_limits import check_fork, check_further, check_most_rounds, seconds_of
 from roundtable.server.runs import begun, further_rounds, resume_counted, until_begun
 from roundtable.server.state import Writer
@@ -34,7 +34,7 @@ async def answer(session_id: str, request: Request, caller: Writer) -> Response:
     """Resume a session whose agents asked for information, with the answers of the form."""
     form = await form_of(request)
     await _resume(caller, session_id, results=_results(form), force="force" in form)
-    return see(f"/sessions/{session_id}")
+    return see_session(session_id)
 
 
 @router.post("/sessions/{session_id}/approve")
@@ -48,7 +48,7 @@ async def approve(session_id: str, request: Request, caller: Writer) -> Response
         allowed=form.get("verdict") == "allow",
         reason=form.get("reason", ""),
     )
-    return see(f"/sessions/{session_id}")
+    return see_session(session_id)
 
 
 @router.post("/sessions/{session_id}/extend")
@@ -57,7 +57,7 @@ async def extend(session_id: str, request: Request, caller: Writer) -> Response:
     added = _whole_number(await form_of(request), "rounds", "Further rounds")
     check_most_rounds(caller, added)
     await _resume(caller, session_id, rounds=added)
-    return see(f"/sessions/{session_id}")
+    return see_session(session_id)
 
 
 @router.post("/sessions/{session_id}/fork")
@@ -69,7 +69,7 @@ async def fork(session_id: str, request: Request, caller: Writer) -> Response:
     rounds = await check_fork(caller, session_id, changes)
     begin = partial(caller.tenant_session.table.start_fork, session_id, at_round=shared, **changes)
     handle, _ = await begun(caller, until_begun(begin), rounds=rounds, shared=shared)
-    return see(f"/sessions/{handle.session_id}")
+    return see_session(handle.session_id)
 
 
 @router.post("/sessions/{session_id}/{action}")  # after those whose paths it would match
@@ -85,7 +85,7 @@ async def act(session_id: str, action: Literal["pause", "resume", "step", "stop"
             await _resume(caller, session_id, step=action == "step")
         case _:
             assert_never(action)
-    return see(f"/sessions/{session_id}")
+    return see_session(session_id)
 
 
 def _whole_number(form: Mapping[str, str], name: str, label: str) -> int:

@@ -18,7 +18,7 @@ from roundtable.results.view import view_of
 from roundtable.server.addresses import client_of
 from roundtable.server.pages.session import session_page
 from roundtable.server.pages.share_store import shares_of
-from roundtable.server.rendering import SECURITY_HEADERS, see
+from roundtable.server.rendering import SECURITY_HEADERS, see_session
 from roundtable.server.request_context import from_root
 from roundtable.server.state import Writer, state_of
 
@@ -60,7 +60,8 @@ async def share(session_id: str, request: Request, caller: Writer) -> Response:
     """Create a link and show it on the page of its session; it is shown only now."""
     await caller.tenant_session.table.session(session_id)
     token = await shares_of(caller.state).create(caller.identity.tenant, session_id)
-    address = f"{str(request.base_url).rstrip('/')}{from_root(SHARED_PATH)}{token}"
+    base = request.base_url.replace(scheme="https") if caller.state.options.get("https") else request.base_url
+    address = f"{str(base).rstrip('/')}{from_root(SHARED_PATH)}{token}"
     return await session_page(caller, session_id, new_link=address)
 
 
@@ -68,7 +69,7 @@ async def share(session_id: str, request: Request, caller: Writer) -> Response:
 async def shared_already(session_id: str, caller: Writer) -> Response:
     """Redirect to the session, for a browser that loads the page of a new link again."""
     await caller.tenant_session.table.session(session_id)
-    return see(f"/sessions/{session_id}")
+    return see_session(session_id)
 
 
 @router.post("/sessions/{session_id}/unshare")
@@ -76,7 +77,7 @@ async def unshare(session_id: str, caller: Writer) -> Response:
     """Revoke all links to a session."""
     await caller.tenant_session.table.session(session_id)
     await shares_of(caller.state).revoke(caller.identity.tenant, session_id)
-    return see(f"/sessions/{session_id}")
+    return see_session(session_id)
 
 
 @router.get(SHARED_PATH + "{token}")

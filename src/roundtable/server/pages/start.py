@@ -14,7 +14,7 @@ from roundtable.errors import ConfigurationError, RoundtableError, SessionNotFou
 from roundtable.scoring import casefold
 from roundtable.server.errors import status_of
 from roundtable.server.pages.csrf import fields_of
-from roundtable.server.rendering import page, see
+from roundtable.server.rendering import page, see_session
 from roundtable.server.request_bodies import DebateBody
 from roundtable.server.request_limits import check_affordable
 from roundtable.server.routes.debates import options_of
@@ -119,7 +119,7 @@ async def start(request: Request, caller: Writer) -> Response:
         if status >= 500:
             raise
         return await _form(caller, fields, _error_text(error), status)
-    return see(f"/sessions/{session_id}")
+    return see_session(session_id)
 
 
 async def _start_debate(caller: Caller, fields: Mapping[str, Sequence[str]]) -> str:
