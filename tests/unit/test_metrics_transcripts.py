@@ -68,6 +68,14 @@ def test_the_format_of_dylan() -> None:
     assert len(read_transcript(HERE / "du.json", format="dylan")) == 2
 
 
+def test_an_agent_of_dylan_may_stop_earlier_than_others(tmp_path: Path) -> None:
+    path = tmp_path / "debates.jsonl"
+    path.write_text('[["A", "B", "C"], ["A"]]\n[["A"], [null, "B"]]\n', "utf-8")
+    first, second = read_transcript(path, "dylan")
+    assert [len(held) for held in first.rounds] == [2, 1, 1]
+    assert second.rounds == ((Utterance("agent_1", "A"),), (Utterance("agent_2", "B"),))
+
+
 def test_the_format_of_mad() -> None:
     (debate,) = read_transcript(HERE / "mad.json", format="mad")
     assert debate.agents == ("Affirmative side", "Negative side")
