@@ -356,6 +356,8 @@ class Driver:
 def try_one(mutant: Mutant) -> int:
     """Run the unit tests in a process that loads the changed module."""
     sys.meta_path.insert(0, Finder(module_name(mutant.path), mutant))
+    # At once: pytest loads the modules of its plugins, and so all of this package, with a finder that comes first.
+    importlib.import_module(module_name(mutant.path))
     return int(pytest.main(["-x", *OPTIONS, *test_files(TESTS)]))
 
 
