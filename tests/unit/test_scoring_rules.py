@@ -413,7 +413,9 @@ def test_ranked_pairs_tries_all_orders_of_equal_margins() -> None:
     cycle = decide(counted((1, "abc"), (1, "bca"), (1, "cab")), rule="ranked-pairs")
     assert cycle.winners == ("a", "b", "c")
     assert cycle.scores == {"a": 1, "b": 1, "c": 1}
-    assert cycle.why.endswith("locking the widest margins first, the order of equal margins decides between them.")
+    between = "locking the widest margins first, the order of equal margins decides between them."
+    assert cycle.why.endswith(between)
+    assert decide([["a", "b"], ["b", "a"]], rule="ranked-pairs").why.endswith(between)
     single = decide(counted((4, "abc"), (3, "bca"), (2, "cab")), rule="ranked-pairs")
     assert single.winner == "a"
     assert single.scores == {"a": 1, "b": 0, "c": 0}
