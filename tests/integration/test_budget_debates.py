@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import anyio
@@ -11,7 +12,7 @@ from integration.engine_kit import CountingModel, fold_of, late, said, seated, t
 from roundtable import Budget, ConsensusReached, Roundtable
 from roundtable.engine.spending import seconds_of
 from roundtable.errors import BudgetExceeded, ConfigurationError
-from roundtable.gateway import FallbackModel
+from roundtable.gateway import DebateKey, FallbackModel
 from roundtable.providers import Delay, ScriptedModel
 from roundtable.storage import MemoryStorage
 from roundtable.types import ChatResponse, DebateContext, TextAnswer, Turn, TurnResult, Usage
@@ -327,6 +328,23 @@ async def test_sessions_of_one_id_have_budgets_of_their_own():
     await table.for_tenant("ann").delete("job")
     assert await hold("ann") == ("completed", 4)
     assert table.wiring.models.ledger.table.spent.calls == 16
+
+
+@pytest.mark.parametrize("how", ["delete", "prune"])
+async def test_the_account_of_a_deleted_session_is_dropped(how: str):
+    table = Roundtable(seated(CountingModel("Tea"), "ada", "bo"), storage="memory://", budget=Budget(max_calls=1000))
+    held, kept = [(await table.for_tenant("ann").debate("Tea?", rounds=1)).session for _ in range(2)]
+    await table.for_tenant("ben").debate_once(held.id, "Tea?", rounds=1)
+    if how == "delete":
+        await table.for_tenant("ann").delete(held.id)
+    else:
+        await table.for_tenant("ann").prune(before=datetime.now(UTC) + timedelta(hours=1))
+    ledger = table.wiring.models.ledger
+    spent = [ledger.open(DebateKey(one.id, "ann", one.created_at), None).spent.calls for one in (held, kept)]
+    assert spent == [0, 2 if how == "delete" else 0]
+    ben = await table.for_tenant("ben").session(held.id)
+    assert ledger.open(DebateKey(held.id, "ben", ben.session.created_at), None).spent.calls == 2
+    assert ledger.table.spent.calls == 6
 
 
 def measuring(_: object) -> dict[str, object]:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from roundtable._core.ledger import Account, Amount
+from roundtable._core.ledger import Account, Amount, DebateKey
 from roundtable.errors import APINetworkError, APITimeoutError, BudgetExceeded
 from roundtable.gateway import Ledger, MeteredModel, PriceTable
 from roundtable.providers import ScriptedModel
@@ -35,7 +35,7 @@ class Spending(RuleBasedStateMachine):
         super().__init__()
         self.ledger = Ledger(Budget(max_cost_usd=0.002, max_tokens=3000, max_calls=20))
         self.budgets = {"a": Budget(max_cost_usd=0.001, max_calls=9), "b": Budget(max_tokens=900)}
-        self.accounts = {name: self.ledger.open(name, budget) for name, budget in self.budgets.items()}
+        self.accounts = {name: self.ledger.open(DebateKey(name), budget) for name, budget in self.budgets.items()}
         self.open = []
         self.settled = {"a": Amount(), "b": Amount()}
 
@@ -71,8 +71,8 @@ class Spending(RuleBasedStateMachine):
 
     @rule(who=st.sampled_from("ab"))
     def go_on(self, who):
-        self.ledger.close(who)
-        assert self.ledger.open(who, self.budgets[who]) is self.accounts[who]
+        self.ledger.close(DebateKey(who))
+        assert self.ledger.open(DebateKey(who), self.budgets[who]) is self.accounts[who]
 
     @invariant()
     def nothing_is_overspent(self):

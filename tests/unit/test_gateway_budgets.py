@@ -152,6 +152,22 @@ async def test_debates_of_one_id_have_accounts_of_their_own():
     assert ledger.account("s") is ledger.table
 
 
+def test_accounts_of_deleted_sessions_are_dropped_and_stay_charged_to_the_table():
+    ledger = Ledger(Budget(max_calls=9))
+    ann, bo, other = DebateKey("s", "ann"), DebateKey("s", "bo"), DebateKey("t", "ann")
+    accounts = {key: ledger.open(key, None) for key in (ann, bo, other)}
+    accounts[ann].catch_up(Usage(calls=2))
+    ledger.forget("s", "ann")
+    assert ledger.open(ann, None) is accounts[ann], "it still runs"
+    for key in accounts:
+        ledger.close(key)
+    ledger.forget("s", "ann")
+    ledger.forget("unknown", "ann")
+    assert ledger.open(ann, None) is not accounts[ann]
+    assert [ledger.open(key, None) for key in (bo, other)] == [accounts[bo], accounts[other]]
+    assert ledger.table.spent.calls == 2
+
+
 def test_seconds_count_while_a_debate_runs():
     now = [0.0]
     ledger = Ledger(Budget(max_seconds=10), monotonic=lambda: now[0])

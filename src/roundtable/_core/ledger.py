@@ -269,29 +269,47 @@ class Ledger:
     def __init__(self, budget: Budget | None = None, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.table: Account = Account(budget)
         self._monotonic = monotonic
-        self._debates: dict[DebateKey, Account] = {}
+        self._debates: dict[tuple[str, str], dict[DebateKey, Account]] = {}
+        """The accounts, by session id and tenant: sessions that were deleted may have had the same id."""
         self._running: set[DebateKey] = set()
         self._since = 0.0
         self._used_s = 0.0
+        self._lock = threading.RLock()
 
     def open(self, key: DebateKey, budget: Budget | None) -> Account:
         """Open the account of a debate that starts or resumes, with this budget from now on."""
-        account = self._debates.setdefault(key, Account(None, self.table))
-        account.budget, account.refusal = budget or Budget(), None
-        if not self._running:
-            self._since = self._monotonic()
-        self._running.add(key)
-        return account
+        with self._lock:
+            accounts = self._debates.setdefault((key.session_id, key.tenant), {})
+            account = accounts.setdefault(key, Account(None, self.table))
+            account.budget, account.refusal = budget or Budget(), None
+            if not self._running:
+                self._since = self._monotonic()
+            self._running.add(key)
+            return account
 
     def close(self, key: DebateKey) -> None:
         """Mark a debate as no longer running; what it spent stays charged to the table."""
-        if key in self._running:
-            self._running.discard(key)
-            if not self._running:
-                self._used_s += self._monotonic() - self._since
-        if self.table.budget == Budget():
-            # The table has no limits to enforce, and the log of the debate records what it spent.
-            self._debates.pop(key, None)
+        with self._lock:
+            if key in self._running:
+                self._running.discard(key)
+                if not self._running:
+                    self._used_s += self._monotonic() - self._since
+            if self.table.budget == Budget():
+                # The table has no limits to enforce, and the log of the debate records what it spent.
+                self.forget(key.session_id, key.tenant)
+
+    def forget(self, session_id: str, tenant: str) -> None:
+        """Drop the accounts of a session unless it runs; what it spent stays charged to the table."""
+        with self._lock:
+            accounts = self._debates.get((session_id, tenant), {})
+            running = {key: account for key, account in accounts.items() if key in self._running}
+            if running:
+                self._debates[session_id, tenant] = running
+            elif accounts:
+                del self._debates[session_id, tenant]
+
+    def _account(self, key: DebateKey) -> Account:
+        return self._debates.get((key.session_id, key.tenant), {}).get(key, self.table)
 
     @contextmanager
     def charging(self, key: DebateKey) -> Generator[None]:
@@ -311,7 +329,7 @@ class Ledger:
         ledger, key = _charged.get() or (None, None)
         if ledger is not self or key is None or key.session_id != session_id:
             return self.table
-        return self._debates.get(key, self.table)
+        return self._account(key)
 
     def seconds_left(self, key: DebateKey, used_s: float) -> float | None:
         """Return the seconds that a debate may still run; `None` without a limit.
@@ -320,7 +338,7 @@ class Ledger:
             key: Which debate.
             used_s: Seconds it ran before.
         """
-        account = self._debates.get(key, self.table)
+        account = self._account(key)
         own, shared = account.budget.max_seconds, self.table.budget.max_seconds
         limits = [] if own is None else [own - used_s]
         if shared is not None:

@@ -112,7 +112,9 @@ class TableParts:
         self.models: Models = Models(options, self.settings, self.catalog)
         self._owns_storage = not _is_storage(options.storage)
         self.storage: Storage = self._open_storage(options.storage)
-        self.sessions: SessionManager = SessionManager(self.storage, tenant=options.tenant)
+        self.sessions: SessionManager = SessionManager(
+            self.storage, tenant=options.tenant, on_delete=self._forget_account
+        )
         self.watchers: ObserverThreads = ObserverThreads(self.catalog.observers, self.settings)
         self._observers = tuple(self._observer_functions())
         self.models.gateway.call_listeners = tuple(self._call_functions())
@@ -177,6 +179,7 @@ class TableParts:
             tenant=self.options.tenant,
             clock=engine.sessions.clock,
             signals=engine.sessions.signals,
+            on_delete=self._forget_account,
         )
         self._observers = (*self._observers, engine.hub.publish)
         self.hub = EventHub(self._observers)
@@ -210,7 +213,11 @@ class TableParts:
         lent = copy(self)
         lent.options = options
         lent.sessions = SessionManager(
-            self.storage, tenant=options.tenant, clock=self.sessions.clock, signals=self.sessions.signals
+            self.storage,
+            tenant=options.tenant,
+            clock=self.sessions.clock,
+            signals=self.sessions.signals,
+            on_delete=self._forget_account,
         )
         # A separate hub: in a shared one, a tenant could listen to another's session if it learned its id.
         observers = [observer_function(observer) for observer in options.observers if not isinstance(observer, str)]
@@ -220,6 +227,9 @@ class TableParts:
         lent.engine = self._make_engine(lent.sessions, lent.hub)
         lent.is_lent = True
         return lent
+
+    def _forget_account(self, session_id: str, tenant: str) -> None:
+        self.models.ledger.forget(session_id, tenant)
 
     def _observer_functions(self) -> list[Callable[[Event], None]]:
         """Return the functions that receive every event: the caller's, and those of the chosen plugins."""

@@ -94,6 +94,7 @@ class SessionManager:
         tenant: Their owner; this manager never sees sessions of other tenants.
         clock: Source of the time.
         signals: Notifies runs of control requests; managers that share it notify each other's runs.
+        on_delete: Called with the id and the tenant of each deleted session.
 
     Example:
         >>> import anyio
@@ -112,11 +113,13 @@ class SessionManager:
         tenant: str = "default",
         clock: Clock | None = None,
         signals: ControlSignals | None = None,
+        on_delete: Callable[[str, str], None] | None = None,
     ) -> None:
         self.storage = storage
         self.tenant = tenant
         self.clock: Clock = clock or SystemClock()
         self.signals: ControlSignals = signals or ControlSignals()
+        self._on_delete = on_delete
 
     async def create_session(
         self,
@@ -254,7 +257,12 @@ class SessionManager:
                 msg = f"session {session_id!r} is running, so it cannot be deleted"
                 hint = "Stop it first, or delete it with force=True (--force): its run then ends with an error."
                 raise SessionBusy(msg, hint=hint, details=error.details) from error
+        await self._delete(session_id)
+
+    async def _delete(self, session_id: str) -> None:
         await self.storage.delete(session_id, tenant=self.tenant)
+        if self._on_delete is not None:
+            self._on_delete(session_id, self.tenant)
 
     async def prune(self, before: datetime, *, status: SessionStatus | None = None) -> int:
         """Delete the sessions that last changed before a given time.
@@ -292,7 +300,7 @@ class SessionManager:
             if new_events:
                 await storage.lease(summary.id, owner, 0, tenant=self.tenant)
                 return False
-            await storage.delete(summary.id, tenant=self.tenant)
+            await self._delete(summary.id)
         except (SessionBusy, SessionNotFound):
             return False
         except StorageError as error:
