@@ -13,9 +13,10 @@ from roundtable import Budget, ConsensusReached, Roundtable
 from roundtable.engine.spending import seconds_of
 from roundtable.errors import BudgetExceeded, ConfigurationError
 from roundtable.gateway import DebateKey, FallbackModel
+from roundtable.modes import CollaborativeMode
 from roundtable.providers import Delay, ScriptedModel
 from roundtable.storage import MemoryStorage
-from roundtable.types import ChatResponse, DebateContext, TextAnswer, Turn, TurnResult, Usage
+from roundtable.types import ChatResponse, DebateContext, Plan, TextAnswer, Turn, TurnResult, Usage
 
 pytestmark = pytest.mark.both_loops
 
@@ -398,3 +399,26 @@ async def test_a_measurement_whose_round_waits_for_its_vote_is_counted_when_the_
     assert (result.exit and result.exit.reason, result.usage.calls) == ("budget", 3)
     again = await table.resume(result.session_id, budget=Budget(max_calls=6))
     assert (again.exit and again.exit.reason, again.usage.calls) == ("consensus", 6)
+
+
+class FailsAtTheEnd(CollaborativeMode):
+    """A mode that cannot plan the vote of a debate that ends early."""
+
+    name = "fails-at-the-end"
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        if view.ends:
+            raise KeyError("the vote")
+        return super().next_stage(view)
+
+
+async def test_a_measurement_is_counted_once_when_the_plan_of_the_vote_after_it_fails():
+    agents = ScriptedModel(lambda _: {"position": "Tea", "choice": "Tea"}, model="m")
+    seats = {"analyzer": ScriptedModel(measuring)}
+    table = Roundtable(seated(agents, "ada", "bo"), storage="memory://", analyzer="ai", seats=seats)
+    options = {"options": ["Tea", "Milk"], "vote": True, "exit_when": ConsensusReached(0.9)}
+    with pytest.raises(ConfigurationError, match="the vote") as broken:
+        await table.debate("Tea?", rounds=3, mode=FailsAtTheEnd(), **options)
+    assert broken.value.session_id is not None
+    usage = (await table.session(broken.value.session_id)).usage
+    assert (usage.calls, usage.unreported_calls) == (3, 0)

@@ -445,7 +445,8 @@ class DebateRun:
             with anyio.CancelScope() as self._work_scope:
                 end = await self.policy.close_round(self.fold, current, ended_by_mode, self.journal.clock.now)
         finally:
-            if end is None:
+            # A measurement that is complete has a usage of its own.
+            if end is None and not self.policy.unstored_usage(self.fold).calls:
                 self.state.cancelled_calls += self.funds.calls_begun - begun
         if end is None:  # the measurement was cancelled by a request to stop
             return
