@@ -357,15 +357,16 @@ async def test_a_pause_of_a_dead_process_leaves_the_synthesis_to_who_resumes() -
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["deadline", "stop", "cancel"])
 async def test_who_cannot_wait_for_it_finds_the_debate_over(how: str) -> None:
-    storage = MemoryStorage()
-    table = at_odds(Clerk(Delay(60, MADE)), storage)
-    deadline = 1.0 if how == "deadline" else None
+    clerk, storage = Clerk(Delay(60, MADE)), MemoryStorage()
+    table = at_odds(clerk, storage)
+    deadline = 2.0 if how == "deadline" else None
     with anyio.fail_after(10 * ENOUGH_S):
         async with table:
             handle = await table.start("Tea?", rounds=1, synthesize=True, deadline_s=deadline)
             async for event in handle.events():
                 if event.type == "exit":
                     break
+            await eventually(lambda: bool(clerk.requests))
             if how == "stop":
                 await table.stop(handle.session_id)
             if how != "cancel":
@@ -374,7 +375,8 @@ async def test_who_cannot_wait_for_it_finds_the_debate_over(how: str) -> None:
     assert (result.session_status, result.status, result.synthesis) == ("completed", "completed", None)
     assert result.exit is not None
     assert result.exit.reason == "max_rounds"
-    assert result.synthesis_reason == "the debate was not put together at its end"
+    assert result.synthesis_reason == "the synthesis was cancelled"
+    assert (result.usage.calls, result.usage.unreported_calls) == (3, 1)
     await fold_of(storage, handle.session_id)
 
 
