@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from typing import TYPE_CHECKING
 
 import anyio
@@ -13,7 +14,7 @@ from roundtable import Budget, ConsensusReached, Roundtable
 from roundtable.api import AgentProfile
 from roundtable.auth import LocalUser, TokenStore
 from roundtable.client import RoundtableClient, ServerError, SyncRoundtableClient
-from roundtable.errors import SessionConflict, SessionNotFound
+from roundtable.errors import ConfigurationError, SessionConflict, SessionError, SessionNotFound
 from roundtable.server import create_app
 from roundtable.server.limits import Limits
 from roundtable.testing import Delay, ScriptedModel, scripted_agents, serving
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from roundtable.types import JsonValue
 
 pytestmark = pytest.mark.anyio
 
@@ -237,6 +240,57 @@ async def test_refusals_say_what_the_server_says(url: str) -> None:
             await client.resume(done)
         with pytest.raises(ServerError, match="nobody"):
             await client.synthesize(done, by="nobody")
+
+
+def nested(depth: int) -> list[object]:
+    return [nested(depth - 1)] if depth else []
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (math.nan, "not JSON compliant"),
+        ("\ud800", "not valid Unicode"),
+        ({"\ud800": 1}, "not valid Unicode"),
+        (b"\xff", "not valid Unicode"),
+        (object(), "unknown type"),
+        (nested(300), "depth"),
+        (10**5000, "4300 digits"),
+    ],
+    ids=["nan", "text", "name", "bytes", "object", "deep", "long number"],
+)
+async def test_a_value_that_is_not_json_is_refused_with_the_name_of_its_field(
+    url: str, value: JsonValue, why: str
+) -> None:
+    async with RoundtableClient(url) as client:
+        with pytest.raises(ConfigurationError, match=f"^metadata: .*{why}"):
+            await client.start("Tea?", rounds=1, metadata={"a": value})
+
+
+async def test_texts_that_are_not_unicode_are_refused_wherever_they_stand(url: str) -> None:
+    async with RoundtableClient(url) as client:
+        with pytest.raises(ConfigurationError, match="topic"):
+            await client.start("Tea\ud800?", rounds=1)
+        with pytest.raises(ConfigurationError, match="Unicode"):
+            await client.sessions(words="\ud800")
+        with pytest.raises(SessionNotFound):
+            await client.result("\ud800")
+
+
+async def website(scope: Scope, receive: Receive, send: Send) -> None:
+    """Another program at the address: it answers everything with a page."""
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
+    await send({"type": "http.response.body", "body": b"<h1>Welcome</h1>"})
+
+
+async def test_the_page_of_another_program_is_refused_with_a_hint_at_the_address() -> None:
+    with serving(website) as url:
+        async with RoundtableClient(url) as client:
+            with pytest.raises(SessionError) as caught:
+                await client.me()
+            with pytest.raises(SessionError):
+                await client.start("Tea?", rounds=1)
+    assert "Roundtable server" in str(caught.value.hint)
 
 
 async def test_users_meet_limits_and_the_end_of_their_token() -> None:

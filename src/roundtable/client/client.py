@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, Unpack
 
@@ -10,9 +9,9 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import to_jsonable_python
 
 from roundtable.analysis.arguments import ArgumentGraph
-from roundtable.client.connection import ApiRequest, Connection, path_of
+from roundtable.client.connection import ApiRequest, Connection, object_of, path_of
 from roundtable.client.streams import EventStream
-from roundtable.errors import APINetworkError, SessionError
+from roundtable.errors import APINetworkError, ConfigurationError
 from roundtable.exits import Exit
 from roundtable.record import Fold, read_archive
 from roundtable.results.audit import DecisionAudit
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
         ForkKeywords,
         ResumeKeywords,
     )
-    from roundtable.http import HttpResponse
     from roundtable.types import JsonObject, RunningCalls, SessionStatus
 
 __all__ = ["RoundtableClient", "SessionPage"]
@@ -220,7 +218,7 @@ class RoundtableClient:
         """
         path = path_of("sessions", session_id, "approvals", approval_id)
         body = _json_of({"allowed": allowed, "reason": reason})
-        return _approvals(_object(await self._connection.ask(ApiRequest("POST", path, body=body))))
+        return _approvals(object_of(await self._connection.ask(ApiRequest("POST", path, body=body))))
 
     async def synthesize(self, session_id: str, *, by: str | None = None) -> SynthesisResult:
         """Return a synthesis of a session: the stored one, or a new one that one model writes.
@@ -263,31 +261,35 @@ class RoundtableClient:
         while True:
             tries_left -= 1
             try:
-                return str(_object(await self._connection.ask(call))["sessionId"])
+                return str(object_of(await self._connection.ask(call))["sessionId"])
             except APINetworkError as error:
                 if not tries_left or not error.retryable:
                     raise
 
     async def _post(self, session_id: str, action: str, request: Mapping[str, object]) -> JsonObject:
         body = _json_of({name: value for name, value in request.items() if value is not None})
-        return _object(
+        return object_of(
             await self._connection.ask(ApiRequest("POST", path_of("sessions", session_id, action), body=body))
         )
 
     async def _get(self, path: str, query: Mapping[str, str | int | None] | None = None) -> JsonObject:
-        return _object(await self._connection.ask(ApiRequest("GET", path, query)))
-
-
-def _object(response: HttpResponse) -> JsonObject:
-    value = json.loads(response.body)
-    if not isinstance(value, dict):
-        raise SessionError(f"the server answered with {type(value).__name__!r} instead of a JSON object")
-    return value
+        return object_of(await self._connection.ask(ApiRequest("GET", path, query)))
 
 
 def _json_of(request: Mapping[str, object]) -> JsonObject:
-    """Convert a request to JSON with camelCase names."""
-    return {to_camel(name): to_jsonable_python(_plain(value), exclude_none=True) for name, value in request.items()}
+    """Convert a request to JSON with camelCase names.
+
+    Raises:
+        ConfigurationError: A value has no form in JSON.
+    """
+    body: JsonObject = {}
+    for name, value in request.items():
+        try:
+            body[to_camel(name)] = to_jsonable_python(_plain(value), exclude_none=True)
+        except ValueError as error:
+            why = "not valid Unicode" if isinstance(error, UnicodeError) else str(error)
+            raise ConfigurationError(f"{to_camel(name)}: the value cannot be sent as JSON: {why}") from None
+    return body
 
 
 def _plain(value: object) -> object:

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import quote, urlencode
 
-from roundtable.errors import RoundtableError, SessionConflict, SessionNotFound
+from roundtable.errors import ConfigurationError, RoundtableError, SessionConflict, SessionError, SessionNotFound
 from roundtable.http import HttpClient, HttpLimits, HttpRequest, HttpResponse, checked_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
     from roundtable.http import HttpStream
-    from roundtable.types import JsonValue
+    from roundtable.types import JsonObject, JsonValue
 
-__all__ = ["ApiRequest", "Connection", "ServerError", "error_from", "error_in_stream", "path_of"]
+__all__ = ["ApiRequest", "Connection", "ServerError", "error_from", "error_in_stream", "object_of", "path_of"]
 
 _RETRY_STATUSES: Final = frozenset({408, 429, 502, 503, 504})
 _TEMPORARY_CODES: Final = frozenset({"SERVER_SHUTDOWN", "SERVER_BUSY", "STORAGE_ERROR"})
@@ -25,6 +25,7 @@ _TEMPORARY_CODES: Final = frozenset({"SERVER_SHUTDOWN", "SERVER_BUSY", "STORAGE_
 _MAX_CHARS: Final = 500
 _RESUME: Final = "The process that ran the session has ended. Continue the session with `resume`."
 _CHANGE_REQUEST: Final = "Change the request as the message says."
+_NOT_A_SERVER: Final = "Check that the URL is the address of a Roundtable server."
 
 _FOREVER_S: Final = 7 * 24 * 3600.0
 _ANSWER: Final = HttpLimits(body_bytes=512 * 2**20)
@@ -95,7 +96,7 @@ def path_of(*parts: str) -> str:
     """Return the path of an endpoint, with each part quoted.
 
     Raises:
-        SessionNotFound: A part is empty, `.` or `..`: such a path would lead to another endpoint.
+        SessionNotFound: A part is empty, `.` or `..`, which would lead to another endpoint, or cannot be sent as UTF-8.
 
     Example:
         >>> path_of("sessions", "a/b")
@@ -104,7 +105,25 @@ def path_of(*parts: str) -> str:
     for part in parts:
         if part in {"", ".", ".."}:
             raise SessionNotFound(f"unknown session {part!r}")
-    return "/".join(("/api", *(quote(part, safe="") for part in parts)))
+    try:
+        return "/".join(("/api", *(quote(part, safe="") for part in parts)))
+    except UnicodeEncodeError as error:
+        raise SessionNotFound(f"unknown session {error.object!r}") from None
+
+
+def object_of(response: HttpResponse) -> JsonObject:
+    """Parse a response.
+
+    Raises:
+        SessionError: It is not a JSON object, like the page of another program at this address.
+    """
+    try:
+        value = json.loads(response.body)
+    except ValueError:
+        raise SessionError("the server answered with something other than JSON", hint=_NOT_A_SERVER) from None
+    if not isinstance(value, dict):
+        raise SessionError(f"the server answered with {type(value).__name__!r} instead of a JSON object")
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +172,7 @@ class Connection:
 
         Raises:
             RoundtableError: The server refused it or failed.
+            ConfigurationError: A value of the request cannot be sent.
             APINetworkError: The server cannot be reached.
             APITimeoutError: It took too long.
         """
@@ -177,11 +197,29 @@ class Connection:
     def _request(self, call: ApiRequest) -> HttpRequest:
         parameters = {name: value for name, value in (call.query or {}).items() if value is not None}
         query = {name: str(value).lower() if isinstance(value, bool) else value for name, value in parameters.items()}
-        url = f"{self.base_url}{call.path}" + (f"?{urlencode(query)}" if query else "")
+        url = f"{self.base_url}{call.path}" + (f"?{_query_text(query)}" if query else "")
         headers = {**self._headers, "accept": call.accept}
         if call.idempotency_key is not None:
             headers["idempotency-key"] = call.idempotency_key
         if call.body is None:
             return HttpRequest(call.method, url, headers)
-        body = json.dumps(call.body, ensure_ascii=False, allow_nan=False).encode()
-        return HttpRequest(call.method, url, {**headers, "content-type": "application/json"}, body)
+        return HttpRequest(call.method, url, {**headers, "content-type": "application/json"}, _encoded(call.body))
+
+
+def _query_text(query: Mapping[str, str | float]) -> str:
+    try:
+        return urlencode(query)
+    except UnicodeEncodeError as error:
+        raise ConfigurationError(f"{error.object!r} cannot be sent: it is not valid Unicode") from None
+
+
+def _encoded(body: JsonValue) -> bytes:
+    try:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError as error:
+        if isinstance(body, dict) and len(body) > 1:
+            for name, value in body.items():
+                _encoded({name: value})  # raises the error that names the field
+        where = f"{next(iter(body))}: " if isinstance(body, dict) else ""
+        why = "not valid Unicode" if isinstance(error, UnicodeEncodeError) else str(error)
+        raise ConfigurationError(f"{where}the value cannot be sent as JSON: {why}") from None

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from roundtable._core.clock import SystemClock
 from roundtable.api.runs import ends_run
-from roundtable.client.connection import ApiRequest, ServerError, error_in_stream, path_of
+from roundtable.client.connection import ApiRequest, ServerError, error_in_stream, object_of, path_of
 from roundtable.errors import APINetworkError, APITimeoutError, RoundtableError
 from roundtable.http import SseFramer
 from roundtable.types.events import DurableBase, wire_event
@@ -156,7 +156,7 @@ class EventStream:
             self._closed = True
         elif self._empty_ends > 1:
             answer = await self._connection.ask(ApiRequest("GET", path_of("sessions", self.session_id)))
-            self._closed = json.loads(answer.body).get("sessionStatus") not in {"created", "active"}
+            self._closed = object_of(answer).get("sessionStatus") not in {"created", "active"}
             if not self._closed:
                 await self._clock.sleep(min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** min(self._empty_ends - 2, 8)))
 
