@@ -95,7 +95,27 @@ async def test_a_proxy_that_ends_streams_politely_is_asked_again() -> None:
 
 
 async def test_a_session_with_nothing_to_tell_any_more_ends() -> None:
-    with serving(stream_of(), stream_of()) as server:
+    with serving(stream_of(), stream_of(), http_reply(b'{"sessionStatus": "completed"}')) as server:
+        assert (await heard(server.origin, after=3))[0] == []
+
+
+async def test_a_running_session_is_followed_although_streams_end_without_an_event() -> None:
+    running = http_reply(b'{"sessionStatus": "active"}')
+    with serving(stream_of(START), stream_of(BEAT), running, stream_of(END)) as server:
+        events, clock = await heard(server.origin)
+    assert kinds(events) == ["debate_start", "debate_complete"]
+    assert clock.monotonic() == 0.5
+
+
+async def test_a_session_that_was_stored_anew_is_heard_from_its_start() -> None:
+    with serving(stream_of(START, ROUND, whole=False), stream_of(START, ROUND, END)) as server:
+        events, _ = await heard(server.origin, after=9)
+    assert kinds(events) == ["debate_start", "round_start"] * 2 + ["debate_complete"]
+
+
+async def test_old_events_do_not_keep_a_stream_open() -> None:
+    done = http_reply(b'{"sessionStatus": "completed"}')
+    with serving(stream_of(ROUND), stream_of(ROUND), done) as server:
         assert (await heard(server.origin, after=3))[0] == []
 
 

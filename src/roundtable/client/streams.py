@@ -162,8 +162,8 @@ class EventStream:
 
     def _is_new(self, event: Event) -> bool:
         if isinstance(event, DurableBase):
-            if self._is_first and event.seq <= self.last_seq:  # the session has no event with our number
-                self.last_seq = event.seq - 1
+            if self._is_first and event.seq == 1:  # sent only to those who have no event of this session
+                self.last_seq = 0
             self._is_first = False
             if event.seq <= self.last_seq:
                 return False
