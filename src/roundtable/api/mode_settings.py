@@ -15,6 +15,8 @@ from roundtable.errors import ConfigurationError
 from roundtable.prompts import BUILTIN_PROMPTS, PromptLibrary
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from roundtable.modes import ModeRegistry
     from roundtable.protocols import DebateModeStrategy
     from roundtable.types import JsonObject, JsonValue
@@ -73,7 +75,6 @@ def _plain(value: object, mode_name: str, level: int = 0) -> JsonValue:
     def inner(part: object) -> JsonValue:
         return _plain(part, mode_name, level + 1)
 
-    kind = _name_of(type(value))
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -87,6 +88,13 @@ def _plain(value: object, mode_name: str, level: int = 0) -> JsonValue:
             return [[inner(key), inner(item)] for key, item in value.items()]
         case type() | FunctionType() | BuiltinFunctionType():
             return _name_of(value)
+        case _:
+            return _described(value, inner)
+
+
+def _described(value: object, inner: Callable[[object], JsonValue]) -> JsonValue:
+    """Return the class and the attributes of an object, or its text if it has none."""
+    kind = _name_of(type(value))
     if is_dataclass(value):
         return [kind, inner({field.name: getattr(value, field.name) for field in fields(value)})]
     if hasattr(value, "__dict__") and type(value).__reduce__ is object.__reduce__:  # it has no other state
