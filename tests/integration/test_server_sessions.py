@@ -258,6 +258,25 @@ async def test_what_goes_on_is_streamed_from_where_it_went_on() -> None:
         assert (seqs[0], told[-1]["type"]) == (before + 1, "debate_complete")
 
 
+@pytest.mark.parametrize("action", ["extend", "resume"])
+async def test_a_repeat_with_the_key_streams_again_what_the_first_request_added(action: str) -> None:
+    async with client_of() as web:
+        begun = await web.post("/api/debates?wait=20", json={"topic": "Tea?", "rounds": 2, "step": action == "resume"})
+        name = begun.json()["sessionId"]
+        headers = {"accept": "text/event-stream", "idempotency-key": "k"}
+        path = f"/api/sessions/{name}/{action}?ids=1"
+        first = await web.post(path, json={}, headers=headers)
+        ids = [line for line in first.text.split("\n") if line.startswith("id: ")]
+        more = await web.post(f"/api/sessions/{name}/extend?wait=20", json={})
+        with anyio.fail_after(2):
+            again = await web.post(path, json={}, headers=headers)
+            rest = await web.post(path, json={}, headers={**headers, "last-event-id": ids[0][4:]})
+        told = [line for line in again.text.split("\n") if line.startswith("id: ")]
+        assert (told[: len(ids)], len(told) > len(ids)) == (ids, True)
+        assert [line for line in rest.text.split("\n") if line.startswith("id: ")] == told[1:]
+        assert (await web.get(f"/api/sessions/{name}")).json()["rounds"] == more.json()["rounds"]
+
+
 async def test_rounds_are_held_one_at_a_time() -> None:
     async with client_of() as web:
         begun = await web.post("/api/debates?wait=20", json={"topic": "Tea?", "rounds": 2, "step": True})

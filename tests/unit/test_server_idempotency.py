@@ -10,7 +10,7 @@ import pytest
 
 from roundtable._core.clock import SystemClock
 from roundtable.errors import RoundtableError, StorageError
-from roundtable.server.runs import Keys
+from roundtable.server.runs import Claimed, Keys
 from roundtable.storage import MemoryStorage
 
 if TYPE_CHECKING:
@@ -39,12 +39,18 @@ def beginning(name: str, counted: list[str]) -> Callable[[], Awaitable[str]]:
 async def test_a_key_stands_for_its_session_for_a_day() -> None:
     clock, begun = Moved(), []
     keys = Keys(MemoryStorage().kv, clock)
-    assert await keys.once("ann", "k", b"x", beginning("one", begun)) == ("one", True)
-    assert await keys.once("ann", "k", b"x", beginning("two", begun)) == ("one", False)
-    assert await keys.once("bob", "k", b"x", beginning("three", begun)) == ("three", True)
+    assert await keys.once("ann", "k", b"x", beginning("one", begun)) == ("one", True, None)
+    assert await keys.once("ann", "k", b"x", beginning("two", begun)) == ("one", False, None)
+    assert await keys.once("bob", "k", b"x", beginning("three", begun)) == ("three", True, None)
     clock.ahead_s = 86_401
-    assert await keys.once("ann", "k", b"x", beginning("four", begun)) == ("four", True)
+    assert await keys.once("ann", "k", b"x", beginning("four", begun)) == ("four", True, None)
     assert begun == ["one", "three", "four"]
+
+
+async def test_a_key_remembers_after_which_event_its_session_was_continued() -> None:
+    keys = Keys(MemoryStorage().kv, Moved())
+    assert await keys.once("ann", "k", b"x", beginning("one", []), after=6) == ("one", True, 6)
+    assert await keys.once("ann", "k", b"x", beginning("two", []), after=9) == ("one", False, 6)
 
 
 async def test_another_request_under_the_key_is_refused() -> None:
@@ -63,14 +69,14 @@ async def test_a_key_is_free_again_when_nothing_began() -> None:
 
     with pytest.raises(RoundtableError, match="no"):
         await keys.once("ann", "k", b"x", fails)
-    assert await keys.once("ann", "k", b"x", beginning("one", [])) == ("one", True)
+    assert await keys.once("ann", "k", b"x", beginning("one", [])) == ("one", True, None)
 
 
 @pytest.mark.slow
 async def test_who_comes_meanwhile_waits_and_not_for_ever() -> None:
     storage, clock = MemoryStorage(), Moved()
     keys, going = Keys(storage.kv, clock, patience_s=0.01), anyio.Event()
-    found: list[tuple[str, bool]] = []
+    found: list[Claimed] = []
 
     async def slow() -> str:
         await going.wait()
@@ -91,7 +97,7 @@ async def test_who_comes_meanwhile_waits_and_not_for_ever() -> None:
         group.start_soon(second)
         await anyio.wait_all_tasks_blocked()
         going.set()
-    assert sorted(found) == [("one", False), ("one", True)]
+    assert sorted(found) == [("one", False, None), ("one", True, None)]
 
 
 async def test_a_request_that_died_holds_its_key_for_a_minute() -> None:
@@ -104,7 +110,7 @@ async def test_a_request_that_died_holds_its_key_for_a_minute() -> None:
     with pytest.raises(RoundtableError, match="still being answered"):
         await keys.once("ann", "k", b"x", beginning("two", []))
     clock.ahead_s = 61
-    assert await keys.once("ann", "k", b"x", beginning("three", [])) == ("three", True)
+    assert await keys.once("ann", "k", b"x", beginning("three", [])) == ("three", True, None)
 
 
 async def test_a_caller_who_is_cancelled_frees_the_key() -> None:

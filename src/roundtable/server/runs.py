@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import takewhile
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeAlias
 
 import anyio
 from fastapi import Depends, Header, Query, Request
@@ -42,6 +42,7 @@ __all__ = [
     "KEPT_S",
     "RUN_RESPONSES",
     "Begin",
+    "Claimed",
     "Count",
     "Keys",
     "ResponseOptions",
@@ -248,6 +249,19 @@ class _Claim(Value):
     """When the key was claimed."""
     session_id: str | None = Field(default=None)
     """Session that the request started; `None` while it is starting."""
+    after: int | None = Field(default=None)
+    """Number of the last event before the request, if it continues a session; stored only then."""
+
+
+class Claimed(NamedTuple):
+    """The session of an idempotency key."""
+
+    session_id: str
+    """Id of the session."""
+    started: bool
+    """Whether it started now."""
+    after: int | None
+    """Number of the last event before the first request with the key, if that request continued a session."""
 
 
 class Keys:
@@ -264,7 +278,15 @@ class Keys:
         self._clock = clock
         self._patience_s = patience_s
 
-    async def once(self, user: str, key: str, request: bytes, begin: Callable[[], Awaitable[str]]) -> tuple[str, bool]:
+    async def once(
+        self,
+        user: str,
+        key: str,
+        request: bytes,
+        begin: Callable[[], Awaitable[str]],
+        *,
+        after: int | None = None,
+    ) -> Claimed:
         """Start a session once per key: return the session of an earlier request with this key, or start one.
 
         Args:
@@ -272,9 +294,10 @@ class Keys:
             key: Their key.
             request: Content of the request; different content with the same key is refused.
             begin: Starts the session and returns its id; if it raises, the key is free again.
+            after: Number of the last event of a session that is continued; `None` for a new one.
 
         Returns:
-            Id of the session, and whether it started now.
+            The session, whether it started now, and the `after` of the first request.
 
         Raises:
             RoundtableError: The key was used for another request (`IDEMPOTENCY_KEY_REUSED`), or the first one is still
@@ -282,11 +305,11 @@ class Keys:
         """
         entry_key = f"{user}/{sha256(key.encode()).hexdigest()}"
         mine = _Claim(
-            claim=secrets.token_hex(8), request=sha256(request).hexdigest(), at=self._clock.now(), session_id=None
+            claim=secrets.token_hex(8), request=sha256(request).hexdigest(), at=self._clock.now(), after=after
         )
         current = await self._claim(entry_key, mine)
         if current.claim != mine.claim:
-            return await self._wait_for_other(entry_key, mine, current), False
+            return await self._wait_for_other(entry_key, mine, current)
         try:
             session_id = await begin()
         except BaseException:
@@ -295,13 +318,13 @@ class Keys:
             raise
         finished = mine.model_copy(update={"session_id": session_id})
         with anyio.CancelScope(shield=True):
-            await self._values.put(entry_key, finished.model_dump(mode="json"), ttl_s=KEPT_S, tenant=_TENANT)
-        return session_id, True
+            await self._values.put(entry_key, _stored(finished), ttl_s=KEPT_S, tenant=_TENANT)
+        return Claimed(session_id, started=True, after=after)
 
     async def _claim(self, entry_key: str, mine: _Claim) -> _Claim:
         def take(value: JsonValue) -> JsonValue:
             claim = _parse_claim(value)
-            return value if claim is not None and not self._has_expired(claim) else mine.model_dump(mode="json")
+            return value if claim is not None and not self._has_expired(claim) else _stored(mine)
 
         stored = _parse_claim(await self._values.update(entry_key, take, ttl_s=KEPT_S, tenant=_TENANT))
         return stored or mine
@@ -310,7 +333,7 @@ class Keys:
         age_s = (self._clock.now() - claim.at).total_seconds()
         return age_s > (_CLAIM_S if claim.session_id is None else KEPT_S)
 
-    async def _wait_for_other(self, entry_key: str, mine: _Claim, claim: _Claim) -> str:
+    async def _wait_for_other(self, entry_key: str, mine: _Claim, claim: _Claim) -> Claimed:
         if claim.request != mine.request:
             msg = "this Idempotency-Key was used for another request"
             raise RoundtableError(msg, code="IDEMPOTENCY_KEY_REUSED", hint="Use a new key for each request.")
@@ -324,7 +347,12 @@ class Keys:
         if claim.session_id is None:
             msg = "the first request with this Idempotency-Key is still being answered, or failed just now"
             raise RoundtableError(msg, code="IDEMPOTENCY_KEY_IN_USE", retryable=True, retry_after_s=1)
-        return claim.session_id
+        return Claimed(claim.session_id, started=False, after=claim.after)
+
+
+def _stored(claim: _Claim) -> JsonValue:
+    # Servers of earlier releases refuse a field that they do not know.
+    return claim.model_dump(mode="json", exclude_none=True)
 
 
 def _parse_claim(value: JsonValue) -> _Claim | None:
@@ -387,7 +415,7 @@ async def _response_options(
             max_length=200,
             pattern=r"^[!-~]+$",
             description="A second request with the same key within 24 hours returns the session of the first one and "
-            "starts nothing new.",
+            "starts nothing new. Its stream begins where the stream of the first one began.",
         ),
     ] = None,
 ) -> _ResponseOptions:
@@ -475,18 +503,27 @@ async def launch(
                 return await event_stream(caller, session_id, after=after, has_room=True, ids=True)
             session_id = await start_counted()
             return await event_stream(caller, session_id, begun=True, has_room=True, ids=ids, headers=wanted.headers)
-        session_id = await (start_counted() if wanted.key is None else _once(caller, wanted, request, start_counted))
+        if wanted.key is None:
+            session_id = await start_counted()
+        else:
+            claimed = await _once(caller, wanted, request, start_counted, goes_on_from)
+            session_id, goes_on_from = claimed.session_id, claimed.after
         if wanted.streams:
             return await _stream_response(caller, wanted, session_id, goes_on_from)
         return await _json_response(caller, wanted, session_id, waiting)
 
 
-async def _once(caller: Caller, wanted: _ResponseOptions, request: bytes, begin: Callable[[], Awaitable[str]]) -> str:
-    """Start the session of the caller's key unless it exists; return its id."""
+async def _once(
+    caller: Caller,
+    wanted: _ResponseOptions,
+    request: bytes,
+    begin: Callable[[], Awaitable[str]],
+    goes_on_from: int | None,
+) -> Claimed:
+    """Start or continue the session of the caller's key unless an earlier request did."""
     values: KeyValue = caller.state.table.wiring.storage.kv  # type: ignore[attr-defined]  # limits need it too
     keys = Keys(values, caller.state.clock)
-    session_id, _ = await keys.once(caller.identity.user, wanted.key or "", request, begin)
-    return session_id
+    return await keys.once(caller.identity.user, wanted.key or "", request, begin, after=goes_on_from)
 
 
 async def _stream_response(
@@ -518,6 +555,7 @@ async def _wait_for_new_event(caller: Caller, session_id: str, last: int) -> Non
     subscription = wiring.hub.subscribe(
         session_id, wiring.storage, after=last, tenant=wiring.options.tenant, pieces=False
     )
+    subscription.fall_behind()  # the event may be stored already
     with subscription, anyio.move_on_after(_START_CHECK_S):
         while subscription.last_seq == last:
             await subscription.take()
