@@ -251,6 +251,16 @@ async def test_the_repeated_round_asks_for_what_the_original_asked_for(options: 
         assert not reading.read
 
 
+async def test_the_repeated_round_has_the_focus_question_that_it_had() -> None:
+    model = CountingModel("Tea")
+    async with Roundtable(seated(model, "ada", "bo"), storage="memory://") as table:
+        first = await table.debate("Tea?", rounds=1)
+        await table.extend(first.session_id, rounds=1, focus_question="And at night?")
+        await table.rerun(first.session_id, times=1)
+    asked = [("And at night?" in prompt, number) for _, number, prompt in model.prompts]
+    assert asked == [(False, "1")] * 2 + [(True, "2")] * 4
+
+
 async def test_rounds_that_were_added_later_are_not_told() -> None:
     reading = Reading()
     async with reading.table as table:

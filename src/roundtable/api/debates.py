@@ -523,6 +523,8 @@ class Debates:
                 raise ConfigurationError(msg, hint="Fork the session with agents=[...] instead.")
             agents = [by_id[agent_id] for agent_id in rearranged.seats]
         options = inherited(fold, at_round, agents, passed.mode, changes, exits=wiring.catalog.exits)
+        if rearranged is not None:
+            options["focus_question"] = fold.rounds[at_round].focus_question
         resolved = self._resolve(record.config.topic, **options)
         config = kept(resolved.config, record.config, changes)
         if rearranged is not None:
