@@ -46,8 +46,6 @@ def test_a_job_is_held_by_one_command(tmp_path: Path) -> None:
     seats = "scripted:ada.json,scripted:bo.json"
     done = run(tmp_path, "submit", "drinks.jsonl", "--rounds", "1", "--agents", seats)
     assert (done.returncode, "drinks: 5 completed (of 5)" in done.stdout) == (0, True), done
-    as_json = run(tmp_path, "results", "drinks", "--output", "answers.jsonl", "--json")
-    assert json.loads(as_json.stdout) == {"file": "answers.jsonl", "results": 2}
     rows = json.loads(run(tmp_path, "results", "drinks", "--json").stdout)
     assert [(row["topic"], row["answer"]) for row in rows] == [(f"question-{n}: tea?", "Tea") for n in range(5)]
     (state,) = json.loads(run(tmp_path, "status", "--json").stdout)
@@ -139,6 +137,8 @@ def test_answers_are_written_to_a_file_or_nothing_is(tmp_path: Path) -> None:
     written = run(tmp_path, "results", "drinks", "--output", "answers.jsonl")
     assert (written.returncode, "2 results are in answers.jsonl." in written.stderr) == (0, True), written
     assert written.stdout == ""
+    as_json = run(tmp_path, "results", "drinks", "--output", "answers.jsonl", "--json")
+    assert json.loads(as_json.stdout) == {"file": "answers.jsonl", "results": 2}
     rows = json.loads(run(tmp_path, "results", "drinks", "--json").stdout)
     assert [json.loads(text) for text in file.read_text().splitlines()] == rows
     assert [row["topic"] for row in rows] == ["question-0: tea?", "question-1: tea?"]
