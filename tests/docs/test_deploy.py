@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from graphlib import TopologicalSorter
@@ -24,6 +24,7 @@ import jsonschema
 import pytest
 import yaml
 from integration.command_kit import Stubs
+from integration.hosts_kit import until
 
 if TYPE_CHECKING:
     from postgres_kit import Server
@@ -138,17 +139,6 @@ def with_variables(text: str, values: Mapping[str, str]) -> str:
         return values.get(name) or default
 
     return re.sub(r"\$\{(\w+):([?-])([^}]*)\}", value, text)
-
-
-def until(law: Callable[[], Any], limit_s: float = PATIENCE_S) -> Any:
-    """Return what is true in the end."""
-    ends = time.monotonic() + limit_s
-    while time.monotonic() < ends:
-        found = law()
-        if found:
-            return found
-        time.sleep(0.1)
-    raise AssertionError(f"not within {limit_s:g} s")
 
 
 class Machine:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import anyio
 from integration.test_mcp_processes import listening
@@ -15,6 +17,7 @@ from roundtable.auth import IssuedToken, TokenStore
 from roundtable.storage import PostgresStorage
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, chat_reply
 
+PATIENCE_S = 240.0
 ANSWER = {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}
 
 
@@ -73,3 +76,14 @@ async def issued(storage: str, user: str, audience: str) -> IssuedToken:
     token = await TokenStore.of(opened).create(user, audience=audience)
     await opened.aclose()
     return token
+
+
+def until(law: Callable[[], Any], limit_s: float = PATIENCE_S) -> Any:
+    """Return what is true in the end."""
+    ends = time.monotonic() + limit_s
+    while time.monotonic() < ends:
+        found = law()
+        if found:
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"not within {limit_s:g} s")

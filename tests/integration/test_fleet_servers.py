@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,6 +18,7 @@ import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
 from integration.browser_kit import browser
+from integration.hosts_kit import until
 
 from roundtable.fleet import Fleet
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, chat_reply
@@ -96,17 +96,6 @@ def url_of(output: IO[str] | None) -> str:
         if found is not None:
             return found[0]
     raise AssertionError("the server ended")
-
-
-def until(what: Callable[[], Any], seconds: float = PATIENCE_S) -> Any:
-    """Return what is true in the end."""
-    ends = time.monotonic() + seconds
-    while time.monotonic() < ends:
-        found = what()
-        if found:
-            return found
-        time.sleep(0.1)
-    raise AssertionError(f"not within {seconds} s")
 
 
 def events(web: httpx.Client, session: str, last: str, stop: Callable[[dict[str, Any]], bool]) -> list[tuple[str, str]]:
