@@ -277,6 +277,22 @@ async def test_a_repeat_with_the_key_streams_again_what_the_first_request_added(
         assert (await web.get(f"/api/sessions/{name}")).json()["rounds"] == more.json()["rounds"]
 
 
+@pytest.mark.parametrize("action", ["extend", "resume"])
+async def test_a_stream_that_broke_off_is_followed_and_starts_no_new_run(action: str) -> None:
+    async with client_of() as web:
+        begun = await web.post("/api/debates?wait=20", json={"topic": "Tea?", "rounds": 2, "step": action == "resume"})
+        name = begun.json()["sessionId"]
+        headers = {"accept": "text/event-stream"}
+        path = f"/api/sessions/{name}/{action}?ids=1"
+        first = await web.post(path, json={}, headers=headers)
+        ids = [line[4:] for line in first.text.split("\n") if line.startswith("id: ")]
+        before = (await web.get(f"/api/sessions/{name}")).json()
+        with anyio.fail_after(2):
+            again = await web.post(path, json={}, headers={**headers, "last-event-id": ids[1]})
+        assert [line[4:] for line in again.text.split("\n") if line.startswith("id: ")] == ids[2:]
+        assert (await web.get(f"/api/sessions/{name}")).json() == before
+
+
 async def test_rounds_are_held_one_at_a_time() -> None:
     async with client_of() as web:
         begun = await web.post("/api/debates?wait=20", json={"topic": "Tea?", "rounds": 2, "step": True})

@@ -48,6 +48,7 @@ __all__ = [
     "ResponseOptions",
     "begun",
     "check_limits",
+    "follow",
     "further_rounds",
     "json_answer",
     "launch",
@@ -511,6 +512,13 @@ async def launch(
         if wanted.streams:
             return await _stream_response(caller, wanted, session_id, goes_on_from)
         return await _json_response(caller, wanted, session_id, waiting)
+
+
+async def follow(caller: Caller, wanted: _ResponseOptions, session_id: str) -> Response:
+    """Return the rest of a stream that broke off, from the event that `Last-Event-ID` names; start nothing."""
+    _, after, _ = resume_point(wanted.request, session_id)
+    with caller.state.streams.room(caller.tenant_session):
+        return await event_stream(caller, session_id, after=after, has_room=True, ids=True)
 
 
 async def _once(

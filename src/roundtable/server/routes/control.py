@@ -31,6 +31,7 @@ from roundtable.server.runs import (
     RUN_RESPONSES,
     ResponseOptions,
     begun,
+    follow,
     further_rounds,
     json_answer,
     launch,
@@ -134,7 +135,9 @@ async def extend_session(
 async def _continue_session(
     caller: Caller, wanted: ResponseOptions, session_id: str, body: ResumeBody | ExtendBody
 ) -> Response:
-    """Resume a session, with more rounds if an `ExtendBody` asks for them."""
+    """Resume a session, with more rounds if an `ExtendBody` asks for them; or follow the run that an earlier one began."""
+    if wanted.follows:
+        return await follow(caller, wanted, session_id)
     if isinstance(body, ExtendBody):
         action, rounds, focus_question = "extend", body.rounds, body.focus_question
         fold, further = await further_rounds(caller, session_id, added=rounds)
