@@ -110,6 +110,22 @@ async def test_a_forced_debate_goes_on_and_its_agents_are_told(way: str, rounds:
     assert "| Answer: the caller went on without it" in prompts(ada, 2)[0]
 
 
+@pytest.mark.parametrize("way", ["extend", "fork"])
+async def test_an_answer_to_a_request_that_nobody_made_needs_a_question(way: str) -> None:
+    agent = seat("ada", asks_in({1}, ask(priority="optional")))
+    async with table(agent) as debates:
+        result = await debates.debate(TOPIC, rounds=2)
+        (request,) = result.context_requests
+        wrong = ContextResult(request_id=request.id[:-1], success=True, result="Two boxes.")
+        more: dict[str, Any] = {"at_round": 1} if way == "fork" else {}
+        with pytest.raises(SessionConflict, match=f"no context request .*without an answer: {request.id}"):
+            await getattr(debates, way)(result.session_id, context_results=[wrong], **more)
+        assert len(await debates.sessions()) == 1
+        added = wrong.model_copy(update={"query": "How much is left?"})
+        await getattr(debates, way)(result.session_id, context_results=[added], **more)
+        assert "How much is left?" in prompts(agent, 3 if way == "extend" else 2)[-1]
+
+
 async def test_an_answer_that_there_is_none_is_an_answer() -> None:
     at_table = table(seat("ada", asks_in({1}, ask())))
     waiting = await at_table.debate(TOPIC, rounds=2)

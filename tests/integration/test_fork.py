@@ -120,7 +120,7 @@ async def test_a_fork_may_answer_what_the_agents_asked() -> None:
     fork = await table.fork(
         told.session_id,
         at_round=1,
-        context_results=[ContextResult(request_id="r", success=True, result="The kettle broke.")],
+        context_results=[ContextResult(request_id="r", success=True, result="The kettle broke.", query="What broke?")],
     )
     later = [prompt for _, number, prompt in model.prompts[-3:] if number == "2"]
     assert len(later) == 3

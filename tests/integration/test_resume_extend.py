@@ -142,7 +142,7 @@ async def test_an_extension_carries_a_focus_and_answers_to_the_agents() -> None:
     storage, model = MemoryStorage(), CountingModel(by_round)
     table = table_of(model, "ada", storage=storage)
     first = await table.debate("Which drink?", rounds=1)
-    found = ContextResult(request_id="r1", success=True, result="Tea is out of stock.")
+    found = ContextResult(request_id="r1", success=True, result="Tea is out of stock.", query="What is left?")
     more = await table.extend(first.session_id, rounds=2, focus_question="And at night?", context_results=[found])
     assert [held.focus_question for held in more.rounds] == [None, "And at night?", "And at night?"]
     assert "Tea is out of stock." in model.prompts[1][2]

@@ -59,9 +59,17 @@ def answered(fold: Fold, results: Sequence[ContextResult], *, force: bool = Fals
         force: Continue without missing answers; the agents are informed that they are unavailable.
 
     Raises:
-        SessionConflict: A required answer is missing; `details["missing"]` lists the requests.
+        SessionConflict: A required answer is missing; `details["missing"]` lists the requests. Or an answer without a
+            `query` of its own names a request that the session never had.
     """
-    queries = {request.id: request.query for request in fold.context_requests}
+    queries = _queries(fold)
+    unknown = [result.request_id for result in results if result.query is None and result.request_id not in queries]
+    if unknown:
+        waiting = ", ".join(request.id for request in fold.context_requests) or "none"
+        raise SessionConflict(
+            f"session {fold.record.id!r} has no context request {unknown[0]!r}; requests without an answer: {waiting}",
+            hint="Correct the id. To add information that no agent requested, set the `query` of the ContextResult too.",
+        )
     answered_ids = {result.request_id for result in results}
     missing = [request for request in _required(fold.context_requests) if request.id not in answered_ids]
     if missing and not force:
@@ -81,6 +89,12 @@ def answered(fold: Fold, results: Sequence[ContextResult], *, force: bool = Fals
         result if result.query else result.model_copy(update={"query": queries.get(result.request_id)})
         for result in (*results, *refused)
     )
+
+
+def _queries(fold: Fold) -> dict[str, str]:
+    """Return the question of each context request of a session by its id, also of those with an answer."""
+    turns = (turn for debate_round in fold.rounds for turn in debate_round.in_order() if turn.outcome == "answered")
+    return {request.id: request.query for turn in turns for request in turn.result.context_requests}
 
 
 def _required(requests: Iterable[ContextRequest]) -> list[ContextRequest]:

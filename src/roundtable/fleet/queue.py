@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import contextmanager, suppress
+import sqlite3
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -136,6 +137,9 @@ class JobQueue:
             # A file that exists is not opened: closing it would end the locks of all connections of this process.
             with suppress(FileExistsError):
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+                # The file keeps this mode, in which a commit costs less; another process may use the file already.
+                with closing(sqlite3.connect(path)) as new, suppress(sqlite3.OperationalError):
+                    new.execute("PRAGMA journal_mode=WAL")
             DBOS.migrate(self.database.url)
         else:
             DBOS.migrate(self.database.url, schema=schema)
