@@ -277,7 +277,9 @@ async def test_a_first_answer_that_holds_more_than_the_second_counts() -> None:
     [
         pytest.param({}, id="resumed"),
         pytest.param({"force": True}, id="forced"),
-        pytest.param({"context_results": [ContextResult(request_id="r", success=True, result="x", query="q")]}, id="answers"),
+        pytest.param(
+            {"context_results": [ContextResult(request_id="r", success=True, result="x", query="q")]}, id="answers"
+        ),
         pytest.param({"focus_question": "And milk?"}, id="focused"),
     ],
 )

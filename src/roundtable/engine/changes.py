@@ -68,7 +68,7 @@ def answered(fold: Fold, results: Sequence[ContextResult], *, force: bool = Fals
         waiting = ", ".join(request.id for request in fold.context_requests) or "none"
         raise SessionConflict(
             f"session {fold.record.id!r} has no context request {unknown[0]!r}; requests without an answer: {waiting}",
-            hint="Correct the id. To add information that no agent requested, set the `query` of the ContextResult too.",
+            hint="Correct the id. To add information that no agent requested, set `query` of the ContextResult too.",
         )
     answered_ids = {result.request_id for result in results}
     missing = [request for request in _required(fold.context_requests) if request.id not in answered_ids]

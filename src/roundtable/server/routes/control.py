@@ -135,7 +135,7 @@ async def extend_session(
 async def _continue_session(
     caller: Caller, wanted: ResponseOptions, session_id: str, body: ResumeBody | ExtendBody
 ) -> Response:
-    """Resume a session, with more rounds if an `ExtendBody` asks for them; or follow the run that an earlier one began."""
+    """Resume a session, with more rounds if an `ExtendBody` asks for them, or follow a run that has already begun."""
     if wanted.follows:
         return await follow(caller, wanted, session_id)
     if isinstance(body, ExtendBody):
