@@ -12,6 +12,7 @@ from integration.engine_kit import late
 from integration.server_kit import client_of, served_table, token_for
 
 from roundtable import hookimpl
+from roundtable.providers import Delay
 from roundtable.results.debate_result import DebateResult
 from roundtable.server.limits import Limits
 from roundtable.storage import MemoryStorage
@@ -369,6 +370,23 @@ async def test_a_session_is_put_together() -> None:
         assert (nobody.status_code, nobody.json()["code"]) == (400, "CONFIGURATION_ERROR")
         left = {one["limit"]: one["remaining"] for one in (await web.get("/api/me")).json()["limits"]}
         assert (left["conversations"], left["rounds"]) == (4, 98)
+
+
+async def test_of_two_requests_for_a_synthesis_one_counts() -> None:
+    clerk = ScriptedModel([Delay(0.2, {"conclusion": "Tea keeps."})])
+    async with client_of(served_table(seats={"synthesizer": clerk})) as web:
+        name = await held(web)
+        before = {one["limit"]: one["remaining"] for one in (await web.get("/api/me")).json()["limits"]}
+        told: list[str] = []
+
+        async def ask() -> None:
+            told.append((await web.post(f"/api/sessions/{name}/synthesize")).json()["conclusion"])
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask)
+            group.start_soon(ask)
+        after = {one["limit"]: one["remaining"] for one in (await web.get("/api/me")).json()["limits"]}
+        assert (told, before["rounds"] - after["rounds"]) == (["Tea keeps."] * 2, 1)
 
 
 async def test_a_synthesis_that_the_budget_refuses_counts_against_no_limit() -> None:

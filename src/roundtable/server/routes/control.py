@@ -207,20 +207,27 @@ async def synthesize_session(
 
     A new synthesis counts as one round for the caller's limits.
     """
+    # Of two requests at once, the second gets what the first one wrote, and is not counted.
+    async with caller.tenant_session.alone(f"synthesis of {session_id}"):
+        return json_answer(await _synthesize_counted(caller, session_id, body.by))
+
+
+async def _synthesize_counted(caller: Caller, session_id: str, by: str | None) -> SynthesisResult:
+    """Return the synthesis of a session; a new one counts as one round."""
     table = caller.tenant_session.table
-    written = stored_synthesis(await table.wiring.sessions.load(session_id), body.by)
-    if written is None:
-        admission = await caller.state.limits.admit(caller.identity.user, rounds=1, begins=False)
-        run = _SynthesisRun()
-        admission.hold(run)
-        try:
-            written = await table.synthesize(session_id, by=body.by)
-        except (ConfigurationError, SessionError, BudgetExceeded):
-            await admission.undo()  # no model was called
-            raise
-        finally:
-            run.over.set()
-    return json_answer(written)
+    written = stored_synthesis(await table.wiring.sessions.load(session_id), by)
+    if written is not None:
+        return written
+    admission = await caller.state.limits.admit(caller.identity.user, rounds=1, begins=False)
+    run = _SynthesisRun()
+    admission.hold(run)
+    try:
+        return await table.synthesize(session_id, by=by)
+    except (ConfigurationError, SessionError, BudgetExceeded):
+        await admission.undo()  # no model was called
+        raise
+    finally:
+        run.over.set()
 
 
 @router.get("/approvals", operation_id="listApprovals", responses=gives("The calls, oldest first.", ApprovalList))
