@@ -274,6 +274,8 @@ class PostgresStorage(WholeSessionMethods):
         self._waiting: list[_Append] = []
         self._sending: set[bytes] = set()
         self._writers = 0
+        self._unannounced: list[str] = []
+        self._is_announcing = False
         self._most_writers = max(1, connections // 4)  # few, so that more appends share a transaction
         self._states: OrderedDict[bytes, _State] = OrderedDict()
         self._finalizer = weakref.finalize(self, _end, self._background, self._pool, self._listener, self._tokenizer)
@@ -426,22 +428,39 @@ class PostgresStorage(WholeSessionMethods):
             for waiting in batch:
                 waiting.done.set_exception(error)
             return
+        self._announce(batch)
         for waiting, row in answers:
             waiting.done.set_result(row)
 
     async def _write(self, connection: psycopg.AsyncConnection, batch: list[_Append]) -> _Rows:
-        """Call the function for each, in one transaction; announce in another, which holds no lock of the server."""
+        """Call the function for each, in one transaction."""
         async with connection.cursor() as cursor:
             await cursor.executemany(self._sql[_APPEND], [waiting.arguments for waiting in batch], returning=True)
             rows = await cursor.fetchall()
             while cursor.nextset():
                 rows += await cursor.fetchall()
-        payloads = [f"{waiting.key.key.hex()} {self._sender}" for waiting in batch if waiting.stores]
-        try:
-            await connection.execute(_ANNOUNCE.encode(), (self._channel, payloads))
-        except psycopg.Error as error:  # the events are stored; those who follow read the log anyway
-            _log.info("followers were not notified: %s", type(error).__name__)
         return rows
+
+    def _announce(self, batch: list[_Append]) -> None:
+        """Notify the followers in other processes of what was stored; nothing waits for it."""
+        self._unannounced += [f"{waiting.key.key.hex()} {self._sender}" for waiting in batch if waiting.stores]
+        if self._unannounced and not self._is_announcing:
+            self._is_announcing = True
+            self._background.spawn(self._announce_all())
+
+    async def _announce_all(self) -> None:
+        try:
+            while payloads := self._unannounced:
+                self._unannounced = []
+                await self._pool.use(partial(self._notify, payloads), repeatable=True)
+        except StorageError as error:  # the events are stored; those who follow read the log anyway
+            _log.info("followers were not notified: %s", error.message)
+        finally:
+            self._is_announcing = False
+
+    async def _notify(self, payloads: list[str], connection: psycopg.AsyncConnection) -> None:
+        # A transaction of its own: a notification takes a lock of the whole server.
+        await connection.execute(_ANNOUNCE.encode(), (self._channel, payloads))
 
     async def read(
         self, session_id: str, after: int = 0, *, tenant: str = "default"
