@@ -562,7 +562,7 @@ class Debates:
         fold = await self._wiring.sessions.load(session_id)
         if not rounds and fold.progress.status == "completed":
             msg = f"session {session_id!r} is completed"
-            raise SessionConflict(msg, hint="Extend it to hold more rounds.")
+            raise SessionConflict(msg, hint="Extend it to run more rounds.")
         check_budget(budget)
         check_deadline(deadline_s)
         limits = RunLimits(rounds=1 if step else None, deadline_s=deadline_s, resume=True, budget=budget)

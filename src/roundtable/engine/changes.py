@@ -18,9 +18,9 @@ __all__ = ["answered", "context_exit", "requested_events"]
 
 
 def requested_events(fold: Fold, record: RoundRecord, now: datetime) -> tuple[ContextRequested, ...]:
-    """Return the event with the context requests of a round, each one once; empty where there are none.
+    """Return the event with the context requests of a round, without duplicates; empty if there are no requests.
 
-    Of equal requests by several agents the first one counts; it is required where any of them is.
+    If several agents make equal requests, the first one counts; it is required if any of the equal requests is.
     """
     by_id: dict[str, ContextRequest] = {}
     for turn in record.turns:
@@ -36,7 +36,7 @@ def requested_events(fold: Fold, record: RoundRecord, now: datetime) -> tuple[Co
 
 
 def context_exit(fold: Fold, events: Iterable[ContextRequested]) -> ExitResult | None:
-    """Return the exit of a debate that waits for required context after a round; `None` where none is missing."""
+    """Return the exit of a debate that waits for required context after a round; `None` if no answer is missing."""
     new_requests = [request for event in events for request in event.requests]
     required = _required([*fold.context_requests, *new_requests])
     if not required:
@@ -56,7 +56,7 @@ def answered(fold: Fold, results: Sequence[ContextResult], *, force: bool = Fals
     Args:
         fold: The session.
         results: The answers.
-        force: Continue without missing answers; the agents are informed that they are unavailable.
+        force: Whether to continue without missing answers; the agents then read that the information is unavailable.
 
     Raises:
         SessionConflict: A required answer is missing; `details["missing"]` lists the requests. Or an answer without a
@@ -77,8 +77,8 @@ def answered(fold: Fold, results: Sequence[ContextResult], *, force: bool = Fals
         facts: list[JsonValue] = [request.model_dump(mode="json") for request in missing]
         raise SessionConflict(
             f"session {fold.record.id!r} waits for information that its agents require: {listed}",
-            hint="Answer with context_results=[ContextResult(...)], on the command line --context REQUEST=TEXT; or "
-            "continue without answers with force=True or --force.",
+            hint="Answer with context_results=[ContextResult(...)], or with --context REQUEST=TEXT on the command "
+            "line. To continue without answers, use force=True or --force.",
             details={"missing": facts},
         )
     refused = [
@@ -98,6 +98,6 @@ def _queries(fold: Fold) -> dict[str, str]:
 
 
 def _required(requests: Iterable[ContextRequest]) -> list[ContextRequest]:
-    """Return the required requests, each one once."""
+    """Return the required requests, without duplicates."""
     by_id = {request.id: request for request in requests if request.priority == "required"}
     return list(by_id.values())

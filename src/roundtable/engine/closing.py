@@ -59,7 +59,7 @@ __all__ = [
 def last_events(
     fold: Fold, now: datetime, result: ExitResult, status: SessionStatus
 ) -> tuple[DebateExit | DebateComplete, ...]:
-    """Return the events that end a run for a reason; a debate that is over keeps its own reason."""
+    """Return the events that end a run for a reason; a debate that is already over keeps its own reason."""
     if fold.concluding:
         return (end_event(fold, now, "completed"),)
     return exit_event(fold, now, result), end_event(fold, now, status)
@@ -87,12 +87,12 @@ def broken_events(fold: Fold, now: datetime, error: RoundtableError) -> tuple[De
 def leaving_events(fold: Fold, now: datetime, *, step: bool) -> tuple[DebateExit | DebateComplete, ...]:
     """Return the events that answer the pending request to pause or stop.
 
-    A debate that is over but for its synthesis can be paused, too; it keeps its own reason for when it is resumed.
+    A debate that only lacks its synthesis can be paused too; it keeps its own exit reason, which counts after a resume.
 
     Args:
         fold: The session.
         now: Time of the events.
-        step: Whether the rounds are held one at a time; a paused session keeps this setting.
+        step: Whether the rounds run one at a time; a paused session keeps this setting.
     """
     request = fold.pending_control
     by = request.by if request and request.by else "the caller"
@@ -107,12 +107,12 @@ def leaving_events(fold: Fold, now: datetime, *, step: bool) -> tuple[DebateExit
 
 
 def steps(step: bool) -> dict[str, JsonValue]:  # noqa: FBT001  (the only parameter)
-    """Return the figures of an exit that record whether rounds are held one at a time."""
+    """Return the figures of an exit that record whether the rounds run one at a time."""
     return {"step": True} if step else {}
 
 
 def error_event(fold: Fold, error: RoundtableError, now: datetime) -> DebateError:
-    """Return the event of the error that ended a run, with the agent whose turn failed where the error names it."""
+    """Return the event of the error that ended a run; if the error names an agent, so does the event."""
     info = error_info(error)
     agent = None if info.details is None else info.details.get("agentId")
     return DebateError(
@@ -127,13 +127,13 @@ def error_event(fold: Fold, error: RoundtableError, now: datetime) -> DebateErro
 
 
 def lost_quorum(stage: Stage, turns: Sequence[AnyTurn], needed: int | None) -> QuorumLost | None:
-    """Check the quorum of a finished stage: enough agents must give the positions asked for.
+    """Check the quorum of a finished stage: enough agents must give a position, if the stage asks for positions.
 
-    A stage with fewer agents than the quorum needs all of them. A stage of one turn, as in modes in which agents speak
-    one after another, is not checked by itself but with its round, by `lost_round`.
+    If a stage has fewer agents than the quorum, all of them must answer. A stage of one turn, as in modes in which
+    agents speak one after another, is not checked by itself; `lost_round` checks the whole round.
 
     Returns:
-        The error to raise, with every cause; `None` where the quorum is met.
+        The error to raise, with every cause; `None` if the quorum is met.
     """
     slots = {spec.slot for spec in stage.turns if spec.answer == "position"}
     answered = sum(turn.outcome == "answered" and turn.slot in slots for turn in turns)
@@ -147,7 +147,7 @@ def lost_round(turns: Sequence[AnyTurn], needed: int | None) -> QuorumLost | Non
     """Check the quorum of a round: enough agents must give a position.
 
     Returns:
-        The error to raise, with every cause; `None` where the quorum is met, or no turn failed.
+        The error to raise, with every cause; `None` if the quorum is met, or no turn failed.
     """
     turns = [turn for turn in turns if turn.stage not in {BASELINE_STAGE, JUDGE_STAGE, MODERATOR_STAGE, VOTE_STAGE}]
     answered = {turn.agent_id for turn in turns if turn.outcome == "answered" and turn.answer.kind == "position"}
@@ -183,16 +183,16 @@ async def measure_round(
     mode: DebateModeStrategy,
     before: Sequence[RoundRecord] = (),
 ) -> tuple[Measured, Measured | None]:
-    """Measure the agreement of a round, and that of its independent answers, where there are any.
+    """Measure the agreement of a round and, if it has independent answers, the agreement of those.
 
-    Where a caller's own meter fails, the basic formula measures instead, and the measurement names the cause.
+    If a meter of the caller fails, the basic formula measures instead, and the measurement names the cause.
 
     Args:
-        meter: Measures.
+        meter: Measures the agreement.
         record: The round.
         session: The session.
         mode: The mode of the debate.
-        before: The rounds before, to whose answers this round's may refer.
+        before: The earlier rounds; answers of this round may refer to their answers.
     """
     if isinstance(meter, AnalyzerChain):
         chain = meter
@@ -208,7 +208,7 @@ async def measure_round(
     independent = independent_answers(record)
     baseline = await measure(independent) if independent else None
     measured = await measure(record.responses)
-    # The agreement only covers the agents that answered, so the summary names the others.
+    # The agreement covers only the agents that answered, so the summary names the agents that did not.
     names = [turn.agent_name or turn.agent_id for turn in record.missing]
     missing = f"{listing(names)} did not answer." if names else ""
     baseline = None if baseline is None else _with_answer_count(baseline, len(independent))
@@ -235,7 +235,7 @@ def _private_turns(record: RoundRecord) -> list[AnyTurn]:
 
 
 def _independent_turns(record: RoundRecord) -> list[AnyTurn]:
-    """Return the turns of the independent answers: private ones, else first positions that later ones replaced."""
+    """Return the turns of the independent answers: the private answers, or else first positions that were replaced."""
     private = _private_turns(record)
     positions = [
         turn
@@ -250,7 +250,7 @@ def _independent_turns(record: RoundRecord) -> list[AnyTurn]:
 
 
 def skipping(fold: Fold, record: RoundRecord, measured: ConsensusMeasured) -> ExitResult | None:
-    """Return the exit that skips the remaining rounds, where the independent answers agree enough; else `None`."""
+    """Return the exit that skips the remaining rounds, if the independent answers agree enough; else `None`."""
     threshold, level = fold.record.config.skip_rounds_when, measured.independent_agreement
     remaining = fold.progress.total_rounds - record.number
     if threshold is None or level is None or remaining < 1 or exact(level) < exact(threshold):
@@ -290,7 +290,7 @@ def measured_events(
     rules: Registry[Rule] | None = None,
     rounds: Sequence[RoundRecord] = (),
 ) -> tuple[ConsensusMeasured, RoundComplete]:
-    """Return the events that close a round; `rounds` are those before it."""
+    """Return the events that close a round; `rounds` are the rounds before it."""
     consensus = measured.consensus
     if assigned:
         consensus = consensus.model_copy(update={"assigned": True})
@@ -342,7 +342,7 @@ def exit_after(
 ) -> ExitResult | None:
     """Return why the debate ends after these complete rounds; `None` while it continues.
 
-    Without `exits` it ends after the planned rounds. The result names guarded exits that failed.
+    Without `exits`, the debate ends after the planned rounds. The result names exit criteria that raised an error.
     """
     if ended_by_mode is not None:
         return ExitResult(should_exit=True, reason=ended_by_mode, details="the mode has nothing more to ask")

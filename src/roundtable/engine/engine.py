@@ -77,7 +77,7 @@ class Adoption:
     """The configuration with which a session is resumed."""
 
     agents: tuple[AgentConfig, ...]
-    """Configurations of all agents of the session, in its order."""
+    """Configurations of all agents of the session, in the order of the session."""
     prompt_version: str
     """Version of the prompt texts."""
 
@@ -101,11 +101,11 @@ def check_open(fold: Fold) -> None:
     """
     if fold.progress.status == "completed":
         msg = f"session {fold.record.id!r} is completed"
-        raise SessionConflict(msg, hint="Extend it to hold more rounds.")
+        raise SessionConflict(msg, hint="Extend it to run more rounds.")
 
 
 def check_past(fold: Fold) -> Fold:
-    """Return the session, unless it is a fork whose shared past was never stored, as after a crash.
+    """Return the session, unless it is a fork whose shared past was never stored, such as after a crash.
 
     Raises:
         SessionConflict: The shared past is missing.
@@ -118,7 +118,7 @@ def check_past(fold: Fold) -> Fold:
 
 
 def present(registry: AgentRegistry, fold: Fold) -> dict[str, Agent]:
-    """Return the agents of a session, by id: those that debate, and those in its seats, such as judges."""
+    """Return the agents of a session by id: those that debate, and those with a role such as judge (`seats`)."""
     seated = {agent_id: registry.get_agent(agent_id) for ids in fold.record.config.seats.values() for agent_id in ids}
     return {
         **registry.resolve(fold.record.agents),
@@ -131,8 +131,8 @@ class Extension:
     """A request to extend a session."""
 
     rounds: int = 1
-    """Rounds to add to those planned or, once the session is completed, to those held. 0 only adds answers to a session
-    that is not completed."""
+    """Rounds to add to the planned rounds or, if the session is completed, to the rounds that were run. 0 adds no
+    round, only answers; the session must not be completed."""
     focus_question: str | None = None
     """Narrower question for these rounds."""
     context_results: tuple[ContextResult, ...] = ()
@@ -140,20 +140,20 @@ class Extension:
     force: bool = False
     """Whether to continue without answers that agents require."""
     max_rounds: int | None = None
-    """Most rounds of the session in total, those held included; the mode's limit when left out."""
+    """Most rounds that the session may have in total, with the rounds so far; the mode's limit when left out."""
 
 
 def extended(fold: Fold, asked: Extension, mode: DebateModeStrategy, now: datetime) -> Control:
     """Return the event that extends a session.
 
     Raises:
-        ConfigurationError: The total exceeds the limit of rounds, or the mode cannot hold so many.
-        SessionConflict: An answer that agents require is missing; or a completed session is extended by 0 rounds.
+        ConfigurationError: The total exceeds the limit of rounds, or the mode cannot run so many.
+        SessionConflict: An answer that agents require is missing, or the session is completed and `rounds` is 0.
     """
     results = answered(fold, asked.context_results, force=asked.force)
     planned = fold.progress.total_rounds
     if fold.progress.status == "completed":
-        # After an early end, the remaining rounds are dropped; a round that was stopped halfway is finished first.
+        # A debate that ended early drops its remaining rounds. A round that was stopped halfway is finished first.
         planned = fold.current.number if fold.current is not None else 0
     total = planned + asked.rounds
     if asked.max_rounds is not None and total > asked.max_rounds:
@@ -184,15 +184,16 @@ class DebateEngine:
         agent_registry: Creates and finds agents.
         mode_registry: Finds modes.
         toolkit: Tools for all agents of the registry.
-        ai_consensus_analyzer: Measures each round with a model; where it is missing or fails, equal positions count.
-        meter: Measures each round instead.
+        ai_consensus_analyzer: Measures each round with a model. If it is missing, the basic formula
+            measures; if it fails, `DeclaredAnalyzer` does.
+        meter: Measures each round instead of `ai_consensus_analyzer`.
         hub: Publishes events.
         rules: Finds decision rules; the built-in ones when left out.
         exits: Finds exit criteria; the built-in ones when left out.
         exit_settings: When `exit_on_consensus` ends a debate.
         turn_timeout_s: Seconds each turn has for all its calls; no limit when left out.
-        ledger: Reserves the cost of model calls. Calls of models that do not use a ledger count against budgets once
-            their turn is stored.
+        ledger: Reserves the cost of model calls. Calls of models that do not use a ledger count against the budget only
+            when their turn is stored.
 
     Example:
         >>> import anyio
@@ -259,22 +260,23 @@ class DebateEngine:
         attachments: Sequence[Attachment] = (),
         has_whole_exit: bool = False,
     ) -> Session:
-        """Create a session; no agent is called yet.
+        """Create a session; this calls no agent yet.
 
         Args:
             config: What to debate and how.
             agents: Configurations of agents that are not in the registry.
-            mode: The mode itself, where it is not in the registry.
+            mode: The mode itself, if it is not in the registry.
             forked_from: Origin of a fork; `SessionManager.store_past` stores the shared past.
-            caller_objects: Objects that the caller must pass again to resume the session; none when left out.
+            caller_objects: Objects that the caller must pass again to resume the session; no objects when left out.
             plugins: Plugins that take part.
             session_id: Id of the session; a random one when left out.
             attachments: Files that belong to the question, checked by `read_attachments`.
-            has_whole_exit: Whether `config.exit` has the criteria of `exit_on_consensus` already, as in a session.
+            has_whole_exit: Whether `config.exit` already contains the criteria of `exit_on_consensus`, as in a stored
+                session.
 
         Raises:
-            ConfigurationError: The mode, the rule, the exit or an agent is unknown, a parameter of the rule is out of
-                range, or the mode does not support so many rounds or agents.
+            ConfigurationError: The mode, the rule, the exit criterion or an agent is unknown, a parameter of the rule
+                is out of range, or the mode does not support so many rounds or agents.
         """
         mode = mode or mode_of(config, self.modes)
         check_config(mode, config)
@@ -318,7 +320,7 @@ class DebateEngine:
         return None if config.exit is None else exit_from_spec(config.exit, self.exits)
 
     async def run_round(self, session_id: str, focus_question: str | None = None) -> RoundResult:
-        """Hold exactly one round, or finish one that was interrupted.
+        """Run exactly one round, or finish a round that was interrupted.
 
         Raises:
             SessionError: The session is unknown, paused, completed or broken.
@@ -335,9 +337,9 @@ class DebateEngine:
         fold = await self.run(session_id, limits, focus_question=focus_question, on_start=runs.append)
         complete = [debate_round.to_record() for debate_round in fold.rounds if debate_round.complete]
         if not runs[0].state.rounds_closed:
-            reason = fold.exit.details if fold.exit else "the run ended before that"
+            reason = fold.exit.details if fold.exit else "the run ended before the round was closed"
             msg = f"the round of session {session_id!r} was not completed: {reason}"
-            raise SessionConflict(msg, hint="Resume or extend the session, then hold the round.")
+            raise SessionConflict(msg, hint="Resume or extend the session, then run the round.")
         last = complete[-1]
         assert last.consensus is not None  # noqa: S101  (a closed round was measured)
         return RoundResult(
@@ -368,10 +370,10 @@ class DebateEngine:
         Args:
             session_id: Which session.
             limits: Limits of this run.
-            agents: The agents, by id; made by the registry from the stored configurations when left out.
-            mode: The mode; looked up by its stored name when left out.
+            agents: The agents, by id; when left out, the registry creates them from the stored configurations.
+            mode: The mode; when left out, the mode with the stored name.
             meter: Measures each round; the engine's when left out.
-            writer: Writes the synthesis where one was requested; the first agent with a model when left out.
+            writer: Writes the synthesis if one was requested; when left out, the first agent with a model.
             focus_question: Narrower question for the coming rounds.
             extension: Rounds to add first; a completed session needs at least one.
             adoption: Configurations that replace the stored ones.
@@ -394,7 +396,7 @@ class DebateEngine:
             check_decider(fold.record.config, self.rules)
             exits = self._parse_exit(fold.record.config)  # refused before anything is stored
             participants = agents if agents is not None else present(self.agents, fold)
-            has_failed = fold.error is not None  # an adoption is stored as a resume, which forgets the error
+            has_failed = fold.error is not None  # read now: an adoption is stored as a resume, which clears the error
             with RunBudget(self.ledger, fold, limits.budget) as funds:
                 await self._store_changes(journal, mode, extension, adoption, funds)
                 fold.next_focus = focus_question or fold.next_focus
@@ -446,11 +448,11 @@ class DebateEngine:
         """Carry out a pending request to pause or stop for a session that is not running.
 
         Raises:
-            SessionBusy: It is running; its run carries out the request.
+            SessionBusy: The session is running; its run carries out the request.
         """
         async with self._lease(session_id, RunLimits()) as journal:
             if journal.fold.pending_control is not None:
-                # A session that is not running and stopped after a complete round is held one round at a time.
+                # If a session stopped after a complete round, its rounds are run one at a time.
                 current = journal.fold.current
                 step = current is not None and current.complete
                 await journal.append(*leaving_events(journal.fold, self.sessions.clock.now(), step=step))
@@ -506,7 +508,7 @@ class DebateEngine:
             ):
                 yield journal
         finally:
-            # Also after a cancelled request: the storage may have granted the lease all the same.
+            # Release also after a cancelled request: the storage may have granted the lease before the cancellation.
             if not refused:
                 await release(storage, session_id, owner, tenant)
 
@@ -528,14 +530,14 @@ class DebateEngine:
         if not responses:
             msg = f"session {session_id!r} has no answers yet"
             raise SessionConflict(msg)
-        # The engine's meter runs once per round, when the round is closed; before that, the basic formula measures.
+        # The engine's meter runs once per round, when the round is closed. Before that, the basic formula measures.
         return ConsensusAnalyzer().analyze(responses)
 
     async def analyze_consensus_with_ai(self, responses: Sequence[AgentResponse], topic: str) -> AIConsensusResult:
         """Analyze answers with the `ai_consensus_analyzer`; nothing is stored.
 
         Raises:
-            ConfigurationError: The engine has none; the code is `MISSING_CONSENSUS_ANALYZER`.
+            ConfigurationError: The engine has no such analyzer; the code is `MISSING_CONSENSUS_ANALYZER`.
         """
         if self.ai_consensus_analyzer is None:
             msg = "AI consensus analyzer not configured"

@@ -33,9 +33,10 @@ _QUEUE_SIZE = 256
 class EventHub:
     """Publishes events of running sessions to subscribers in this process.
 
-    Publishing never blocks. A subscriber that falls behind loses live events, gets their number with the next one, and
-    reads the durable ones from the storage. An observer that fails still gets the next event; the log has its first
-    failure with the traceback, and a line with the count at the 10th, 100th, 1,000th and so on.
+    Publishing never blocks. A subscriber that falls behind loses live events; the next live event has the number of
+    lost ones, and the subscriber reads the durable events from the storage. An observer that fails still gets the next
+    event. The log has the traceback of its first failure, and a line with the count at the 10th, 100th, 1,000th failure
+    and so on.
 
     Args:
         observers: Functions called with every event of every session.
@@ -54,7 +55,7 @@ class EventHub:
             except Exception as error:  # noqa: BLE001  (observers may be third-party code)
                 self._failures[number] += 1
                 _log_failure(error, event, self._failures[number])
-        # A copy: a subscriber may leave, or another thread may subscribe, meanwhile.
+        # Iterate over a copy: meanwhile, a subscriber may leave, or another thread may subscribe.
         for subscriber in tuple(self._subscribers.get(event.session_id, ())):
             subscriber.offer(event)
 
@@ -70,7 +71,7 @@ class EventHub:
 
     @property
     def wants_pieces(self) -> bool:
-        """Whether somebody wants pieces of answers, in whatever session; a hub may be the observer of another one."""
+        """Whether any listener of any session wants pieces of answers; a hub can be the observer of another hub."""
         sessions = tuple(self._subscribers)
         return any(self.hears_pieces(session) for session in sessions) or not all(map(_is_quiet, self._observers))
 
@@ -82,9 +83,9 @@ class EventHub:
         Args:
             session_id: The session.
             storage: Where its events are stored.
-            after: Number of a stored event; later ones come first.
+            after: Number of a stored event; the subscription starts with the next one.
             tenant: Tenant of the session.
-            pieces: Whether pieces of answers are wanted; if nobody wants them, models are not asked to stream.
+            pieces: Whether the subscriber wants pieces of answers; if no listener wants them, models do not stream.
         """
         subscription = Subscription(self, session_id, storage, after, tenant, pieces=pieces)
         self._subscribers.setdefault(session_id, []).append(subscription)
@@ -102,10 +103,12 @@ class EventHub:
 def notices(
     storage: Storage, session_id: str, heard: Callable[[], object], *, tenant: str
 ) -> AbstractContextManager[None]:
-    """Call `heard` when other processes store events of a session, while the block is open, if the storage can do that.
+    """Call `heard` when other processes store events of a session, while the block is open.
+
+    This does nothing if the storage cannot send notices.
 
     Args:
-        storage: The storage; any storage.
+        storage: The storage, of any kind.
         session_id: The session.
         heard: Called on any thread.
         tenant: Tenant of the session.
@@ -114,7 +117,7 @@ def notices(
 
 
 def _is_quiet(observe: Callable[[Event], None]) -> bool:
-    """Check whether an observer, a function or a method of an object, needs no pieces of answers."""
+    """Check whether an observer (a function, or a method of an object) needs no pieces of answers."""
     return getattr(getattr(observe, "__self__", observe), "wants_pieces", True) is False
 
 
@@ -133,11 +136,12 @@ def _log_failure(error: Exception, event: Event, failures: int) -> None:
 
 
 class Subscription:
-    """A subscriber's position in the log: every durable event once, in order, without gaps.
+    """A subscriber's position in the log: the subscriber gets every durable event once, in order, without gaps.
 
-    Live events are dropped where the subscriber is too slow; the next live event has their number in `missed`.
+    Live events are dropped if the subscriber is too slow; the next live event has the number of dropped ones in
+    `missed`.
 
-    Not for use from several tasks at once.
+    Don't use a subscription from several tasks at once.
     """
 
     def __init__(
@@ -145,7 +149,7 @@ class Subscription:
     ) -> None:
         self.session_id = session_id
         self.pieces = pieces
-        """Whether pieces of answers are wanted."""
+        """Whether the subscriber wants pieces of answers."""
         self.last_seq: int = after
         self._hub = hub
         self._storage = storage
@@ -160,7 +164,7 @@ class Subscription:
         self._notices: ExitStack | None = None
 
     def offer(self, event: DurableEvent | LiveEvent) -> None:
-        """Queue an event; when the queue is full, drop it and read the log later."""
+        """Queue an event; if the queue is full, drop the event and read the log later."""
         if len(self._queue) >= _QUEUE_SIZE or self._behind:
             self._behind = self._behind or event.durable
             self._dropped += not event.durable
@@ -171,7 +175,7 @@ class Subscription:
         self._wake.set()
 
     def fall_behind(self) -> None:
-        """Read the log next, such as after another process stored events."""
+        """Read the log next, for example because another process stored events."""
         self._behind = True
         self._wake.set()
 
@@ -181,17 +185,17 @@ class Subscription:
         self.fall_behind()
 
     def wake(self) -> None:
-        """Wake a waiting `take`, or else the next one that would wait: it returns `None` unless an event has come."""
+        """Wake the waiting `take`, or else the next one that would wait; it returns `None` if no event has come."""
         self._woken = True
         self._wake.set()
 
     @property
     def ended(self) -> bool:
-        """Whether only the rest of the log is still to come."""
+        """Whether only the rest of the log still comes."""
         return self._ended
 
     async def take(self, timeout_s: float | None = None) -> DurableEvent | LiveEvent | None:
-        """Return the next event; `None` when none came in time, after `wake`, or at the end."""
+        """Return the next event; `None` if no event came in time, after `wake`, or at the end."""
         if self._notices is None:
             self._notices = ExitStack()
             heard = partial(call_soon, running_loop(), self.fall_behind)
@@ -213,7 +217,7 @@ class Subscription:
             if timeout_s is None:
                 await self._wake.wait()
                 continue
-            if deadline is None:  # of all waits of this call: a wake-up may be for nothing
+            if deadline is None:  # one deadline for all waits of this call, since a wake-up may bring no event
                 deadline = anyio.current_time() + timeout_s
             with anyio.CancelScope(deadline=deadline) as scope:
                 await self._wake.wait()
@@ -221,7 +225,7 @@ class Subscription:
                 return None
 
     def next_queued(self) -> DurableEvent | LiveEvent | None:
-        """Return the next queued event; `None` where `take` would have to wait, or to read the log."""
+        """Return the next queued event; `None` if `take` would have to wait or to read the log."""
         return self._next(gaps=False)
 
     def _next(self, *, gaps: bool) -> DurableEvent | LiveEvent | None:
@@ -234,19 +238,19 @@ class Subscription:
         return None
 
     def _with_outdated(self, event: DurableEvent | LiveEvent) -> DurableEvent | LiveEvent:
-        """Add the live events that were older than the log to the number of missed ones in the next live event."""
+        """Add the number of live events that were older than the log to `missed` of the next live event."""
         if event.durable is True or not self._outdated:
             return event
         missed, self._outdated = self._outdated + (event.missed or 0), 0
         return event.model_copy(update={"missed": missed})
 
     def _is_gap(self, event: DurableEvent | LiveEvent) -> bool:
-        """Check whether stored events before this one were not published, such as those of another process."""
+        """Check whether earlier stored events were not published here, such as those of another process."""
         return event.durable is True and event.seq > self.last_seq + 1
 
     def _advance(self, event: DurableEvent | LiveEvent) -> bool:
         if event.durable is False:
-            # A live event from before the events that were read from the log is outdated.
+            # A live event is outdated if it is older than the events that were read from the log.
             return event.after >= self.last_seq
         if event.seq <= self.last_seq:
             return False
@@ -266,7 +270,7 @@ class Subscription:
             read = True
         finally:
             self._behind = self._behind or not read
-        # Events published meanwhile may be newer than those read; events in both are returned once.
+        # Events that were published meanwhile may be newer than the events read. An event in both is returned once.
         self._queue = deque([*events, *self._queue])
 
     def close(self) -> None:

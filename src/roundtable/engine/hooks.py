@@ -60,7 +60,7 @@ class StoringHooks:
 
     @property
     def open_calls(self) -> Mapping[TurnAttempt, int]:
-        """Number of calls sent for each turn without an outcome, or whose outcome could not be stored."""
+        """Number of sent calls by turn, for turns that have no outcome or whose outcome could not be stored."""
         return {
             TurnAttempt(self.round, self.stage, slot, attempt): recorder.calls
             for (slot, attempt), recorder in self._open_turns.items()
@@ -143,7 +143,7 @@ class StoringHooks:
         )
 
     def action(self, turn: FailedTurn) -> ErrorAction:
-        """Return the action after a failed turn; a debate skips it."""
+        """Return the action after a failed turn; a debate skips the turn."""
         return "skip"
 
 
@@ -187,7 +187,7 @@ class TurnRecorder:
 
     @property
     def wants_pieces(self) -> bool:
-        """Whether somebody listens to pieces of answers."""
+        """Whether any listener wants pieces of answers."""
         return self.journal.hears_pieces()
 
     async def chunk(self, text: str) -> None:

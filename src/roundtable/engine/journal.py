@@ -1,7 +1,7 @@
 """The journal of a running session: append events under the lease, apply them to the fold, publish them.
 
-Events are published only once they are stored. Events of turns that end while an append is in progress are stored
-together in the next one.
+Events are published only after they are stored. Events of turns that end while an append is in progress are stored
+together by the next append.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class _Entry:
     error: Exception | None = None
 
     async def settled(self) -> None:
-        """Wait until the events are stored or refused; a cancellation that arrives meanwhile is raised afterwards."""
+        """Wait until the events are stored or refused; a cancellation that arrives meanwhile is raised after that."""
         interruption: BaseException | None = None
         with anyio.CancelScope(shield=True):
             while not self.done.is_set():
                 try:
                     await self.done.wait()
-                except anyio.get_cancelled_exc_class() as error:  # of `Task.cancel`, which no shield holds off
+                except anyio.get_cancelled_exc_class() as error:  # of `Task.cancel`, against which no shield helps
                     interruption = error
         if interruption is not None:
             raise interruption
@@ -54,11 +54,11 @@ class Journal:
     Args:
         storage: Where events are stored.
         fold: State of the session; every stored event is applied to it.
-        lease: The right to append; renewed by `renew`.
+        lease: The right to append; `renew` renews it.
         tell: Called with every event once it is stored, and with every live event.
         clock: Source of the time.
-        hears: Returns whether there are listeners; without them no live events are made.
-        hears_pieces: Returns whether listeners want pieces of answers; without them models are not asked to stream.
+        hears: Returns whether there are listeners; without listeners, no live events are created.
+        hears_pieces: Returns whether listeners want pieces of answers; if not, models do not stream.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Journal:
         self.hears_pieces = hears_pieces
         self._publish = tell
         self._outbox: list[_Entry] = []
-        # Rarely contended, and every storage yields to the event loop itself.
+        # Tasks rarely compete for this lock, and every storage yields to the event loop itself.
         self._lock = anyio.Lock(fast_acquire=True)
         self._work: anyio.Event | None = None
         self._is_stopping = False
@@ -109,8 +109,9 @@ class Journal:
     async def append(self, *events: DurableEvent) -> None:
         """Store events, then publish them. A cancellation that arrives meanwhile waits until they are stored.
 
-        Another task stores them, that of `write_in` or a new one: a shield blocks the cancellations of anyio and
-        trio, but not `Task.cancel` of asyncio, which `asyncio.wait_for` calls too.
+        Another task stores the events: the task of `write_in`, or else a new one. A shield alone would not be enough:
+        it blocks the cancellations of anyio and trio, but not `Task.cancel` of asyncio, which `asyncio.wait_for` also
+        calls.
 
         Raises:
             StorageError: The events could not be stored.
@@ -129,7 +130,7 @@ class Journal:
             raise entry.error
 
     def write_in(self, group: TaskGroup) -> None:
-        """Store what is appended in a task of this group, until `stop_writing`; else each append starts one."""
+        """Store appended events in one task of this group until `stop_writing`; else, each append starts a task."""
         self._work, self._is_stopping = anyio.Event(), False
         group.start_soon(self._keep_writing, self._work)
 
@@ -145,7 +146,7 @@ class Journal:
                         await self._write()
         finally:
             self._work = None
-            # Only a fault of the program, or the end of the event loop, leaves any.
+            # Entries are left only after a fault of the program, or at the end of the event loop.
             _settle(self._outbox, StorageError("the task that stores events has ended"))
             self._outbox = []
 
@@ -156,7 +157,7 @@ class Journal:
             self._work.set()
 
     async def _write(self) -> None:
-        """Store what is in the outbox; called within a shield."""
+        """Store the events in the outbox; the caller has a shield."""
         async with self._lock:
             if self._outbox:
                 with anyio.CancelScope(shield=True, deadline=anyio.current_time() + self.save_timeout_s):
@@ -173,7 +174,7 @@ class Journal:
         except Exception as error:  # noqa: BLE001  (raised to every caller with events in the batch)
             failure, finished = error, True
         finally:
-            # Only its own deadline can interrupt a shielded write.
+            # Only its own deadline can interrupt a shielded write, which is then neither finished nor failed.
             if failure is not None or not finished:
                 self._unconfirmed += self._sent
             _settle(batch, failure if finished else self._timeout_error())
@@ -200,7 +201,7 @@ class Journal:
             return numbered
 
     def expect_control(self) -> None:
-        """End `wait_for_control`, and look for requests to pause or stop at the next check; safe on any thread."""
+        """End `wait_for_control`, and make the next check look for requests to pause or stop; safe on any thread."""
         self._is_control_due = True
         call_soon(self._loop, self._end_wait)
 
@@ -208,7 +209,7 @@ class Journal:
         self._control_expected.set()
 
     async def wait_for_control(self, timeout_s: float) -> None:
-        """Wait until a request to pause or stop may have been stored, or until the time is up; the next check looks."""
+        """Wait until a request to pause or stop may be stored, or the time is up; then the next check reads the log."""
         with anyio.move_on_after(timeout_s):
             await self._control_expected.wait()
         self._control_expected = anyio.Event()
@@ -240,12 +241,12 @@ class Journal:
             raise self._timeout_error()
 
     async def read_control(self) -> None:
-        """Look for requests to pause or stop now; raises the errors of `check_control`."""
+        """Look for requests to pause or stop now; raises the same errors as `check_control`."""
         self._is_control_due = True
         await self.check_control()
 
     async def confirm(self) -> None:
-        """Apply and publish events of failed writes that were stored all the same.
+        """Apply and publish events that were stored although their write failed.
 
         Raises:
             StorageError: The log could not be read.
@@ -266,7 +267,7 @@ class Journal:
     async def _catch_up(self) -> bool:
         """Apply events that other owners stored; return whether there were any."""
         _, events = await self.storage.read(self.session_id, self.fold.last_seq, tenant=self.tenant)
-        # Events of a write that failed or timed out may have been stored all the same.
+        # Events may have been stored although their write failed or timed out.
         unexpected = [event for event in events if event.type != "control" and event not in self._unconfirmed]
         if unexpected:
             msg = f"another run stored {unexpected[0].type!r} in session {self.session_id!r}"
@@ -286,7 +287,7 @@ class Journal:
 
 
 def _storage_error(error: Exception) -> StorageError:
-    """Return an error of a storage; it may be third-party code, whose errors callers do not know."""
+    """Return an error that wraps the error of a storage, which may be third-party code with unknown error types."""
     return StorageError(f"the storage failed with {type(error).__name__}: {error_text(error)}", cause=error)
 
 

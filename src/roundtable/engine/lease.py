@@ -33,14 +33,14 @@ _CONTROL_INTERVAL_S = 0.25
 
 
 async def take_lease(sessions: SessionManager, session_id: str, owner: Owner, limits: RunLimits) -> Lease:
-    """Take the lease; wait for another owner's lease to expire for as long as the limits allow.
+    """Take the lease; if another owner has it, wait for it to expire for as long as the limits allow.
 
-    The wait ends early when that owner renews its lease, which shows that it is alive.
+    The wait ends early when the other owner renews the lease, which shows that its process is alive.
     """
     take = partial(sessions.storage.lease, session_id, owner, limits.lease_ttl_s, tenant=sessions.tenant)
     if limits.wait_s <= 0:
         return await take()
-    # Imported on use, because tenacity imports TLS and, where it is installed, tornado.
+    # Imported only when used: tenacity imports TLS and, if it is installed, tornado.
     from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_fixed
 
     expiries: list[JsonValue] = []
@@ -83,7 +83,7 @@ class LeaseKeeper:
         journal: The journal of the run.
         ttl_s: Seconds until the lease expires; it is renewed after each third of that time.
         give_up: Called with the error that ends the run.
-        stop: Cancels calls in progress, after a request to stop.
+        stop: Cancels calls in progress when a request to stop comes.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class LeaseKeeper:
         self._log_fields = {"session": journal.session_id}
 
     async def keep_lease(self) -> None:
-        """Renew the lease until cancelled, or until another owner has it."""
+        """Renew the lease until this task is cancelled, or until another owner has the lease."""
         while True:
             await anyio.sleep(self._ttl_s / 3)
             try:
@@ -111,7 +111,7 @@ class LeaseKeeper:
                 return
 
     async def watch_control(self) -> None:
-        """Check for requests to pause or stop at each notice of one, and now and then without; until cancelled."""
+        """Check for requests to pause or stop at each notice, and at regular intervals without one; until cancelled."""
         failing = False
         while True:
             await self._journal.wait_for_control(_CONTROL_INTERVAL_S)
@@ -138,5 +138,5 @@ class LeaseKeeper:
 
 
 def wrap_error(error: Exception) -> RoundtableError:
-    """Return an error of third-party code as a `RoundtableError`."""
+    """Return an error of third-party code, wrapped in a `RoundtableError`."""
     return RoundtableError(f"the debate failed with {type(error).__name__}: {error_text(error)}", cause=error)

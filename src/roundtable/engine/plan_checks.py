@@ -1,4 +1,4 @@
-"""What a run does around the plans of its mode: whole modes, plans on their own thread, limits and pace."""
+"""What a run adds to the plans of its mode: more stages, a thread for third-party modes, limits and pace."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["BoundedMode", "RunLimits", "StepLimiter", "plan_isolated", "same_stage", "whole_mode"]
 
 STEPS: Final = 8
-"""Steps of debates per pass of the event loop; one takes about a millisecond."""
+"""Steps of debates in one pass of the event loop; one step takes about a millisecond."""
 
 PLAN_S: Final = 10.0
 """Seconds that a third-party mode has for a plan."""
@@ -44,26 +44,26 @@ class RunLimits:
     """Limits of one run."""
 
     rounds: int | None = None
-    """Most rounds to hold in this run; as many as planned when left out."""
+    """Most rounds that this run may take; all planned rounds when left out."""
     deadline_s: float | None = None
     """Seconds until running calls are cancelled and the run ends."""
     turn_timeout_s: float | None = None
     """Seconds each turn has for all its calls."""
     lease_ttl_s: float = 15.0
-    """Seconds until a lease expires unless renewed; it is renewed after each third of that time."""
+    """Seconds until the lease expires. The run renews it after each third of that time."""
     wait_s: float = 0.0
-    """Seconds to wait for another owner's lease to expire before giving up."""
+    """Seconds to wait for the lease of another owner to expire, before the run fails."""
     resume: bool = False
-    """Whether the caller resumes the session, which voids an unanswered request to pause or stop."""
+    """Whether the caller resumes the session; a pending request to pause or stop is then dropped."""
     budget: Budget | None = None
-    """Budget of the session in total; the stored one when left out."""
+    """Budget of the whole session; the stored budget when left out."""
 
 
 class StepLimiter:
-    """Limits the steps of debates in each pass of the event loop, first come, first served.
+    """Limits the steps of debates in each pass of the event loop; the step that waits longest is next.
 
-    Without it, a thousand debates with agents that are ready at once block all other tasks of the loop for seconds. A
-    few debates do not wait at all.
+    Without this limit, a thousand debates whose agents answer at once would block all other tasks of the loop for
+    seconds. A few debates do not wait at all.
 
     Args:
         steps: Steps per pass.
@@ -73,7 +73,7 @@ class StepLimiter:
         self._semaphores: PerLoop[anyio.Semaphore] = PerLoop(partial(anyio.Semaphore, steps, fast_acquire=True))
 
     async def step(self) -> None:
-        """Wait for a free step in a pass of the loop; it is free again in the next pass."""
+        """Wait for a free step in a pass of the loop; the next pass frees it again."""
         async with self._semaphores.get():
             await checkpoint()
 
@@ -86,7 +86,8 @@ def whole_mode(
     Args:
         mode: The mode.
         config: Configuration of the debate.
-        rules: Registry to look up the decision rule, which says what a vote asks for; `None` has the built-in rules.
+        rules: Registry to look up the decision rule, which determines the question of a vote; `None` for the built-in
+            rules.
     """
     facilitator, judges = config.seats.get("facilitator", ()), config.seats.get("judge", ())
     if facilitator and isinstance(mode, ExpertPanelMode):
@@ -104,9 +105,9 @@ def whole_mode(
 async def plan_isolated(mode: DebateModeStrategy, view: DebateContext) -> Plan:
     """Return a mode's plan of what happens next; a third-party mode plans on its own thread.
 
-    A mode that blocks then delays neither leases nor other debates. It cannot be stopped: its thread runs on until it
-    returns, but does not keep the program from ending. It gets a copy of the view, so that nothing it does to the view,
-    at any depth, changes the debate.
+    A third-party mode that blocks therefore delays neither leases nor other debates. It cannot be stopped: its thread
+    runs until the mode returns, but does not keep the program from ending. The mode gets a deep copy of the view, so
+    nothing that it does to the view changes the debate.
 
     Raises:
         ConfigurationError: The mode raised an error, or returned no plan within `PLAN_S`.
@@ -119,10 +120,10 @@ async def plan_isolated(mode: DebateModeStrategy, view: DebateContext) -> Plan:
 
 
 class BoundedMode(WrappedMode):
-    """A mode whose plans have to be ready in time, where nothing waits for them on an event loop, as in estimates."""
+    """A mode whose plans must be ready in time, for callers that don't await the plan, such as estimates."""
 
     def next_stage(self, view: DebateContext) -> Plan:
-        """Plan as the other mode does; a third-party mode plans on its own thread.
+        """Return the plan of the wrapped mode; a third-party mode plans on its own thread.
 
         Raises:
             ConfigurationError: The mode raised an error, or returned no plan within `PLAN_S`.
@@ -166,7 +167,7 @@ def same_stage(mode: DebateModeStrategy, plan: object, name: str) -> Stage:
     """Return the new plan of a stage that was interrupted.
 
     Raises:
-        SessionError: The mode now plans a different stage or none.
+        SessionError: The mode now plans a different stage, or no stage.
     """
     if not isinstance(plan, Stage) or plan.name != name:
         msg = f"mode {mode.name!r} no longer plans the stage {name!r}, which was interrupted"

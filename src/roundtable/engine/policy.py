@@ -1,4 +1,4 @@
-"""What debates and teams do differently in a run: stages outside the rounds, retries, and how a round and a run end."""
+"""How debates and teams differ in a run: stages outside the rounds, retries, and the end of a round and of a run."""
 
 from __future__ import annotations
 
@@ -39,29 +39,29 @@ __all__ = ["DebatePolicy", "Frame", "RoundEnd", "SessionPolicy"]
 
 
 class Frame(NamedTuple):
-    """A stage of one turn outside the rounds: before the first, or after the last."""
+    """A stage of one turn outside the rounds: before the first round, or after the last one."""
 
     plan: Callable[[DebateContext], Stage]
     """Plans the stage."""
     turn: AnyTurn | None
     """Its turn, if it has been taken."""
     end_without_turn: Callable[[datetime], DurableEvent] | None = None
-    """For the frame after the last round: returns the event that ends the session if its turn is not taken."""
+    """For the stage after the last round: returns the event that ends the session if the turn is not taken."""
 
 
 class RoundEnd(NamedTuple):
-    """The events that close a round, or a stage to hold first."""
+    """The events that close a round, or a stage that must run first."""
 
     events: tuple[DurableEvent, ...] = ()
     """The events, in order."""
     ends_run: bool = False
     """Whether the run ends with them."""
     stage: Stage | None = None
-    """A stage that the round still needs: the vote, where an exit criterion ends the debate early."""
+    """A stage that the round still needs: the vote, if an exit criterion ends the debate early."""
 
 
 class SessionPolicy(Protocol):
-    """What a run asks of its kind of session."""
+    """What a run needs to know about its kind of session."""
 
     def hooks(self, journal: Journal, stage: str, may_call: Callable[[], bool], pace: StepLimiter) -> StoringHooks:
         """Return the hooks that store and publish the turns of a stage."""
@@ -70,17 +70,17 @@ class SessionPolicy(Protocol):
         """Return the stage outside the rounds that comes before a round is opened, or `None`."""
 
     def retries(self, fold: Fold, turns: Iterable[AnyTurn]) -> Mapping[int, int]:
-        """Return the attempts of failed turns to take again at once, by slot."""
+        """Return the next attempts of failed turns that are taken again at once, by slot."""
 
     def check_failed(self, fold: Fold, turns: Iterable[AnyTurn]) -> None:
         """Raise if the session cannot continue without one of the failed turns.
 
         Raises:
-            AgentError: An agent failed that the session needs.
+            AgentError: An agent that the session needs failed.
         """
 
     def lost_round(self, fold: Fold, turns: Sequence[AnyTurn]) -> QuorumLost | None:
-        """Return the error of a round in which too few agents answered; `None` where enough did."""
+        """Return the error of a round in which too few agents answered; `None` if enough answered."""
 
     async def close_round(
         self, fold: Fold, current: RoundRecord, ended_by_mode: str | None, now: Callable[[], datetime]
@@ -95,7 +95,7 @@ class SessionPolicy(Protocol):
         """Return the events of a run that stops before the end of the session."""
 
     def unstored_usage(self, fold: Fold) -> Usage:
-        """Return what was spent besides turns and is not stored."""
+        """Return the usage that is neither part of a turn nor stored."""
 
 
 class DebatePolicy:
@@ -156,7 +156,7 @@ class DebatePolicy:
         assigned = self._mode.assigns_stances
         closing = measured_events(fold, current, *measured, closed, assigned=assigned, rules=self._rules, rounds=rounds)
         rounds.append(with_measure(current, closing[0]))
-        # A criterion that was already met when the caller extended the debate does not end it again.
+        # Skip a criterion that was already met when the caller extended the debate: it must not end the debate again.
         exits = self._exits and without_met(guarded(self._exits), rounds[: fold.extended_after])
         result = exit_after(rounds, exits, fold.progress.total_rounds, ended_by_mode)
         result = result or skipping(fold, current, closing[0])
@@ -175,14 +175,14 @@ class DebatePolicy:
     async def _measure(
         self, fold: Fold, current: RoundRecord, before: Sequence[RoundRecord]
     ) -> tuple[Measured, Measured | None]:
-        """Measure a round, once: a vote after the measurement changes nothing of it."""
+        """Measure a round once; a vote after the measurement does not change it."""
         key = current.number, without_votes(current)
         if self._measured is None or self._measured[0] != key:
             self._measured = key, await measure_round(self._meter, current, fold.record, self._mode, before)
         return self._measured[1]
 
     def unstored_usage(self, fold: Fold) -> Usage:
-        """Return what the measurement of a round cost that is not stored, since the round waits for its vote."""
+        """Return the usage of a measurement that is not stored yet, since its round waits for the vote."""
         if self._measured is None:
             return Usage()
         (number, _), (measured, independent) = self._measured
@@ -192,7 +192,7 @@ class DebatePolicy:
         return usage if independent is None or independent.usage is None else usage + independent.usage
 
     async def _missing_vote(self, fold: Fold, current: RoundRecord) -> Stage | None:
-        """Return the vote that ends the debate, if this round turned out to be the last one and has none yet."""
+        """Return the vote that ends the debate, if this round became the last one and has no vote yet."""
         if not fold.record.config.vote or len(without_votes(current)) < len(current.turns):
             return None
         plan = await plan_isolated(self._mode, fold.view(ends=True))

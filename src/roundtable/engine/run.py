@@ -68,11 +68,11 @@ _LEAVE_TIMEOUT_S = 10.0
 _NOT_PLANNED = frozenset({EXTERNAL, INITIATOR})
 """Stages that the mode does not plan."""
 _ON_ROUND = frozenset({JUDGE_STAGE, MODERATOR_STAGE, VOTE_STAGE})
-"""Stages about all answers of a round; they follow its last answer."""
+"""Stages about all answers of a round; they come after its last answer."""
 
 
 def mode_of(config: DebateConfig, known: ModeRegistry) -> DebateModeStrategy:
-    """Return the mode of a session; a team's mode needs more than a name, so it is not in a registry.
+    """Return the mode of a session. No registry contains the mode of a team, since it needs more than a name.
 
     Raises:
         ConfigurationError: The mode is unknown.
@@ -96,7 +96,7 @@ def start_event(fold: Fold, now: datetime) -> DebateStart | ConversationStart:
 
 
 def round_event(fold: Fold, number: int, now: datetime) -> RoundStart:
-    """Return the first event of a round; for a team, with its goal."""
+    """Return the first event of a round; for a team, it contains the goal."""
     config = fold.record.config
     return RoundStart(
         session_id=fold.record.id,
@@ -111,7 +111,7 @@ def round_event(fold: Fold, number: int, now: datetime) -> RoundStart:
 
 @dataclass(slots=True)
 class RunState:
-    """What one run has done so far, besides what it stored."""
+    """What one run has done so far, apart from what it stored."""
 
     rounds_closed: int = 0
     """Rounds that this run has closed."""
@@ -132,13 +132,13 @@ class RunState:
 
 
 class DebateRun:
-    """Runs a session until it ends, pauses or fails. Made for one run, under one lease.
+    """Runs a session until it ends, pauses or fails. An object serves one run, under one lease.
 
     Args:
         journal: Stores all events.
         mode: Plans the stages.
         agents: The agents, by id.
-        policy: What debates and teams do differently.
+        policy: How this kind of session, a debate or a team, differs in a run.
         limits: Limits of this run.
         funds: Budget of this run.
         pace: Queues the turns when many debates run at once.
@@ -168,7 +168,7 @@ class DebateRun:
         self.pace = pace
         self.writer = writer
         self.closed = False
-        """Whether no further call may start; set by the owner of the run."""
+        """Whether no further call may start; the code that started the run sets it."""
         self._log_fields = {"session": journal.session_id}
         self.state: RunState = RunState(retries_failed=retries_failed)
         self._run_scope = anyio.CancelScope()
@@ -183,7 +183,7 @@ class DebateRun:
         """Run the session.
 
         Raises:
-            QuorumLost: Too few agents answered; stored answers remain, and the session can be resumed.
+            QuorumLost: Too few agents answered; the stored answers remain, and the session can be resumed.
             StorageError: An event could not be stored.
             LeaseLost: Another owner took over the session.
             SessionBusy: The lease expired, and another owner has it.
@@ -287,7 +287,7 @@ class DebateRun:
         """Answer a request to pause or stop; return whether the run is over."""
         await self.journal.check_control()
         if self.fold.pending_control is not None:
-            await self.journal.read_control()  # the request may have been taken back while calls ended
+            await self.journal.read_control()  # the caller may have withdrawn the request while calls ended
         if self.fold.pending_control is not None:
             self.state.has_ended = True
             step = self.limits.rounds is not None
@@ -297,7 +297,7 @@ class DebateRun:
         return self.state.has_ended
 
     async def _open_round(self) -> None:
-        """Open a round; first take the turn of a frame, if one is due."""
+        """Open a round; if a stage outside the rounds is due, take its turn first."""
         fold, current = self.fold, self.fold.current
         frame = self.policy.frame(fold)
         if frame is not None:
@@ -315,7 +315,7 @@ class DebateRun:
         await self.journal.append(round_event(fold, number, self.journal.clock.now()))
 
     async def _take_frame(self, frame: Frame) -> bool:
-        """Take the turn of a frame, unless it has been taken; return whether it was taken now."""
+        """Take the turn of a stage outside the rounds, unless it was taken before; return whether it was taken now."""
         turn = frame.turn
         attempts = {0: 1} if turn is None else dict(self.policy.retries(self.fold, [turn]))
         if turn is not None and turn.outcome == "failed":
@@ -332,7 +332,7 @@ class DebateRun:
     async def _finish_stage(self) -> bool:
         """Finish the stage that an interruption left incomplete; return whether turns were missing.
 
-        In a round that lost its quorum, the failed turns of all its stages are taken again.
+        If a round lost its quorum, the failed turns of all its stages are taken again.
         """
         current = self.fold.current
         planned = [turn for turn in current.in_order() if turn.stage not in _NOT_PLANNED] if current else []
@@ -346,7 +346,7 @@ class DebateRun:
         stage_turns = [turn for turn in turns.values() if turn is not None]
         attempts = {slot: 1 for slot, turn in turns.items() if turn is None}
         attempts |= self.policy.retries(self.fold, stage_turns)
-        # The process may have died after the last failure and before the loss of the quorum was stored.
+        # The process may have died after the last failure, before it stored the loss of the quorum.
         if not attempts and await self._is_round_lost(planned):
             return await self._retry_round(planned, stages)
         quorum_error = lost_quorum(plan, stage_turns, self.fold.record.config.quorum)
@@ -357,16 +357,16 @@ class DebateRun:
         return bool(attempts)
 
     async def _is_round_lost(self, turns: Sequence[AnyTurn]) -> bool:
-        """Check whether the round lost its quorum, and the mode asks nobody else in it."""
+        """Check whether the round lost its quorum and the mode asks no more agents in it."""
         if self.policy.lost_round(self.fold, turns) is None:
             return False
         plan = await plan_isolated(self.mode, self.fold.view())
         return not isinstance(plan, Stage) or plan.name in _ON_ROUND
 
     async def _retry_round(self, turns: Sequence[AnyTurn], stages: Sequence[str]) -> bool:
-        """Take the failed turns of a round again, with what they saw before; return whether there were any.
+        """Take the failed turns of a round again, each with its earlier view; return whether there were any.
 
-        The stages about all answers of the round are held again as a whole.
+        The stages about all answers of the round run again as a whole.
         """
         retried = False
         for index, name in enumerate(stages):
@@ -377,7 +377,7 @@ class DebateRun:
             }
             view = self.fold.view(without_stages=stages[index:], ends=name == VOTE_STAGE)
             plan = await plan_isolated(self.mode, view) if again else None
-            if not isinstance(plan, Stage) or plan.name != name:  # answers given since make the stage needless
+            if not isinstance(plan, Stage) or plan.name != name:  # the new answers made the stage unnecessary
                 continue
             agents = {spec.slot: spec.agent for spec in plan.turns}
             attempts = {slot: turn.attempt + 1 for slot, turn in again.items() if agents.get(slot) == turn.agent_id}
@@ -389,7 +389,7 @@ class DebateRun:
         return retried
 
     async def _take_stage(self, stage: Stage, attempts: dict[int, int], view: DebateContext) -> None:
-        """Take the turns of a stage, and those again at once that failed and may be retried."""
+        """Take the turns of a stage; take failed turns that may be retried again at once."""
         while attempts:
             turns = await self._take_turns(stage, attempts, view)
             if turns is None:
@@ -429,7 +429,7 @@ class DebateRun:
         turns = current.turns if current else {}
         stage_turns = [turns[stage.name, spec.slot] for spec in stage.turns if (stage.name, spec.slot) in turns]
         state.is_stage_open = len(stage_turns) < len(stage.turns)
-        if not self._may_call():  # a control request or a used-up budget comes first; the quorum is checked later
+        if not self._may_call():  # first answer the request or end for the budget; the quorum is checked later
             state.is_stage_open = True
         if state.is_stage_open:
             return None
@@ -445,7 +445,7 @@ class DebateRun:
             with anyio.CancelScope() as self._work_scope:
                 end = await self.policy.close_round(self.fold, current, ended_by_mode, self.journal.clock.now)
         finally:
-            # A measurement that is complete has a usage of its own.
+            # The usage of a complete measurement contains its calls already.
             if end is None and not self.policy.unstored_usage(self.fold).calls:
                 self.state.cancelled_calls += self.funds.calls_begun - begun
         if end is None:  # the measurement was cancelled by a request to stop
@@ -475,7 +475,7 @@ class DebateRun:
         await self.journal.append(*events)
 
     async def _synthesize(self) -> None:
-        """Write the synthesis, where one was requested; a request to stop cancels it."""
+        """Write the synthesis if one was requested; a request to stop cancels it."""
         if not self.fold.wants_synthesis or self.closed or self.fold.pending_control is not None:
             return
         event: SynthesisComplete | None = None
@@ -502,11 +502,11 @@ class DebateRun:
         try:
             await self.journal.append(*events)
         except RoundtableError as error:
-            # The caller gets the error that ended the run; this second one goes to the log.
+            # The caller gets the error that ended the run; this second error goes to the log.
             logger.warning("the end of the run could not be stored: %s", error.message, extra=self._log_fields)
 
     def _with_open_usage(self, *events: DurableEvent) -> tuple[DurableEvent, ...]:
-        """Return the last events of a run, with the usage that no other event has: calls that may have been billed."""
+        """Return the last events of a run, with the usage of calls that no other event has and that may be billed."""
         calls = self._count_open_calls() + self.state.cancelled_calls
         usage = Usage(calls=calls, unreported_calls=calls) + self.policy.unstored_usage(self.fold)
         if not usage.calls:
@@ -528,7 +528,7 @@ class DebateRun:
         return count
 
     async def _store_failure(self, error: RoundtableError) -> None:
-        """Store the error of a run that failed, where that is still possible."""
+        """Store the error of a run that failed, if that is still possible."""
         self.state.has_ended = True
         self.journal.save_timeout_s = _LEAVE_TIMEOUT_S
         try:
@@ -537,7 +537,7 @@ class DebateRun:
         except RoundtableError as read_error:
             logger.warning("the end of the run could not be stored: %s", read_error.message, extra=self._log_fields)
             return
-        # A debate that is over has its exit reason already; a resume stores its end.
+        # A debate that is over already has its exit reason; a resume stores its end.
         has_end = self.fold.concluding or self.fold.progress.status in {"paused", "completed"}
         if isinstance(error, LeaseLost) or has_end:
             return

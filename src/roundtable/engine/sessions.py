@@ -53,10 +53,10 @@ _SHORT_LEASE_S = 15.0
 
 
 class ControlSignals:
-    """Notifies the runs of this process of stored control requests, so that they read the log at once.
+    """Notifies the runs of this process of stored control requests, so that these runs read the log at once.
 
-    If the storage has notices (`Notify`, such as PostgreSQL), these reach runs in other processes at once. With other
-    storages, a run in another process finds a request when it next looks into the log.
+    If the storage can send notices (`Notify`, such as PostgreSQL), they reach runs in other processes at once. With
+    other storages, a run in another process finds a request when it next reads the log.
     """
 
     def __init__(self) -> None:
@@ -91,9 +91,9 @@ class SessionManager:
 
     Args:
         storage: Where sessions are stored.
-        tenant: Their owner; this manager never sees sessions of other tenants.
+        tenant: Owner of the sessions; this manager never sees sessions of other tenants.
         clock: Source of the time.
-        signals: Notifies runs of control requests; managers that share it notify each other's runs.
+        signals: Notifies runs of control requests; managers that share this object notify each other's runs.
         on_delete: Called with the id and the tenant of each deleted session.
 
     Example:
@@ -136,17 +136,18 @@ class SessionManager:
 
         Args:
             config: What to debate and how.
-            agents: Configurations of `config.agents`; an id without one stands for an agent outside the
-                library, and `add_response` adds its answers.
+            agents: Configurations of `config.agents`; an id without a configuration belongs to an agent outside the
+                library, whose answers `add_response` adds.
             forked_from: Origin of a fork; `store_past` stores the shared past.
-            caller_objects: Objects that the caller must pass again to resume the session; none when left out.
+            caller_objects: Objects that the caller must pass again to resume the session; no objects when left out.
             plugins: Plugins that take part.
             session_id: Id of the session; a random one when left out.
             attachments: Files that belong to the question, checked by `read_attachments`.
 
         Raises:
-            ConfigurationError: There are no agents, an agent appears twice, or a configuration belongs to none of them.
-            SessionConflict: There is a session of this id.
+            ConfigurationError: There are no agents, an agent appears twice, or a configuration belongs to no agent
+                of the debate.
+            SessionConflict: A session with this id exists.
         """
         configs = {agent.id: agent for agent in agents}
         if not config.agents or len(set(config.agents)) != len(config.agents):
@@ -175,7 +176,7 @@ class SessionManager:
         return Fold(record).to_session()
 
     async def store_past(self, session_id: str, past: Sequence[DurableEvent]) -> None:
-        """Store the past that a fork shares with its origin, in one write; delete the session where that fails."""
+        """Store the past that a fork shares with its origin, in one write; if the write fails, delete the session."""
         record, _ = await self.storage.read(session_id, tenant=self.tenant)
         events = tuple(chain_events(first_hash(record), 0, rebase_past(session_id, past)))
         await store_past(self.storage, session_id, events, tenant=self.tenant, owner=self.owner())
@@ -208,10 +209,10 @@ class SessionManager:
     async def add_response(self, session_id: str, response: AgentResponse) -> None:
         """Append an answer from outside the library to the current round, in its stage `external`.
 
-        The answer counts in agreement and decision when its round is closed, like those of the table's own agents. An
-        agent that answers more than once in a round counts with its last position; positions from stages of the mode
-        come after earlier ones from outside. An answer added to a closed round is stored and shown, but does not
-        change the agreement and the decision of the round.
+        When the round is closed, this answer counts in the agreement and the decision, like the answers of the debate's
+        own agents. If an agent answers more than once in a round, its last position counts; positions from stages of
+        the mode come after earlier positions from outside. An answer added to a closed round is stored and shown, but
+        does not change the agreement and the decision of that round.
 
         Raises:
             SessionError: The session is unknown.
@@ -220,7 +221,7 @@ class SessionManager:
         await append_response(self.storage, session_id, response, tenant=self.tenant, clock=self.clock)
 
     async def list_sessions(self, wanted: SessionFilter | None = None) -> tuple[Session, ...]:
-        """Return complete sessions, newest first; `summaries` is cheaper.
+        """Return complete sessions, newest first; `summaries` is cheaper, since it reads no responses.
 
         A session that cannot be read is left out and named in the log; `summaries` lists it, with the reason in
         `error`.
@@ -267,8 +268,8 @@ class SessionManager:
     async def prune(self, before: datetime, *, status: SessionStatus | None = None) -> int:
         """Delete the sessions that last changed before a given time.
 
-        Sessions that are running are skipped, and so are those that cannot be read; `delete_session` deletes the
-        latter.
+        Sessions that are running or that cannot be read are skipped. `delete_session` deletes a session that cannot be
+        read.
 
         Args:
             before: The time, an aware datetime.
@@ -367,7 +368,7 @@ class SessionManager:
         return seq
 
     async def is_run(self, session_id: str) -> bool | None:
-        """Check whether a session is running; `None` where the storage cannot tell.
+        """Check whether a session is running; `None` where the storage does not know.
 
         Raises:
             SessionError: The session is unknown.
@@ -394,5 +395,5 @@ def _unsupported(storage: object, feature: str, method: str, hint: str | None = 
 
 @cache
 def _this_process(_pid: int) -> Owner:
-    """Describe this process; cached by its id, since a fork is another process."""
+    """Describe this process; cached by the process id, since a forked process is another owner."""
     return current_owner()

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["RunBudget", "TimeLimit", "seconds_of"]
 
 _BUDGET_HINT: Final = (
-    "Set a larger budget with `budget=`, or with `--budget calls=...` on the command line; it counts from the start of "
-    "the debate. The budget of the table applies too."
+    "Set a larger budget with `budget=`, or with `--budget calls=...` on the command line; the budget counts from the "
+    "start of the debate. The budget of the table applies too."
 )
 
 
@@ -63,15 +63,15 @@ class RunBudget:
         return self._account.calls_begun
 
     def check(self) -> str | None:
-        """Return why no further call can be made; `None` while one can. Charges unmetered calls from the log first."""
+        """Return why no more calls can be made, or `None`; first charges calls in the log that no ledger metered."""
         self._account.catch_up(self._fold.usage)
         return self._account.check()
 
     def check_start(self, *, adds_rounds: bool) -> None:
-        """Check, before the run stores anything, that the budget covers a further call.
+        """Check that the budget covers another call, before the run stores anything.
 
-        A new session starts all the same, so that it can be resumed. So does a run that may need no call: one that
-        closes a round, or only writes the synthesis.
+        The check passes a new session in any case, so that the session can be resumed later. It also passes a run that
+        may need no call: a run that closes a round, or that only writes the synthesis.
 
         Args:
             adds_rounds: Whether the run extends the session.
@@ -101,7 +101,7 @@ class RunBudget:
         return current is not None and current.complete and current.number < fold.progress.total_rounds
 
     def refusal(self, why: str) -> BudgetExceeded | None:
-        """Return the error of a debate that could not make a single call; `None` where answers are stored."""
+        """Return the error of a debate that could not make a single call; `None` if answers are stored."""
         if any(debate_round.turns for debate_round in self._fold.rounds):
             return None
         return BudgetExceeded(why, details={"sessionId": self._fold.record.id})

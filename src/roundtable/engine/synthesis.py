@@ -1,4 +1,4 @@
-"""Write the synthesis of a debate: once, stored as one event; a failure never loses the debate."""
+"""Write the synthesis of a debate once, and store it as one event; a failure never loses the debate."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Writer(Protocol):
 
     @property
     def id(self) -> str:
-        """Value for `synthesizer_id`."""
+        """The `synthesizer_id` of the synthesis."""
 
     async def write(self, view: DebateContext) -> Synthesized:
         """Write the synthesis.
 
         Raises:
-            RoundtableError: The synthesis failed; `usage` is what was spent.
+            RoundtableError: The synthesis failed; `usage` has what it used.
         """
 
 
@@ -55,7 +55,7 @@ class _MissingWriter:
 
 
 async def synthesis_event(writer: Writer | None, fold: Fold, clock: Clock) -> SynthesisComplete:
-    """Write the synthesis; an error is stored in the event, with the usage."""
+    """Write the synthesis; if that fails, the event contains the error and the usage."""
     failure: RoundtableError
     try:
         written = await (writer or _MissingWriter()).write(fold.view())
@@ -76,13 +76,13 @@ async def synthesis_event(writer: Writer | None, fold: Fold, clock: Clock) -> Sy
 
 
 def cancelled_synthesis(fold: Fold, now: datetime, usage: Usage) -> SynthesisComplete:
-    """Return the event of a synthesis that a deadline or a stop cancelled, with what may have been billed."""
-    error = RoundtableError("the synthesis was cancelled", hint="`synthesize` writes it.")
+    """Return the event of a synthesis that a deadline or a stop cancelled, with the usage that may be billed."""
+    error = RoundtableError("the synthesis was cancelled", hint="Call `synthesize` to write it.")
     return SynthesisComplete(session_id=fold.record.id, timestamp=now, error=error_info(error), usage=usage)
 
 
 def stored_synthesis(fold: Fold, by: str | None) -> SynthesisResult | None:
-    """Return the stored synthesis, unless it is unreadable or by another synthesizer than `by`.
+    """Return the stored synthesis, unless it is unreadable or another synthesizer than `by` wrote it.
 
     Raises:
         SessionConflict: The session has no answers yet, or is a team conversation.
@@ -102,7 +102,7 @@ async def synthesize_stored(journal: Journal, writer: Writer, lease_ttl_s: float
     """Write and store the synthesis of a session that is not running, under its lease.
 
     Raises:
-        RoundtableError: The synthesis failed, or the lease was lost; the usage is stored all the same.
+        RoundtableError: The synthesis failed, or the lease was lost; the usage is stored in both cases.
     """
     errors: list[RoundtableError] = []
     event: SynthesisComplete | None = None
@@ -116,7 +116,7 @@ async def synthesize_stored(journal: Journal, writer: Writer, lease_ttl_s: float
         background.start_soon(keeper.keep_lease)
         event = await synthesis_event(writer, journal.fold, journal.clock)
         try:
-            # Inside the group: leaving it is a cancellation point, and a paid synthesis would be lost.
+            # Inside the group: leaving the group is a cancellation point, where a paid synthesis could be lost.
             await journal.append(event)
         except RoundtableError as error:
             errors.append(error)

@@ -1,4 +1,4 @@
-"""What a run does for a team: goal, reports, summary, with the events of the team chat protocol."""
+"""What a run does for a team: goal, reports and summary, with the events of the team chat protocol."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def complete_event(fold: Fold, now: datetime, turn: Turn | None) -> Conversation
     Args:
         fold: State of the session.
         now: When it ends.
-        turn: The summarizer's turn; `None` where it failed: the reports of the last round are the summary then.
+        turn: The summarizer's turn; `None` if it failed. The reports of the last round are then the summary.
     """
     current, config = fold.current, fold.record.config
     number = current.number if current else 0
@@ -177,8 +177,8 @@ class _SummarizerRecorder(TurnRecorder):
 class TeamPolicy:
     """A team: the initiator speaks before the first round, the summarizer after the last.
 
-    Nothing is measured or decided, since members report and do not hold positions. A finished run ends with
-    `conversation_complete`. One that runs out of time ends with an `error` with the code `CONVERSATION_TIMEOUT`; its
+    Nothing is measured or decided, since members report and do not have positions. A finished run ends with
+    `conversation_complete`. A run that runs out of time ends with an `error` with the code `CONVERSATION_TIMEOUT`; its
     session can be resumed.
     """
 
@@ -189,7 +189,7 @@ class TeamPolicy:
         return TeamHooks(journal, stage, may_call, pace)
 
     def frame(self, fold: Fold) -> Frame | None:
-        """Return the initiator's stage before the first round, the summarizer's after the last."""
+        """Return the initiator's stage before the first round, and the summarizer's stage after the last round."""
         current = fold.current
         if current is None or (current.number == 1 and not current.begun):
             turn = None if current is None else current.turns.get((INITIATOR, 0))
@@ -205,7 +205,7 @@ class TeamPolicy:
         return {turn.slot: turn.attempt + 1 for turn in turns if _failed_with(fold, turn, "retry")}
 
     def check_failed(self, fold: Fold, turns: Iterable[AnyTurn]) -> None:
-        """Check that no required agent failed, one whose action on errors is `abort`.
+        """Check that no required agent failed: an agent whose action on errors is `abort`.
 
         Raises:
             AgentError: A required agent failed; the code is `AGENT_EXECUTION_FAILED`.

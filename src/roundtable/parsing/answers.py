@@ -1,19 +1,21 @@
-"""Parse a model's text into the requested answer, or into a failure that says what was wrong.
+"""Parse a model's text into the requested answer, or into a failure that explains the fault.
 
 The rules, in order:
 
-1. The last JSON object with the leading member of the requested kind counts; objects of another shape are skipped,
-   and so are objects within objects.
-2. If the text breaks off within that object, it counts if its leading member is complete (`truncated=True`); half a
-   position is never taken for a position.
-3. If no valid object is found, one with slips is repaired (`repaired=True`).
-4. If there is no such object, but the text is exactly one of the options, it is that choice; only for a position or a
-   vote.
+1. The last JSON object with the leading member of the requested kind counts. Objects of another shape are skipped, and
+   so are objects within objects.
+2. If the text breaks off within that object, the object counts if its leading member is complete (`truncated=True`).
+   Half a position never counts as a position.
+3. If no valid object is found, an object with slips is repaired (`repaired=True`).
+4. If there is no such object, but the text is exactly one of the options, that option is the choice. This applies only
+   to a position or a vote.
 5. Anything else is a `ParseFailure`. The agent then asks the model once more.
 
-A confidence that is missing or not a finite number is reported as 0.5; one outside its scale is moved to the nearest
-end; both with a warning. Zero stays zero. A choice is the option with the same spelling, else the only option with the
-same spelling up to case, brackets, quotes, a final point and spaces, else none.
+A confidence that is missing or not a finite number becomes 0.5; a confidence outside its scale is moved to the nearest
+end of the scale. Both add a warning. Zero stays zero.
+
+The choice is the option with the same spelling. If there is none, it is the only option with the same spelling apart
+from case, brackets, quotes, a final point and spaces. Otherwise, there is no choice.
 """
 
 from __future__ import annotations
@@ -88,15 +90,16 @@ def texts_in(value: JsonValue, most: int | None = None) -> tuple[str, ...]:
 
 
 _SpellingTables: TypeAlias = "list[dict[str, str | None]]"
-"""For each way of comparing spellings: spelling to option, or to `None` where two options share it."""
+"""For each way to compare spellings: spelling to option, or to `None` if two options share the spelling."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParseFailure:
-    """A text that holds no answer."""
+    """A text that contains no answer."""
 
     reason: str
-    """What was missing, in words the model can act on; never text of the model, since it enters a prompt unquoted."""
+    """What was missing, in words that help the model; never text of the model, since the reason enters a prompt
+    unquoted."""
     text: str
     """The text."""
     span: tuple[int, int] = (0, 0)
@@ -138,15 +141,16 @@ def parse_answer(
     motions: bool = False,
     claims: bool = False,
 ) -> Parsed | ParseFailure:
-    r"""Parse an answer of one kind; never raises, whatever the text.
+    r"""Parse an answer of one kind; never raises an error, whatever the text.
 
     Args:
         text: What the model wrote.
         kind: The requested kind of answer.
         confidence_scale: Upper end of the requested confidence scale, 1 or 100.
         options: Options to choose from.
-        motions: Whether the options are motions of a vote; then an empty list abstains, and groups are read.
-        claims: Whether claims were asked for, so that they are read too.
+        motions: Whether the options are motions of a vote. In that case, an empty list is an abstention, and groups are
+            read.
+        claims: Whether claims were requested; only then are they read.
 
     Example:
         >>> parse_answer('Sure! ```json\n{"position": "Yes", "confidence": 0}\n```').confidence
@@ -206,7 +210,7 @@ def parse_answer(
 
 
 def _find_before_claims(text: str, member: str) -> Document | None:
-    """Return the object of an answer without its claims, if they come last and only they keep it from being read."""
+    """Return the object of an answer without its claims, if they come last and only they make it unreadable."""
     members = [*_CLAIMS_MEMBER.finditer(text)]
     if not members or _OTHER_MEMBER.search(text, members[-1].end()):
         return None
@@ -218,7 +222,7 @@ def _find_before_claims(text: str, member: str) -> Document | None:
 
 
 def _value(value: JsonValue) -> JsonObject | None:
-    """Return an object without half characters; `None` for anything else, and for what is nested too deep to store."""
+    """Return an object without unpaired surrogates; `None` for other values and for values nested too deep."""
     if not isinstance(value, dict) or is_too_deep(value):
         return None
     clean: JsonObject = json.loads(well_formed(json.dumps(value, ensure_ascii=False)))
@@ -239,7 +243,7 @@ def _with_claims(parsed: Parsed, document: Document) -> Parsed:
 def _parse_option_alone(
     text: str, kind: AnswerKind, options: Sequence[str] | None, too_long: tuple[str, ...]
 ) -> Parsed | None:
-    """Parse a text that is exactly one of the options: the choice is clear, so the model is not asked again."""
+    """Parse a text that is exactly one of the options; the choice is clear, so the model is not asked again."""
     if options is None or kind not in {"position", "ballot"}:
         return None
     choice, _ = _choice(_without_thoughts(text), _spelling_tables(options))
@@ -253,10 +257,11 @@ def _parse_option_alone(
 
 
 def parse_prose(text: str) -> Parsed | ParseFailure:
-    """Take plain prose as the answer: the last resort after the model was asked twice.
+    """Return an answer that is plain prose: the last resort after the model was asked twice.
 
     The position is the first 200 characters, cut at a word; the words are not interpreted. A block of thoughts in tags
-    before the answer is left out. A text that tries to be JSON is not prose, nor is one without a letter or digit.
+    before the answer is left out. A text that resembles JSON does not count as prose, nor does a text without a letter
+    or digit.
     """
     text, too_long = _readable(text)
     prose = _without_thoughts(text)
@@ -283,7 +288,7 @@ def _readable(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _without_thoughts(text: str) -> str:
-    """Remove the thoughts that some models write before the answer; a block without an end leaves nothing."""
+    """Remove the thoughts that some models write before the answer; if the block has no end, nothing is left."""
     opening = _THOUGHTS.match(text)
     if opening is None:
         return text.strip()
@@ -291,7 +296,7 @@ def _without_thoughts(text: str) -> str:
 
 
 def _text_or_number(value: JsonValue) -> str:
-    """Return a text, or a number as text: `42` answers a question as well as `"42"`."""
+    """Return a text, or a number as text, since `42` answers a question as well as `"42"` does."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return text_in(value)
     return str(value) if math.isfinite(value) else ""
@@ -311,7 +316,7 @@ def _confidence(fields: JsonObject, scale: int) -> tuple[float, tuple[str, ...]]
 
 
 def _number(value: JsonValue, *, percent_of: int | None = None) -> float | None:
-    """Parse a finite number, or text that is only a number; a percentage only if `percent_of` is given."""
+    """Parse a finite number, or a text that is only a number; parse a percentage only if `percent_of` is given."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     if not isinstance(value, str):
@@ -361,7 +366,7 @@ def _position(fields: JsonObject, options: _SpellingTables | None, scale: int) -
 
 
 def _bottom_line(value: JsonValue) -> tuple[str | None, tuple[str, ...]]:
-    """Return the bare answer, or a warning why it does not count; the position then speaks for itself."""
+    """Return the short answer, or a warning that it does not count; in that case, the position counts alone."""
     line = " ".join(_text_or_number(value).split())
     if 0 < len(line) <= _MOST_LINE_CHARS:
         return line, ()
@@ -385,14 +390,14 @@ def _compared(value: JsonValue) -> tuple[tuple[tuple[str, Literal["same", "diffe
             case _ if verdict is not None:
                 warnings.append(f"the answer compared as {label[:80]!r} is neither the same nor different")
             case _:
-                pass  # the schema has null where the model cannot tell
+                pass  # by the schema, null means that the model cannot decide
     if len(value) > _MOST_VERDICTS:
         warnings.append(f"only the first {_MOST_VERDICTS} of {len(value)} comparisons were read")
     return tuple(verdicts), tuple(warnings)
 
 
 def _spelling_tables(options: Sequence[str] | None, prefix: str = "") -> _SpellingTables | None:
-    """Return the options by exact, folded and undecorated spelling; a spelling of two options stands for neither.
+    """Return the options by exact, folded and undecorated spelling; a spelling that two options share matches neither.
 
     Args:
         options: The options.
@@ -416,7 +421,7 @@ def _prefixed(text: str, prefix: str) -> str:
 def _choice_or_position(
     position: str, value: JsonValue, options: _SpellingTables
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Find the chosen option; if no choice is given, a position that is exactly an option counts."""
+    """Find the chosen option; if no choice is given, a position that is exactly one of the options counts."""
     choice, unknown = _choice(value, options)
     if choice is None and not _text_or_number(value):
         option, _ = _choice(position, options)
@@ -425,7 +430,7 @@ def _choice_or_position(
 
 
 def _choice(value: JsonValue, options: _SpellingTables | None) -> tuple[str | None, tuple[str, ...]]:
-    """Find the chosen option, or a warning why there is none."""
+    """Find the chosen option; if there is none, return a warning with the reason."""
     choice = _text_or_number(value)
     if not choice:
         return None, ("no option was chosen",)
@@ -474,7 +479,7 @@ def _ranking(fields: JsonObject, options: _SpellingTables | None) -> Parsed | st
 
 
 def _with_groups(parsed: Parsed, value: JsonValue, options: _SpellingTables | None) -> Parsed:
-    """Add the groups of motions that say the same; of each motion, the first mention counts."""
+    """Add the groups of motions that say the same; if a motion is named twice, the first mention counts."""
     if not isinstance(value, list):
         unread = () if value is None else ("the groups of motions that say the same are not a list; they do not count",)
         return replace(parsed, warnings=parsed.warnings + unread)
@@ -495,7 +500,7 @@ def _with_groups(parsed: Parsed, value: JsonValue, options: _SpellingTables | No
 def _once(
     names: Sequence[JsonValue], options: _SpellingTables | None, seen: set[str], repeated: str
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Return the options that a list names and that were not seen before, and a warning for each other name."""
+    """Return the options that a list names and that are not in `seen`, and a warning for each other name."""
     chosen: list[str] = []
     warnings: list[str] = []
     for name in names:

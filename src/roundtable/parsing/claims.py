@@ -1,4 +1,4 @@
-"""Parse the claims of an answer. Whatever the model wrote, the answer itself is never lost to them."""
+"""Parse the claims of an answer. Whatever the model wrote as claims, the rest of the answer is kept."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ _NOT_IN_URLS: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029<>\"\\^`{|}]")
 
 
 class ParsedClaim(NamedTuple):
-    """A claim as the model wrote it; its labels are not looked up yet."""
+    """A claim as the model wrote it; its labels have not been looked up yet."""
 
     text: str
     """The claim, on one line."""
     supports: tuple[str, ...] = ()
-    """Labels that it says it supports."""
+    """Labels of the claims that this claim supports, as the model wrote them."""
     attacks: tuple[str, ...] = ()
-    """Labels that it says it attacks."""
+    """Labels of the claims that this claim attacks, as the model wrote them."""
     evidence: tuple[tuple[str, str | None], ...] = ()
-    """Address and quoted words of each source."""
+    """Address and quoted words of each source; `None` without a quote."""
 
 
 def parse_claims(value: JsonValue) -> tuple[tuple[ParsedClaim, ...], tuple[str, ...]]:
     """Return the claims in the field `claims` of an answer, and a warning for each part that does not count.
 
-    A claim is an object, or only its text. The first five claims count.
+    A claim is an object, or only a text. The first five claims count.
 
     Args:
-        value: What the field holds.
+        value: The value of the field.
 
     Example:
         >>> parse_claims(["Tea keeps.", {"text": "It is cheap.", "attacks": ["R1-KTBM-2"]}])[0]
@@ -87,7 +87,7 @@ def _claim(text: str, fields: JsonObject, number: int, warnings: list[str]) -> P
 def _one_line(value: JsonValue) -> str:
     """Return a text or a number as one line without control characters; empty if it is neither.
 
-    Signs that only format are left out, except the joiners that Persian, Hindi and emoji are spelled with.
+    Format characters are left out, except the joiners that Persian, Hindi and emoji need.
     """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
@@ -111,7 +111,7 @@ def _cut(text: str, number: int, warnings: list[str]) -> str:
 
 
 def _cut_quote(text: str, number: int, warnings: list[str]) -> str:
-    """Cut a long quote after a word: the check of evidence looks for whole ones."""
+    """Cut a long quote after a word, since the check of evidence searches for whole words."""
     if len(text) <= _MOST_QUOTE_CHARS:
         return text
     warnings.append(f"a quote of claim {number} has more than {_MOST_QUOTE_CHARS} characters and was cut")
@@ -153,7 +153,7 @@ def _evidence(value: JsonValue, number: int, warnings: list[str]) -> tuple[tuple
 
 
 def _is_web_address(text: str) -> bool:
-    """Check for an http address without a user name; whether it may be opened is for the one who opens it."""
+    """Check for an http address without a user name; the code that opens it checks whether it may be opened."""
     if len(text) > _MOST_URL_CHARS or _NOT_IN_URLS.search(text):
         return False
     try:

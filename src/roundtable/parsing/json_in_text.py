@@ -1,4 +1,4 @@
-"""Find JSON objects in a model's text, in linear time and without guessing."""
+"""Find JSON objects in a model's text, in linear time and without guesses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_CHARS", "Document", "Scan", "find_document", "is_json_like", "last_comma", "scan"]
 
 
-# A brace that opens an object is followed by a quote, a bare key or the closing brace: `{ x + 1 }` is prose.
+# The brace of an object is followed by a quote, a bare key or the closing brace, so `{ x + 1 }` is prose.
 # All repeats are possessive, so that no input causes backtracking.
 _START = re.compile(r"\{(?=\s*+(?:[\"'}\u201c\u2018]|[A-Za-z_]\w*+\s*+:))")
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
@@ -49,20 +49,20 @@ class Scan:
     """The result of one pass over a text."""
 
     before: list[tuple[int, int]]
-    """Outermost objects in order; only those before `unclosed`, if there is one."""
+    """Outermost objects in order; if there is `unclosed`, only the objects before it."""
     unclosed: int | None
     """Start of an object without an end; it may be prose."""
     inside: list[tuple[int, int]]
     """Objects that begin and end after `unclosed`."""
     tokens: int
-    """Number of braces and strings read."""
+    """Number of braces and strings that were read."""
 
 
 def scan(text: str, at: int, budget: int) -> Scan:
-    """Find the objects from an index on, reading at most `budget` braces and strings."""
+    """Find the objects from an index on; reads at most `budget` braces and strings."""
     tokens = 0
     closed: list[tuple[int, int]] = []
-    # Start of each open brace, and how many closed objects lie before it.
+    # Start of each open brace, and the number of closed objects before it.
     open_at: list[tuple[int, int]] = []
     while tokens < budget:
         match = (_TOKEN if open_at else _START).search(text, at)
@@ -84,9 +84,9 @@ def scan(text: str, at: int, budget: int) -> Scan:
 
 
 def last_comma(text: str) -> int:
-    """Return the index of the last comma between members of the object that `text` begins with, or 1."""
+    """Return the index of the last comma between members of the object at the start of `text`, or 1."""
     depth, comma, at = 0, 1, 0
-    # Commas in nested values are not matched at all, so a long list costs nothing.
+    # Commas in nested values are never matched, so a long list takes almost no time.
     while match := (_MEMBER if depth == 1 else _BRACKET).search(text, at):
         at = match.end()
         char = match.group()
@@ -104,30 +104,30 @@ class Document:
     """A JSON object found in a text."""
 
     fields: JsonObject
-    """Its members; strings hold no unpaired surrogates, numbers are finite."""
+    """Members of the object. Strings have no unpaired surrogates, and numbers are finite."""
     partial: frozenset[str]
-    """Members that are cut off, or may be. In `fields` a text among them is as far as it goes, an object has all its
-    members but the last, and any other value is `None`."""
+    """Members that are cut off, or may be. Their values in `fields` are incomplete: a text has only its first part, an
+    object lacks its last member, and any other value is `None`."""
     repaired: bool
-    """Whether it was not valid JSON and had to be repaired."""
+    """Whether the object was not valid JSON and had to be repaired."""
     truncated: bool
-    """Whether the text broke off before its end."""
+    """Whether the text broke off before the end of the object."""
     span: tuple[int, int]
-    """Start and end in the text."""
+    """Start and end of the object in the text."""
     contradicted: frozenset[str] = frozenset()
-    """Names that one object of it, at any depth, gives several different values; in `fields` they have the last."""
+    """Names to which one object, at any depth, assigns several different values; `fields` has the last value."""
 
 
 def find_document(text: str, wanted: Callable[[JsonObject], bool]) -> Document | None:
     """Return the last object of the wanted shape.
 
-    An object that the end of the text cuts off is the last one. Otherwise valid JSON comes first, and the last valid
-    object counts, since models quote before they conclude. Only if none is valid, an object with slips (trailing
-    commas, single quotes, quotes within quotes) is repaired, again the last one first. Objects within an object are
-    part of it and never returned by themselves.
+    If the end of the text cuts off an object, that object is the last one. Otherwise, valid JSON has priority, and the
+    last valid object counts, since models quote before they conclude. Only if no object is valid, an object with slips
+    (trailing commas, single quotes, quotes within quotes) is repaired, again the last one first. An object within
+    another object is part of it and is never returned by itself.
 
     Args:
-        text: The model's text, with any code fences and prose around the object.
+        text: The model's text, which may have code fences and prose around the object.
         wanted: Checks whether an object has the required members.
     """
     text = well_formed(text[:MAX_CHARS])
@@ -160,10 +160,10 @@ def is_json_like(text: str) -> bool:
 
 
 def _outermost(text: str) -> tuple[list[tuple[int, int]], Document | None]:
-    """Return the spans of the last outermost objects, and the object in which the text breaks off, if any.
+    """Return the spans of the last outermost objects and, if the text breaks off in an object, that object.
 
-    A start without an end may be prose, or a stray quote may hide what follows: the search starts again after it, but
-    only a few times.
+    An opening brace without an end may be prose, or a stray quote may hide the rest of the text. So the search starts
+    again after the brace, but only a few times.
     """
     spans: list[tuple[int, int]] = []
     at, budget = 0, _MAX_TOKENS
@@ -187,11 +187,11 @@ def _outermost(text: str) -> tuple[list[tuple[int, int]], Document | None]:
 
 
 def _strict(text: str, contradicted: set[str] | None = None) -> JsonObject | None:
-    """Parse valid JSON; line breaks within strings are accepted, since their meaning is clear.
+    """Parse valid JSON. Line breaks within strings are accepted, since their meaning is clear.
 
     Args:
         text: The text.
-        contradicted: Takes the names that an object gives several different values.
+        contradicted: Collects the names to which an object assigns several different values.
     """
 
     def to_object(members: list[tuple[str, JsonValue]]) -> JsonObject:
@@ -224,13 +224,13 @@ def _whole_number(digits: str) -> int | None:
 
 
 def _repair_text(raw: str) -> str:
-    """Return the text with its slips repaired, or unchanged if that fails."""
-    # Imported on use: most answers need no repair.
+    """Return the text with its slips repaired, or the unchanged text if that fails."""
+    # Imported only when used, since most answers need no repair.
     from json_repair import repair_json
 
     try:
         return repair_json(raw)
-    except Exception:  # noqa: BLE001  (some texts make the library fail its own assertions)
+    except Exception:  # noqa: BLE001  (on some texts, an assertion of the library fails)
         return raw
 
 
@@ -251,9 +251,9 @@ def _find_repairable(text: str, spans: list[tuple[int, int]], wanted: Callable[[
 
 
 def _is_complete_string(raw: str, value: str) -> bool:
-    """Check whether a repaired string stands between quotes, followed by the next member or the end.
+    """Check whether a repaired string is in quotes and is followed by the next member or the end.
 
-    The repair closes a string wherever that seems right, which may be in its middle.
+    The repair closes a string wherever that seems right, which may be in the middle of the string.
     """
     for spelling in (value, json.dumps(value, ensure_ascii=False)[1:-1]):
         for quotes in _QUOTES:
@@ -264,14 +264,14 @@ def _is_complete_string(raw: str, value: str) -> bool:
 
 
 def _truncated(text: str, start: int) -> Document | None:
-    """Parse an object without its end; `None` if what there is of it is not JSON."""
+    """Parse an object without its end; `None` if the existing part is not JSON."""
     remainder = text[start:]
     try:
         parsed = pydantic_core.from_json(remainder, allow_partial="trailing-strings")
     except ValueError as error:
         if "control character" not in str(error):
             return None
-        # A line break within a string, which is accepted in complete objects too.
+        # A line break within a string, which is also accepted in complete objects.
         remainder = remainder.translate(_NO_CONTROLS)
         try:
             parsed = pydantic_core.from_json(remainder, allow_partial="trailing-strings")
@@ -295,7 +295,7 @@ def _whole_part(value: JsonValue) -> JsonValue:
 
 
 def _complete_members(remainder: str) -> JsonObject:
-    """Parse the complete members of an object that is cut off; a number at the very end may lack digits."""
+    """Parse the complete members of an object that is cut off; a number at the end of the text may lack digits."""
     complete = None if remainder[-1] in "0123456789" else _strict(remainder + "}")
     if complete is None:
         complete = _strict(remainder[: last_comma(remainder)] + "}")

@@ -1,4 +1,4 @@
-"""Values of a caller's own type in answers: which schemas can be asked for, and whether a value fits one."""
+"""Values of a caller's own type in answers: which schemas are supported, and whether a value fits its schema."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MOST_SCHEMA_CHARS: Final = 16_000
 MOST_VALUE_CHARS: Final = 16_000
 """Longest value of an answer, as compact JSON."""
 _MOST_PARTS: Final = 2_000
-"""Most parts of a schema, with each definition counted wherever it is used."""
+"""Most parts that a schema may have; a definition counts wherever it is used."""
 _MOST_DEPTH: Final = 64
-"""How deep objects and lists of a schema or a value can be nested; what is nested deeper could not be stored."""
+"""Most levels to which objects and lists of a schema or a value may be nested; a storage rejects deeper nesting."""
 _MOST_PARTS_DEEP: Final = 32
-"""How deep parts of a schema can be nested, with each definition where it is used."""
+"""Most levels to which parts of a schema may be nested; a definition counts wherever it is used."""
 _SHOWN_CHARS: Final = 200
 _MAPS: Final = ("properties", "dependentSchemas")
 _LISTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -43,15 +43,15 @@ _SINGLES: Final = (
 )
 _FLATTER: Final = "Ask for a type with fewer levels."
 _REFUSED: Final = ("$dynamicRef", "$id", "$recursiveRef", "pattern", "patternProperties")
-"""Keywords that are not supported: a regular expression of a stranger can take hours, and a name for a schema allows
-references that cannot be followed from here."""
+"""Keywords that are not supported. A regular expression of an untrusted author can take hours, and an id of a schema
+allows references that cannot be resolved here."""
 
 
 def check_answer_schema(schema: JsonObject) -> None:
-    """Check that answers can be asked for a value of this JSON Schema (draft 2020-12).
+    """Check that agents can be asked for a value of this JSON Schema (draft 2020-12).
 
     Raises:
-        ConfigurationError: It does not describe an object, is not a valid schema, is too large, refers to itself or to
+        ConfigurationError: The schema does not describe an object, is not valid, is too large, refers to itself or to
             another document, or needs a regular expression; or the extra `schema` is not installed.
 
     Example:
@@ -63,7 +63,7 @@ def check_answer_schema(schema: JsonObject) -> None:
     """
     kind = schema.get("type")
     if kind is None and "$ref" in schema and not is_too_deep(schema):
-        # A type that contains itself is described by a reference; then the recursion is what the caller has to change.
+        # A type that contains itself is a reference at the top level. Then the error should name the recursion.
         _count_parts(schema, schema, ())
     if kind != "object":
         raise ConfigurationError(f'the answer schema must have "type": "object", not {kind!r}')
@@ -89,7 +89,7 @@ def value_problem(value: JsonObject | None, schema: JsonObject) -> str:
     """Return why a value does not fit a checked schema; empty if it fits.
 
     Args:
-        value: The value; `None` if the answer has none.
+        value: The value; `None` if the answer contains no value.
         schema: A schema that `check_answer_schema` accepts.
 
     Example:
@@ -113,7 +113,7 @@ def value_problem(value: JsonObject | None, schema: JsonObject) -> str:
 
 
 def is_too_deep(value: JsonValue) -> bool:
-    """Check whether a value is nested more than 64 deep, without recursion, which could itself go too deep."""
+    """Check whether a value is nested more than 64 levels deep; not recursive, since that could exceed the stack."""
     level: list[JsonValue] = [value]
     for _ in range(_MOST_DEPTH + 1):
         level = [
@@ -128,7 +128,7 @@ def is_too_deep(value: JsonValue) -> bool:
 
 
 def _jsonschema() -> tuple[Any, type[Exception]]:
-    """Return the validator and its error.
+    """Return the validator and the class of its errors.
 
     Raises:
         ConfigurationError: The extra `schema` is not installed.
@@ -143,7 +143,7 @@ def _jsonschema() -> tuple[Any, type[Exception]]:
 
 
 def _formats() -> Any:  # noqa: ANN401  (jsonschema has no types)
-    """Return the checker of the formats that texts of a value have to satisfy; other formats are not checked."""
+    """Return the checker of the formats that are checked in a value; other formats are ignored."""
     from jsonschema import FormatChecker
 
     checker = FormatChecker(formats=("date", "email", "ipv4", "ipv6", "uuid"))
@@ -159,21 +159,21 @@ def _is_date_time(value: object) -> bool:
 
 
 def _in_words(error: Any, root: str = "") -> str:  # noqa: ANN401  (jsonschema has no types)
-    """Return an error as one line, with the path of the part that is wrong."""
+    """Return an error as one line, with the path of the wrong part."""
     path = ".".join([*([root] if root else []), *map(str, error.absolute_path)])
     text = shortened(" ".join(str(error.message).split()), _SHOWN_CHARS)
     return f"{path}: {text}" if path else text
 
 
 def _count_parts(root: JsonObject, schema: JsonValue, opened: tuple[str, ...], count: int = 0, depth: int = 0) -> int:
-    """Return how many parts a schema has, definitions counted wherever they are used.
+    """Return the number of parts of a schema; a definition counts wherever it is used.
 
     Args:
         root: The whole schema.
         schema: The part to count.
-        opened: References that are being followed.
-        count: Parts before this one.
-        depth: Parts around this one.
+        opened: References that lead to this part.
+        count: Number of parts before this one.
+        depth: Number of parts around this one.
 
     Raises:
         ConfigurationError: There are too many parts, they are nested too deep, or one is not supported.

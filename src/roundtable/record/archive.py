@@ -1,7 +1,7 @@
 """Export a session to one JSON document, and import it again; pure.
 
-The document contains the stored record and the log, so an import restores the same session, byte for byte. It ends
-with the head of the log: the hash of everything before, optionally with a signature.
+The document contains the stored record and the log, so an import restores the same session, byte for byte. It ends with
+the head of the log, which is the hash of the record and the log, and optionally with a signature.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ __all__ = [
 ARCHIVE_FORMAT: Final = "roundtable.session"
 """Format name in the document."""
 ARCHIVE_VERSION: Final = 2
-"""Version of the document; the record inside has its own version."""
+"""Version of the document; the record in the document has its own version."""
 
 _UNREADABLE_CODE = "ARCHIVE_UNREADABLE"
 _CHANGED_CODE = "ARCHIVE_CHANGED"
 
 
 def _to_version_2(stored: JsonObject) -> JsonObject:
-    """Migrate a record to version 2, which added forks and the version of the prompt texts; both have defaults."""
+    """Migrate a record to version 2: it adds forks and the version of the prompt texts; both have defaults."""
     return stored
 
 
 def _to_version_3(stored: JsonObject) -> JsonObject:
-    """Migrate a record to version 3, which added files, and to its events the hash of what came before."""
+    """Migrate a record to version 3: it adds files and, in events, the hash of everything before the event."""
     return stored
 
 
@@ -92,7 +92,7 @@ class Archive(NamedTuple):
         """Return the record.
 
         Raises:
-            SessionError: It cannot be read.
+            SessionError: The record cannot be read.
         """
         try:
             return read_record(json.dumps(self.session))
@@ -119,9 +119,9 @@ def archive_parts(
     if sign is not None:
         events = tuple(events)
         if faults := find_faults(record, events):
-            raise _changed(faults, "SESSION_CHANGED", "`roundtable verify ID` shows all places. Nothing was signed.")
+            raise _changed(faults, "SESSION_CHANGED", "`roundtable verify ID` lists all faults. Nothing was signed.")
     start = f'"format":"{ARCHIVE_FORMAT}","version":{ARCHIVE_VERSION}'
-    # Whether this copy was imported is not part of the session.
+    # The mark of an imported copy is not part of the session.
     yield f'{{{start},\n"session":{record.model_copy(update={"imported": False}).to_json()},\n"events":['
     separator, log_hash, last = "\n", LogHash(record), 0
     for event in events:
@@ -140,8 +140,8 @@ def read_archive(text: str | bytes) -> tuple[SessionRecord, tuple[DurableEvent, 
     """Read a session that `archive_parts` wrote.
 
     Raises:
-        SessionError: The text is not such a document, has a newer version, or contains an impossible session; or it
-            was changed after it was exported, with the code `ARCHIVE_CHANGED`.
+        SessionError: The text is not such a document, has a newer version, or contains an impossible session. If the
+            session was changed after the export, the code is `ARCHIVE_CHANGED`.
     """
     archive = parse_archive(text)
     record = archive.record()
@@ -151,14 +151,14 @@ def read_archive(text: str | bytes) -> tuple[SessionRecord, tuple[DurableEvent, 
         raise _unreadable("an event cannot be read", error) from error
     for number, event in enumerate(events, 1):
         if event.seq != number or event.session_id != record.id:
-            raise _unreadable(f"event {number} is not the one that belongs there")
+            raise _unreadable(f"event {number} has a different number, or belongs to another session")
     try:
         Fold(record, events).to_record()
     except (ValueError, ArithmeticError, LookupError) as error:
         raise _unreadable("its events do not make a session", error) from error
     faults = find_faults(record, events, archive.head)
     if faults:
-        raise _changed(faults, _CHANGED_CODE, "`roundtable verify FILE` shows all places. Nothing was stored.")
+        raise _changed(faults, _CHANGED_CODE, "`roundtable verify FILE` lists all faults. Nothing was stored.")
     return record, events
 
 
@@ -192,8 +192,8 @@ def parse_archive(text: str | bytes) -> Archive:
     if version == ARCHIVE_VERSION and "head" not in document:
         raise _unreadable("it has no head")
     if version == 1 and any(isinstance(event, dict) and event.get("previousHash") for event in document["events"]):
-        # Otherwise a file could be cut, and only its version changed.
-        raise _unreadable("it has version 1, but its events have hashes, which documents of that version had not")
+        # Without this check, someone could cut the file and change its version to hide the cut.
+        raise _unreadable("it has version 1, but its events have hashes, which version 1 does not have")
     head, signature = document.get("head"), document.get("signature")
     try:
         return Archive(

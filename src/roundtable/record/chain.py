@@ -1,13 +1,13 @@
-"""The hash chain of a session's log, and where a log departs from it; pure.
+"""The hash chain of a session's log, and the search for changes in a log; pure.
 
-Each stored event carries the hash of everything before it (`previous_hash`): of the session's configuration, and of
-all earlier events in order. The head of a log is the hash of everything. It is computed from all events, never taken
-over from one of them, so that it changes with any of them. An event without the hash, such as one of an older
-version or a request to pause from another process, is covered by the next event that has it.
+Each stored event contains the hash of everything before it (`previous_hash`): of the session's configuration, and of
+all earlier events in order. The head of a log is the hash of everything. It is always computed from all events and
+never copied from an event, so it changes with any of them. An event may lack the hash: an event of an older version, or
+a request to pause from another process. The next event with a hash covers it.
 
-The hash is taken over canonical JSON without the names that a session is stored under: its id, its tenant, and
-whether it was imported. So a copy under another id has the same hashes. Fields with their default are left out, so
-that a field added later does not change the hash of older events; therefore a default must never change.
+The hash is computed from canonical JSON without the fields that depend on where a session is stored: its id, its
+tenant, and whether it was imported. So a copy under another id has the same hashes. Fields with their default value are
+left out, so that a field added later does not change the hash of older events. Therefore, a default must never change.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TO_JSON: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separator
 
 
 class ChainHead(Value):
-    """The hash of a whole log, and how many events it covers."""
+    """The hash of a whole log, and the number of events that it covers."""
 
     events: Annotated[int, Field(ge=0)]
     """Number of the last event."""
@@ -51,7 +51,7 @@ class ChainHead(Value):
 
     @classmethod
     def parse(cls, text: str) -> ChainHead:
-        """Parse a head from the form in which it is shown, such as `12:9f86d081...`.
+        """Parse a head from its displayed form, such as `12:9f86d081...`.
 
         Raises:
             ConfigurationError: The text is not a head.
@@ -66,20 +66,20 @@ class ChainHead(Value):
 
 
 FaultKind: TypeAlias = Literal["changed", "missing", "reordered", "cut", "unlinked", "unreadable"]
-"""How a log can depart from what was stored."""
+"""How a log can differ from what was stored."""
 
 
 class LogFault(Value):
-    """A place where a log is not what was stored."""
+    """A part of a log that differs from what was stored."""
 
     kind: FaultKind
-    """`changed`: these events, or the session's configuration (number 0), differ from what was stored. `missing`: they
-    are gone. `reordered`: the event stands in another place. `cut`: the log ends before its last event. `unlinked`: the
-    event has lost its hash. `unreadable`: it is not an event."""
+    """`changed`: these events, or the session's configuration (number 0), differ from what was stored. `missing`: these
+    events were removed. `reordered`: the event is at another position. `cut`: events at the end of the log are missing.
+    `unlinked`: the event has lost its hash. `unreadable`: the stored text is not an event."""
     first: int
-    """Number of the first event concerned; 0 is the session's configuration."""
+    """Number of the first affected event; 0 for the session's configuration."""
     last: int
-    """Number of the last event concerned."""
+    """Number of the last affected event."""
 
     def __str__(self) -> str:
         if (self.first, self.last) == (0, 0):
@@ -89,7 +89,7 @@ class LogFault(Value):
 
 
 def first_hash(record: SessionRecord) -> str:
-    """Return the hash that the first event of a session carries: that of its configuration."""
+    """Return the hash that the first event of a session contains: the hash of its configuration."""
     return sha256(b"%b\n%b" % (_ALGORITHM, _canonical(record, _STORED_AS_RECORD))).hexdigest()
 
 
@@ -100,7 +100,7 @@ def next_hash(previous: str, event: DurableEvent) -> str:
 
 
 class LogHash:
-    """The hashes of a log that grows; computed when they are asked for, each event once while the log is unchanged."""
+    """The hashes of a growing log, computed on demand; while the log is unchanged, each event is hashed once."""
 
     def __init__(self, record: SessionRecord) -> None:
         self._record = record
@@ -112,14 +112,14 @@ class LogHash:
         self._chained: dict[int, tuple[DurableEvent, str]] = {}
 
     def chain(self, last_seq: int, events: Sequence[DurableEvent]) -> list[DurableEvent]:
-        """Return the events to store next, with their numbers and hashes; what is hashed here is not hashed again.
+        """Return the events to store next, with their numbers and hashes; `head` reuses these hashes.
 
         Args:
             last_seq: Number of the last stored event.
             events: The events, in order.
         """
         chained = chain_events(self.link(), last_seq, events)
-        # Each event carries the hash of everything up to the one before it.
+        # Each event contains the hash of everything up to the event before it.
         self._chained = {
             id(event): (event, following.previous_hash)
             for event, following in pairwise(chained)
@@ -136,7 +136,7 @@ class LogHash:
         self._not_hashed.append(event)
 
     def head(self) -> str:
-        """Return the hash of everything added until now, computed from the configuration and every event."""
+        """Return the hash of everything added so far, computed from the configuration and every event."""
         current = first_hash(self._record) if self._hash is None else self._hash
         for event in self._not_hashed:
             self._is_unchanged &= event.previous_hash in (None, current)
@@ -146,14 +146,14 @@ class LogHash:
         return current
 
     def _next(self, previous: str, event: DurableEvent) -> str:
-        """Return the hash up to this event, which may be known since it was chained."""
+        """Return the hash up to this event; it may be known already, if `chain` computed it."""
         chained, known = self._chained.pop(id(event), (None, ""))
         return known if chained is event and event.previous_hash == previous else next_hash(previous, event)
 
     def link(self) -> str:
-        """Return the hash that the next event carries: the head, or in a log that was changed what its events carry.
+        """Return the hash that the next event contains: the head or, in a changed log, the hash that its events imply.
 
-        So the next event of a changed log continues the chain, and the change stays visible.
+        So the next event of a changed log continues the chain that the events state, and the change stays visible.
         """
         head = self.head()
         if self._is_unchanged:
@@ -168,7 +168,7 @@ def chain_events(previous: str, last_seq: int, events: Sequence[DurableEvent]) -
     """Return new events with their numbers and hashes.
 
     Args:
-        previous: Hash of everything stored until now.
+        previous: Hash of everything stored so far.
         last_seq: Number of the last stored event.
         events: The events, in order.
     """
@@ -181,7 +181,7 @@ def chain_events(previous: str, last_seq: int, events: Sequence[DurableEvent]) -
 
 
 def _kinds(event: DurableEvent) -> str:
-    """Return the tags that decide which types are read; they are defaults, so canonical JSON lacks them."""
+    """Return the tags that decide which types are read; canonical JSON lacks them, since they are defaults."""
     match event.type:
         case "agent_complete" | "agent_error" | "initiator_complete" | "conversation_complete":
             turn = event.turn
@@ -196,7 +196,7 @@ def _canonical(value: Value, exclude: set[str]) -> bytes:
     try:
         plain = value.model_dump(mode="json", exclude=exclude, exclude_defaults=True)
         return _TO_JSON.encode(plain).encode()
-    except ValueError:  # lone surrogates, which storages replace
+    except ValueError:  # lone surrogates, which storages replace with another character
         return _canonical(type(value).model_validate(well_formed_data(value.model_dump())), exclude)
 
 
@@ -207,24 +207,25 @@ def find_faults(
     *,
     unreadable: Sequence[int] = (),
 ) -> tuple[LogFault, ...]:
-    """Return the places where a log is not what was stored, in order.
+    """Return the parts of a log that differ from what was stored, in order.
 
     Args:
         record: The session.
-        events: Its events, in the order in which they stand.
-        expected: The head noted when the log was known to be right; the log may have grown since then. Without it,
-            events cut off at the end are not noticed.
-        unreadable: Numbers of events that could not be read, and so are not among `events`.
+        events: Its events, in their order in the log.
+        expected: A head that was noted when the log was known to be right; the log may have grown since then. Without
+            it, events that were cut off at the end are not noticed.
+        unreadable: Numbers of events that could not be read, and are therefore not in `events`.
     """
     return _Walk(record, events, expected, unreadable).run()
 
 
 class _Walk:
-    """One walk along a log.
+    """One pass over a log.
 
-    Where a hash differs, the walk continues from the hash that the event carries, so that later changes are found,
-    too. No later hash confirms the events from `_unverified_from` on. A head that was noted before a
-    change fits the hash that continues so; one that was noted after it fits the one computed from all events.
+    If a hash differs, the pass continues with the hash that the event states, so that it also finds later changes. No
+    later hash confirms the events from `_unverified_from` on. A head that was noted before a change matches the hash
+    that continues from the stated hashes. A head that was noted after a change matches the hash computed from all
+    events.
     """
 
     def __init__(
@@ -266,7 +267,7 @@ class _Walk:
         if event.seq < expected:
             self._add("reordered", event.seq, event.seq)
         else:
-            # A number may be forged, and enormous.
+            # A number may be forged and very large.
             nearby = range(expected, min(event.seq, expected + len(self._present) + 1))
             missing = next((seq for seq in nearby if seq not in self._present), None)
             if missing is not None:
@@ -276,14 +277,14 @@ class _Walk:
     def _check_link(self, index: int, event: DurableEvent, *, in_order: bool) -> None:
         claimed = event.previous_hash
         if claimed is None:
-            # A process that asks for a pause does not know the log, and so leaves the hash to the next event.
+            # A process that requests a pause does not know the log, so it leaves the hash to the next event.
             if self._is_linked and event.type != "control":
                 self._add("unlinked", event.seq, event.seq)
             return
         self._is_linked = True
         if claimed != self._hash:
             if in_order and self._is_confirmed_later(index):
-                # Only the hash in this event was changed.
+                # Only the hash that this event states was changed.
                 self._add("changed", event.seq, event.seq)
             else:
                 if in_order:
@@ -292,7 +293,7 @@ class _Walk:
         self._unverified_from = event.seq
 
     def _is_confirmed_later(self, index: int) -> bool:
-        """Check whether the next hash confirms the content up to there, so that the one at `index` is wrong."""
+        """Check whether the next hash confirms the content before it, so that the hash at `index` is wrong."""
         content = next_hash(self._hash, self._events[index])
         for event in self._events[index + 1 :]:
             if event.previous_hash is not None:

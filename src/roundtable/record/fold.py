@@ -1,6 +1,6 @@
 """A session as the fold of its events: one event at a time while it runs, or all at once from storage.
 
-Both ways produce the same record, byte for byte.
+Both methods produce the same record, byte for byte.
 """
 
 from __future__ import annotations
@@ -103,9 +103,9 @@ class Progress(NamedTuple):
     status: SessionStatus
     """State of the session."""
     current_round: int
-    """Number of rounds begun."""
+    """Number of the rounds that have begun."""
     total_rounds: int
-    """Number of rounds planned, extensions included."""
+    """Number of planned rounds, with extensions."""
     response_count: int
     """Number of stored positions."""
 
@@ -119,8 +119,8 @@ def advance(progress: Progress, events: Iterable[DurableEvent]) -> Progress:
     """Return the progress after these events; pure.
 
     A request to pause or stop changes nothing by itself: the owner of the run answers it with `debate_complete`.
-    `conversation_complete` completes the session of a team. Only `extend` makes a completed session active again, and
-    only `resume` a failed one.
+    `conversation_complete` completes the session of a team. A completed session becomes active again only by `extend`,
+    and a failed session only by `resume`.
     """
     status, current, total, count = progress
     for event in events:
@@ -231,7 +231,7 @@ class Fold:
         self.error: ErrorInfo | None = None
         self.started: bool = False
         self.extended_after: int = 0
-        """Number of complete rounds when the completed session was last extended; 0 when it never was."""
+        """Number of complete rounds when the completed session was last extended; 0 if it was never extended."""
         self.independent_agreement: float | None = None
         self.independent_reason: str | None = "no round has been measured yet"
         self.context_requests: tuple[ContextRequest, ...] = ()
@@ -244,7 +244,7 @@ class Fold:
         self._attachments = record.attachments
         self._shared_events = 0 if record.forked_from is None else record.forked_from.events
         if record.forked_from is not None:
-            # A fork continues the debate, so an exit that was already met at the fork does not end it again.
+            # A fork continues the debate, so an exit criterion that was already met at the fork does not end it again.
             self.extended_after = record.forked_from.at_round
         for event in events:
             self.apply(event)
@@ -256,12 +256,12 @@ class Fold:
 
     @property
     def concluding(self) -> bool:
-        """Whether the debate is over but its last event is not stored: the synthesis is, or was, being written."""
+        """Whether the debate is over, but not its last event stored; meanwhile, the synthesis is written."""
         return self.progress.status == "active" and self.exit is not None
 
     @property
     def wants_synthesis(self) -> bool:
-        """Whether a synthesis is requested and missing, and there are answers for it."""
+        """Whether a synthesis is requested and missing, and the session has answers for it."""
         return (
             self.record.config.synthesize
             and self.synthesis is None
@@ -270,12 +270,12 @@ class Fold:
 
     @property
     def head(self) -> str:
-        """Hash of the configuration and all events, computed from them when it is asked for."""
+        """Hash of the configuration and all events, computed on demand."""
         return self._log_hash.head()
 
     @property
     def link(self) -> str:
-        """What the next event carries as `previous_hash`; the same as `head`, unless the log was changed."""
+        """The `previous_hash` of the next event; the same as `head`, unless the log was changed."""
         return self._log_hash.link()
 
     def chain(self, events: Sequence[DurableEvent]) -> list[DurableEvent]:
@@ -283,7 +283,7 @@ class Fold:
         return self._log_hash.chain(self.last_seq, events)
 
     def apply(self, event: DurableEvent) -> None:
-        """Apply the next event; events at or below the last sequence number are ignored."""
+        """Apply the next event; events that were applied before are ignored."""
         if event.seq and event.seq <= self.last_seq:
             return
         self.last_seq = event.seq or self.last_seq
@@ -301,7 +301,7 @@ class Fold:
                 new_round.begun, new_round.focus_question = True, event.focus_question
                 new_round.context_results = event.context_results
                 self.next_context = ()
-                # In a fork, the request that brought the answers is not part of the shared past.
+                # In a fork, the request that contained the answers is not part of the shared past.
                 self._close_requests(event.context_results)
             case "consensus":
                 self._apply_measurement(event)
@@ -345,7 +345,7 @@ class Fold:
             self.usage += usage
 
     def _changing_round(self, number: int) -> _Round:
-        """Return a round that is about to change, a new one if needed; drops what was computed from it."""
+        """Return a round that is about to change, a new one if needed; discards what was computed from the round."""
         for existing in reversed(self.rounds):
             if existing.number == number:
                 existing.ordered = existing.record = None
@@ -371,7 +371,7 @@ class Fold:
 
     @property
     def _is_own(self) -> bool:
-        """Whether the current event belongs to this session, not to the past that a fork shares."""
+        """Whether the current event belongs to this session, and not to the past that a fork shares."""
         return not self._shared_events or self.last_seq > self._shared_events
 
     def _apply_measurement(self, event: ConsensusMeasured) -> None:
@@ -387,7 +387,7 @@ class Fold:
     def _apply_control(self, event: Control, before: Progress) -> None:
         match event.action:
             case "pause":
-                # Only a session that can run can pause, and a pause never replaces a request to stop.
+                # Only a session that can run can be paused, and a pause never replaces a request to stop.
                 pending = self.pending_control
                 is_stronger = pending is None or (pending.action == "pause" and event.cancels)
                 if before.status in {"created", "active"} and is_stronger:
@@ -405,7 +405,7 @@ class Fold:
                 self.pending_control = self.error = None
                 self._adopt(event)
             case "extend":
-                # Answers alone add no rounds to a debate whose end is decided.
+                # If the end of a debate is decided, an extension that only brings answers adds no rounds.
                 adds_rounds = self.progress.total_rounds > before.total_rounds
                 is_decided = self.concluding or self._decided is not None
                 if before.status == "completed" or (is_decided and adds_rounds):
@@ -424,7 +424,7 @@ class Fold:
             self.context_requests = tuple(request for request in self.context_requests if request.id not in answered)
 
     def _adopt(self, event: Control) -> None:
-        """Adopt the configuration with which the session is resumed."""
+        """Apply the configuration with which the session is resumed."""
         changed = {"agents": event.agents, "prompt_version": event.prompt_version}
         changed = {name: value for name, value in changed.items() if value is not None}
         if changed:
@@ -432,10 +432,10 @@ class Fold:
             self._seats = _seats(self.record)
 
     def view(self, *, without_stages: Collection[str] = (), ends: bool = False) -> DebateContext:
-        """Return the mode's view of everything said until now.
+        """Return the mode's view of everything said so far.
 
         Args:
-            without_stages: Leave out these stages of the current round, to ask the mode again for the plan that it made
+            without_stages: Stages of the current round to leave out, so that the mode makes again the plan that it made
                 before them.
             ends: Whether an exit criterion ends the debate after the current round.
         """
@@ -471,7 +471,7 @@ class Fold:
         )
 
     def to_record(self) -> DebateRecord:
-        """Return the record of the session until now."""
+        """Return the record of the session so far."""
         return DebateRecord(
             session=self.record,
             status=self.progress.status,

@@ -57,7 +57,7 @@ _RELEASE_S = 5.0
 def record_of(session: Session, tenant: str) -> SessionRecord:
     """Create the record of a session that is not stored yet.
 
-    A session only names its agents, so they are recorded with the provider `"external"`.
+    A session contains only the names of its agents, so the record has the provider `"external"` for them.
 
     Raises:
         SessionError: The session is not valid.
@@ -93,7 +93,7 @@ def external_turns(
         fold: The stored session.
         responses: The answers.
         now: Time of the events.
-        round: Round of the turns; the current one when left out.
+        round: Round of the turns; the current round when left out.
     """
     number = round or max(fold.progress.current_round, 1)
     slots = [
@@ -127,8 +127,8 @@ def difference(fold: Fold, session: Session, now: datetime) -> tuple[DurableEven
     """Return the events that turn the stored session into `session`.
 
     Raises:
-        SessionError: There are no such events: a fixed field or a stored answer would change, or the states do not
-            allow it.
+        SessionError: No events can do this: a fixed field or a stored answer would change, or the state does not allow
+            the change.
     """
     stored = fold.to_session()
     for name in _FIXED_FIELDS:
@@ -276,19 +276,19 @@ class _Steps:
 
 
 async def save_changes(storage: Storage, session: Session, *, tenant: str, clock: Clock) -> None:
-    """Store a session: a new one completely, an existing one by appending the difference as events.
+    """Store a session: a new session completely, an existing session by appending the difference as events.
 
     Raises:
-        SessionError: The difference would change or remove stored data, or the states do not allow it; nothing of it
-            is stored then.
+        SessionError: The difference would change or remove stored data, or the state does not allow it; none of the
+            difference is stored.
         SessionBusy: The session is running.
     """
     try:
         await storage.read(session.id, tenant=tenant)
     except SessionNotFound:
         record = record_of(session, tenant)
-        difference(Fold(record), session, clock.now())  # refuses before anything is stored
-        with suppress(SessionError):  # another process may have created it; the difference is checked below
+        difference(Fold(record), session, clock.now())  # raises before anything is stored
+        with suppress(SessionError):  # another process may have created it meanwhile; the next step checks that
             await storage.create(record)
     await _append_under_lease(storage, session.id, tenant, lambda fold: difference(fold, session, clock.now()))
 
@@ -309,7 +309,7 @@ async def store_whole(storage: Storage, record: SessionRecord, events: tuple[Dur
     """Store a session from another source with all its events; all or nothing.
 
     Raises:
-        SessionConflict: The id exists already.
+        SessionConflict: A session with this id exists.
         StorageError: The session could not be stored.
     """
     await storage.create(record)
@@ -319,12 +319,12 @@ async def store_whole(storage: Storage, record: SessionRecord, events: tuple[Dur
 async def store_past(
     storage: Storage, session_id: str, events: tuple[DurableEvent, ...], *, tenant: str, owner: Owner
 ) -> None:
-    """Store the first events of a new session in one write; where that fails or is cancelled, delete the session.
+    """Store the first events of a new session in one write; if that fails or is cancelled, delete the session.
 
-    A session that another owner holds, or that has other events, is not deleted.
+    The session is not deleted if another owner has its lease, or if it has other events.
 
     Raises:
-        SessionBusy: Another owner holds the session.
+        SessionBusy: Another owner has the lease of the session.
         StaleSequence: The session has events.
         StorageError: The events could not be stored.
     """
@@ -344,7 +344,7 @@ async def store_past(
 async def _delete_unused(
     storage: Storage, session_id: str, events: tuple[DurableEvent, ...], *, tenant: str, owner: Owner
 ) -> None:
-    """Delete a session that has no events besides the given ones, unless another owner holds it."""
+    """Delete a session that has no other events than the given ones, unless another owner has its lease."""
     await storage.lease(session_id, owner, _LEASE_S, tenant=tenant)
     _, stored = await storage.read(session_id, tenant=tenant)
     if stored in ((), events):
@@ -371,15 +371,15 @@ async def _append_under_lease(
                 await storage.append(session_id, fold.last_seq, lease.token, events, tenant=tenant)
                 return
             except StaleSequence:
-                continue  # a control event needs no lease, so it may have been stored meanwhile
+                continue  # another process may have stored a control event meanwhile, which needs no lease
     finally:
-        # If this fails, the lease expires by itself; the events are stored.
+        # If this fails, the lease expires by itself; the events are stored in any case.
         with move_on_after(_RELEASE_S, shield=True), suppress(SessionError, StorageError):
             await storage.lease(session_id, owner, 0, tenant=tenant)
 
 
 async def _take_lease(storage: Storage, session_id: str, owner: Owner, tenant: str) -> Lease:
-    """Take the lease; wait for another edit to end, but not for a run."""
+    """Take the lease; if another edit has it, wait, but do not wait for a run."""
     deadline = current_time() + _WAIT_S
     while True:
         try:

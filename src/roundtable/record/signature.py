@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 __all__ = ["LogSignature", "SignatureState", "check_signature", "sign_head"]
 
 SignatureState = Literal["valid", "own", "other_key", "invalid"]
-"""`valid`: signed with the key that was asked for. `own`: it fits the key inside the file, and no key was asked for.
-`other_key`: signed with another key. `invalid`: it does not fit the log."""
+"""`valid`: signed with the given key. `own`: the signature fits the key in the file, and no key was given. `other_key`:
+signed with another key. `invalid`: the signature does not fit the log."""
 
 _CREATE_KEY = "Create a key with `openssl genpkey -algorithm ed25519 -out key.pem`."
 _CREATE_PUBLIC_KEY = "Write the public key with `openssl pkey -in key.pem -pubout -out key.pub.pem`."
 
 
 class LogSignature(Value):
-    """A signature of a log: of its hash and its number of events."""
+    """A signature of the hash and the number of events of a log."""
 
     algorithm: Literal["ed25519"] = "ed25519"
     """Kind of the signature."""
     public_key: str
-    """The public key that belongs to it, in Base64."""
+    """The public key of the signer, in Base64."""
     signature: str
     """The signature, in Base64."""
 
@@ -41,10 +41,10 @@ def sign_head(head: ChainHead, private_key: bytes) -> LogSignature:
 
     Args:
         head: Hash and length of the log.
-        private_key: An Ed25519 key without a password, as PEM.
+        private_key: An Ed25519 private key without a password, as PEM.
 
     Raises:
-        ConfigurationError: It is not such a key, or the extra `sign` is missing.
+        ConfigurationError: `private_key` is not such a key, or the extra `sign` is missing.
     """
     _load_cryptography()
     from cryptography.exceptions import UnsupportedAlgorithm
@@ -67,8 +67,9 @@ def check_signature(signature: LogSignature, head: ChainHead, public_key: bytes 
 
     Args:
         signature: The signature.
-        head: Hash and length that the log has now.
-        public_key: The signer's public key as PEM; the key inside the signature if left out, which anybody can replace.
+        head: Current hash and length of the log.
+        public_key: The signer's public key, as PEM. When left out, the key in the signature counts; anyone can replace
+            that key.
 
     Raises:
         ConfigurationError: `public_key` is not an Ed25519 key as PEM, or the extra `sign` is missing.
@@ -116,7 +117,7 @@ def _load_cryptography() -> None:
     """Load cryptography.
 
     Raises:
-        ConfigurationError: It is not installed.
+        ConfigurationError: The package is not installed.
     """
     try:
         import_module("cryptography")

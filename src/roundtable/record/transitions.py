@@ -27,7 +27,7 @@ _ALLOWED_IN: Final[dict[str, tuple[SessionStatus, ...]]] = {
     "to active": (),
     "to error": (),
 }
-"""States in which each step is allowed; a step that is not listed is allowed in any state."""
+"""States in which each step is allowed; a step without an entry is allowed in any state."""
 
 _RUN_EVENTS: Final = frozenset({"debate_start", "control", "exit", "debate_complete", "error"})
 """Events about the run of a session, not about its content."""
@@ -37,7 +37,7 @@ def follow(session_id: str, progress: Progress, events: Iterable[DurableEvent]) 
     """Return the progress after these events.
 
     Raises:
-        SessionConflict: The state reached by then does not allow one of them.
+        SessionConflict: The state before one of the events does not allow that event.
 
     Example:
         >>> from roundtable.types import Control, utc_now
@@ -107,29 +107,29 @@ class HeldRound(NamedTuple):
     """The last complete round of a debate."""
 
     number: int
-    """Its number, from 1; 0 if no round is complete."""
+    """Number of the round, from 1; 0 if no round is complete."""
     planned: int
-    """How many rounds were planned when it was held; its agents have read this number."""
+    """Number of planned rounds when this round was run; the agents read this number in their prompts."""
     ended: bool
-    """Whether the debate ended with it, so that it holds the final vote; not if it was interrupted afterwards."""
+    """Whether the debate ended with this round, which then has the final vote; false if it was interrupted later."""
 
 
 def last_held_round(record: SessionRecord, events: Sequence[DurableEvent]) -> HeldRound:
-    """Return what distinguishes the last complete round of a debate from another one of the same number."""
+    """Return the facts that distinguish the last complete round of a debate from another round of the same number."""
     last = max((index for index, event in enumerate(events) if event.type == "round_complete"), default=-1)
     progress = Fold(record, events[: last + 1]).progress
     if last < 0:
         return HeldRound(0, progress.total_rounds, ended=False)
     number, planned = progress.current_round, progress.total_rounds
     later = [event for event in events[last + 1 :] if event.type in {"round_start", "exit", "debate_complete"}]
-    # What ends a debate is stored with its round, at the same time; a pause or a stop comes later.
+    # The end of a debate is stored with its last round, at the same time; the end by a pause or a stop comes later.
     ended = bool(later) and later[0].type == "exit" and later[0].timestamp == events[last].timestamp
     is_paused = len(later) > 1 and later[1].type == "debate_complete" and later[1].status == "paused"
     return HeldRound(number, planned, ended=number >= planned or (ended and not is_paused))
 
 
 def rebase_past(session_id: str, past: Sequence[DurableEvent]) -> tuple[DurableEvent, ...]:
-    """Return the past as events of another session, without numbers and hashes; times do not change."""
+    """Return the past as events of another session, without numbers and hashes; the times do not change."""
     own = {"session_id": session_id, "seq": 0, "previous_hash": None}
     return tuple(
         event.model_copy(update={**own, "step": None} if event.type == "round_complete" else own) for event in past

@@ -1,4 +1,4 @@
-"""Whether a log, or an exported session, is what was stored; pure."""
+"""Checks whether a log or an exported session is the same as what was stored; pure."""
 
 from __future__ import annotations
 
@@ -30,32 +30,33 @@ _SIGNATURES: Final[dict[SignatureState, str]] = {
 
 
 class Verification(Value):
-    """What a check of a log found."""
+    """The result of a check of a log."""
 
     session_id: str
     """Session id."""
     events: int
     """Number of events."""
     head: ChainHead
-    """Hash of the configuration and all events. If you note it (`str(head)`), a later check can compare."""
+    """Hash of the configuration and all events. Note it (`str(head)`), so that a later check can compare with it."""
     linked_from: int | None = None
-    """First event that carries a hash; it covers all earlier events as they were when it was stored. `None` if no event
-    has one."""
+    """First event with a hash. The hash covers all earlier events in their form at the time when that event was stored.
+    `None` if no event has a hash."""
     faults: tuple[LogFault, ...] = ()
-    """Places where the log is not what was stored."""
+    """Parts of the log that differ from what was stored."""
     compared: bool = False
-    """Whether the log was compared with a head: the one in the file, or one that you noted."""
+    """Whether the log was compared with a head: the head in the file, or one that you noted."""
     signature: SignatureState | None = None
     """State of the signature; `None` if there is none."""
     key_missing: bool = False
-    """Whether a key was asked for, but the log has no signature."""
+    """Whether a key was given, but the log has no signature."""
 
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
     @property
     def verdict(self) -> Verdict:
         """`intact`, `changed`, or `unlinked` if there are no hashes to compare with.
 
-        `changed` includes a signature that is missing, wrong, or of another key.
+        The verdict is also `changed` if a signature is missing although a key was given, is wrong, or is of another
+        key.
         """
         if self.faults or self.key_missing or self.signature in {"invalid", "other_key"}:
             return "changed"
@@ -83,7 +84,7 @@ def _lines(outcome: Verification) -> list[str]:
             if len(outcome.faults) == 1:
                 first = "Changed: 1 place differs from what was stored."
             if not outcome.faults:
-                first = "Not signed as asked for."
+                first = "The required signature is missing or does not match."
     lines = [first, *(f"- {fault}" for fault in outcome.faults)]
     if outcome.signature is not None:
         lines.append(_SIGNATURES[outcome.signature])
@@ -127,16 +128,16 @@ def verify_archive(
 ) -> Verification:
     """Check an exported session against its hashes, its head and its signature.
 
-    Beyond the values, the spelling of each event is compared with what an export writes.
+    In addition to the values, the check compares the exact text of each event with the text that an export writes.
 
     Args:
-        text: What `roundtable export --format json` wrote.
+        text: The output of `roundtable export --format json`.
         expected: A head that was noted earlier.
         public_key: The public key of the signer, as PEM; if given, a file without a signature is not accepted.
 
     Raises:
-        SessionError: The text is not an exported session: not JSON, of a newer version, or its configuration cannot be
-            read.
+        SessionError: The text is not an exported session: it is not JSON, has a newer version, or has a configuration
+            that cannot be read.
         ConfigurationError: `public_key` is not a key, or the extra `sign` is missing.
     """
     document, literal = parse_archive(text), _literal_json(text)
@@ -184,7 +185,7 @@ def _is_record_spelled(literal: object, record: SessionRecord) -> bool:
 
 
 def _is_spelled_as(literal: object, text: str) -> bool:
-    """Check whether every member of plain JSON is spelled as in `text`; members that it lacks are defaults."""
+    """Check whether every member of parsed JSON is written as in `text`; members that are missing are defaults."""
     return _is_part(literal, _literal_json(text))
 
 
@@ -199,7 +200,7 @@ def _is_part(literal: object, written: object) -> bool:
 
 
 def _literal_json(text: str | bytes) -> Any:  # noqa: ANN401  (parsed JSON)
-    """Return parsed JSON whose numbers are still spelled as in the text."""
+    """Return parsed JSON whose numbers are written exactly as in the text."""
 
     def number(spelled: str) -> tuple[str, str]:
         return "number", spelled
@@ -209,5 +210,5 @@ def _literal_json(text: str | bytes) -> Any:  # noqa: ANN401  (parsed JSON)
 
 def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
-    # A name that occurs twice hides a value.
+    # If a name occurs twice, the second value hides the first.
     return members if len(members) == len(pairs) else members | {"": "repeated"}
