@@ -208,7 +208,7 @@ async def test_rows_that_tell_nothing_are_named(tmp_path: Path) -> None:
     assert [told.split()[1] for told in damage[1:]] == [repr(NAMES[0]), repr(NAMES[1])]
     saved = await salvage(tmp_path / "d.db", tmp_path / "saved.db")
     assert saved.sessions == 4
-    assert f"session {NAMES[0]!r}: all events after 3, {len(LOGS[NAMES[0]]) - 4} of them readable" in saved.lost
+    assert f"session {NAMES[0]!r}: all events after 3, of which {len(LOGS[NAMES[0]]) - 4} are readable" in saved.lost
     assert f"session {NAMES[1]!r}: its record and {len(LOGS[NAMES[1]])} events" in saved.lost
 
 

@@ -1,4 +1,4 @@
-"""Storage of sessions: an append-only log of events per session, in memory, in one SQLite file, or in PostgreSQL.
+"""Storage of sessions: an append-only log of events for each session, in memory, in one SQLite file, or in PostgreSQL.
 
 Modules are loaded on first use, so that importing this package is fast.
 """

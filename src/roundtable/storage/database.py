@@ -1,4 +1,4 @@
-"""One SQLite file: its schema, how to open it safely, and its errors as `StorageError`s."""
+"""One SQLite file: its schema, how to open it safely, and how its errors become `StorageError`s."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ APPLICATION_ID = 0x5254_424C
 """Marks the files of this library: "RTBL"."""
 
 _SCHEMA_1 = (
-    # One row per session. All but `record` is computed from its events, so that lists need not read them.
+    # One row per session. The other columns repeat parts of `record` and the state after the events, so that lists need
+    # not read these.
     """
     CREATE TABLE sessions (
         tenant TEXT NOT NULL,
@@ -68,7 +69,7 @@ _SCHEMA_1 = (
         FOREIGN KEY (tenant, session_id) REFERENCES sessions (tenant, id) ON DELETE CASCADE
     )
     """,
-    # The event of each turn: a turn is stored once, however often it is sent.
+    # The event of each turn. A turn is stored only once, even if it is sent several times.
     """
     CREATE TABLE turns (
         tenant TEXT NOT NULL,
@@ -93,8 +94,8 @@ _SCHEMA_1 = (
         FOREIGN KEY (tenant, session_id) REFERENCES sessions (tenant, id) ON DELETE CASCADE
     ) WITHOUT ROWID
     """,
-    # The last token issued, outside of `leases`: a session that is deleted and created again under the same id
-    # must not accept a token of the deleted one.
+    # The last issued token. It is not in `leases`: if a session is deleted and created again under the same id, the new
+    # session must not accept a token of the deleted one.
     "CREATE TABLE tokens (tenant TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID",
     """
     CREATE TABLE key_values (
@@ -109,14 +110,15 @@ _SCHEMA_1 = (
 )
 
 _SCHEMA_2 = (
-    # The caller's metadata, so that lists can be filtered by it. A damaged row must not prevent opening the file.
+    # The caller's metadata, so that lists can be filtered by metadata. A damaged row must not prevent opening the file.
     "ALTER TABLE sessions ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}'",
     """
     UPDATE sessions
     SET metadata = coalesce(CASE WHEN json_valid(record) THEN json_extract(record, '$.config.metadata') END, '{}')
     """,
-    # The event of each position; its text is in the full-text index under the same row id. `statements.delete` deletes
-    # both, because SQLite does not let a trigger change the index while `trusted_schema` is off.
+    # The event of each position; the text of the position is in the full-text index under the same row id.
+    # `statements.delete` deletes from both tables: a trigger could not, because SQLite does not let a trigger change
+    # the index while `trusted_schema` is off.
     """
     CREATE TABLE positions (
         place INTEGER PRIMARY KEY,
@@ -152,7 +154,7 @@ _SCHEMA_2 = (
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_SCHEMA_1, _SCHEMA_2)
-"""The statements that upgrade the schema from version n to n + 1, starting with an empty file."""
+"""The statements that upgrade the schema from version n to n + 1; version 0 is an empty file."""
 
 _CHECKPOINT_BYTES = 4 * 1024 * 1024
 _WARN_BYTES = 64 * 1024 * 1024
@@ -163,17 +165,17 @@ _HARMLESS = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLIT
 
 
 def check_format(connection: sqlite3.Connection, path: str, known: int = len(MIGRATIONS)) -> int:
-    """Return the schema version of a file; 0 for an empty one. Writes nothing.
+    """Return the schema version of a file; 0 for an empty file. Writes nothing.
 
     Args:
         connection: An open connection.
-        path: The file, for messages.
-        known: The newest version that this library can read.
+        path: Path of the file, for messages.
+        known: The newest version that this version of the library can read.
 
     Raises:
         StorageError: The file belongs to another application, or to a newer version of this library.
     """
-    # One statement reads one state of the file, to which another process may be adding the tables.
+    # One statement reads a single state of the file, even while another process adds the tables.
     query = (
         "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master) "
         "FROM pragma_user_version, pragma_application_id"
@@ -183,28 +185,28 @@ def check_format(connection: sqlite3.Connection, path: str, known: int = len(MIG
     if application_id != APPLICATION_ID and (application_id or version or tables):
         raise StorageError(
             f"{path!r} is a database of another application",
-            hint=f"Choose another path than {path!r}; the file was not changed.",
+            hint=f"Choose another path than {path!r}. The file was not changed.",
             details={"path": path, "reason": "foreign"},
         )
     if version > known:
         raise StorageError(
             f"{path!r} was written by a newer version of roundtable-sdk: schema {version}, newest known {known}",
-            hint=f"Upgrade roundtable-sdk, or choose another path than {path!r}; the file was not changed.",
+            hint=f"Upgrade roundtable-sdk, or choose another path than {path!r}. The file was not changed.",
             details={"path": path, "reason": "newer", "found": version, "known": known},
         )
     return version
 
 
 def migrate(connection: sqlite3.Connection, path: str, migrations: Sequence[tuple[str, ...]] = MIGRATIONS) -> None:
-    """Upgrade a file to the newest schema version in one transaction, all or nothing.
+    """Upgrade a file to the newest schema version in one transaction.
 
     Args:
         connection: An open connection in autocommit mode.
-        path: The file, for messages.
+        path: Path of the file, for messages.
         migrations: The statements of each upgrade.
 
     Raises:
-        StorageError: As for `check_format`.
+        StorageError: The file belongs to another application, or to a newer version of this library.
     """
     newest = len(migrations)
     if check_format(connection, path, newest) == newest:
@@ -224,7 +226,7 @@ def migrate(connection: sqlite3.Connection, path: str, migrations: Sequence[tupl
 
 
 def _set_version(connection: sqlite3.Connection, version: int) -> None:
-    # A pragma takes no bound parameters; both values are integers from this module.
+    # A pragma accepts no bound parameters. Both values are integers from this module.
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID:d}")
     connection.execute(f"PRAGMA user_version = {version:d}")
 
@@ -245,7 +247,7 @@ _BUSY = _ErrorKind(
 _UNREADABLE = _ErrorKind(
     "corrupt",
     "{path!r} is damaged or not a SQLite database",
-    "Restore a backup, or copy what can be read to a new file: roundtable doctor --db FILE --salvage NEW; "
+    "Restore a backup, or copy the readable part to a new file: roundtable doctor --db FILE --salvage NEW. "
     "{path!r} was not changed.",
 )
 _UNREACHABLE = _ErrorKind(
@@ -261,12 +263,12 @@ _FORBIDDEN = _ErrorKind(
 _READ_ONLY = _ErrorKind(
     "read-only",
     "{path!r} cannot be written to",
-    "Check the permissions of {path!r} and of its folder, or choose another file; stored sessions can still be shown.",
+    "Check the permissions of {path!r} and of its folder, or choose another file. Stored sessions can still be read.",
 )
 _UNREADABLE_LOG = _ErrorKind(
     "read-only",
     "{path!r} has a write-ahead log, which cannot be read in a folder without write permission",
-    "Copy {path!r} and the '-wal' file of the same name to a writable folder, and read the copy.",
+    "Copy {path!r} and its '-wal' file to a writable folder, and read the copy.",
 )
 _OLD_SCHEMA = _ErrorKind(
     "read-only",
@@ -279,7 +281,7 @@ _ERROR_KINDS = {
     sqlite3.SQLITE_FULL: _ErrorKind(
         "full",
         "the disk of {path!r} is full",
-        "Free space on the disk of {path!r}, then try again; stored sessions are not affected.",
+        "Free space on the disk of {path!r}, then try again. Stored sessions are not affected.",
         retryable=True,
     ),
     sqlite3.SQLITE_READONLY: _READ_ONLY,
@@ -303,7 +305,8 @@ _OTHER_ERROR = _ErrorKind("other", "the database {path!r} failed", "Check {path!
 def storage_error(error: sqlite3.Error | UnicodeDecodeError, path: str) -> StorageError:
     """Return the `StorageError` for an error of SQLite; its hint names the path.
 
-    SQLite may quote invalid UTF-8 from a damaged file in its message; Python then raises `UnicodeDecodeError` instead.
+    If a file is damaged, SQLite may quote invalid UTF-8 in its message; Python then raises `UnicodeDecodeError`
+    instead.
     """
     kind = _UNREADABLE if isinstance(error, UnicodeDecodeError) else _ERROR_KINDS.get(_error_code(error), _OTHER_ERROR)
     return _error_of_kind(kind, path, error)
@@ -323,7 +326,7 @@ def _error_of_kind(
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
-    """Return device and inode of the file at a path; None if there is no file."""
+    """Return device and inode of the file at a path; `None` if there is no file."""
     try:
         status = path.stat()
     except OSError:
@@ -332,24 +335,24 @@ def file_identity(path: Path) -> tuple[int, int] | None:
 
 
 def needs_reconnect(error: sqlite3.Error | UnicodeDecodeError) -> bool:
-    """Check whether the connection should be closed and opened again after this error."""
+    """Check whether the connection must be closed and opened again after this error."""
     return _error_code(error) not in _HARMLESS
 
 
 def _error_code(error: sqlite3.Error | UnicodeDecodeError) -> int:
-    # The low byte is the primary code; errors of the Python layer have none.
+    # The low byte is the primary code. Errors that Python itself raises have no code.
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 class Database:
     """Open connections to one SQLite file.
 
-    Only the writer checkpoints the write-ahead log, and only while it holds the write lock. SQLite before 3.51.3 can
-    lose a transaction if one connection checkpoints while another one writes.
+    Only the writer checkpoints the write-ahead log, and only while it holds the write lock: before version 3.51.3,
+    SQLite can lose a transaction if one connection checkpoints while another one writes.
 
     Args:
         path: The file.
-        busy_timeout_s: Longest wait for a lock that another process holds, in seconds.
+        busy_timeout_s: Longest wait for a lock of another process, in seconds.
         make_folder: Whether to create missing folders.
 
     Raises:
@@ -373,7 +376,7 @@ class Database:
         self._next_checkpoint = _CHECKPOINT_BYTES
 
     def open_writer(self) -> sqlite3.Connection:
-        """Open the connection that writes; creates the file, or upgrades its schema.
+        """Open the connection that writes; this creates the file, or upgrades its schema.
 
         Raises:
             StorageError: The file cannot be used; it is not changed.
@@ -392,7 +395,7 @@ class Database:
         return not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK | os.X_OK))
 
     def open_reader(self) -> sqlite3.Connection:
-        """Open a read-only connection; if the file is not writable, use it for one transaction only.
+        """Open a read-only connection. If the file is not writable, use the connection for one transaction only.
 
         Raises:
             StorageError: The file cannot be used; it is not changed.
@@ -404,10 +407,10 @@ class Database:
         return connection
 
     def checkpoint(self, connection: sqlite3.Connection) -> None:
-        """Checkpoint the write-ahead log once it has grown.
+        """Checkpoint the write-ahead log if it has grown enough.
 
-        `TRUNCATE` takes the write lock first, see the class. If a long read blocks the checkpoint, it is
-        tried again when the log has grown by the same amount.
+        `TRUNCATE` takes the write lock first, which the class requires. If a long read blocks the checkpoint, the next
+        attempt follows when the log has grown by the same amount again.
         """
         size = self._log_size()
         if size < self._next_checkpoint:
@@ -425,8 +428,7 @@ class Database:
     def _open(self) -> sqlite3.Connection:
         """Open a connection, and wait up to the busy timeout for a lock.
 
-        SQLite's own busy timeout does not apply while another process switches the file to write-ahead
-        logging.
+        SQLite's own busy timeout does not apply while another process switches the file to write-ahead logging.
         """
         deadline = time.monotonic() + self._busy_timeout_s
         while True:
@@ -455,10 +457,11 @@ class Database:
         return connection
 
     def _open_unwritable(self) -> sqlite3.Connection:
-        """Open a file that is not writable, without creating a `-shm` file, which would lock the owner out.
+        """Open a file that is not writable, without creating a `-shm` file, which would lock out the owner of the file.
 
-        A process that writes has an index (`-shm`) of the log, which can be shared. Without log and index the file
-        is complete (`immutable`), until somebody writes: do not reuse the connection.
+        A process that writes has an index (`-shm`) of the log, which this connection can share. If there is neither a
+        log nor an index, the file is complete (`immutable`), but only until someone writes. So do not reuse the
+        connection.
         """
         if self._log_size() and not self._log_index.exists():
             raise _error_of_kind(_UNREADABLE_LOG, self.name)
@@ -483,7 +486,7 @@ class Database:
         """Check that the file can be created, without creating it.
 
         Raises:
-            StorageError: It cannot be created.
+            StorageError: The file cannot be created.
         """
         self._check_folder()
         folder = self.path.parent
@@ -495,10 +498,11 @@ class Database:
             raise self._creation_error(error) from error
 
     def _create_file(self) -> None:
-        """Create the file with mode 0600, and missing folders if `make_folder` allows it.
+        """Create the file with mode 0600, and missing folders if `make_folder` allows that.
 
         Raises:
-            StorageError: It cannot be created; by default a typo in a path creates no folders.
+            StorageError: The file cannot be created. By default, folders are not created, since the path may have a
+                typo.
         """
         self._check_folder()
         try:
@@ -515,7 +519,7 @@ class Database:
         parent = self.path.parent
         if self.path.is_dir():
             raise StorageError(
-                f"{self.name!r} is a folder; name a file in it",
+                f"{self.name!r} is a folder; name a file in this folder",
                 hint=f"For example {str(self.path / 'debates.db')!r}.",
                 details={"path": self.name, "reason": "unreachable"},
             )
@@ -556,5 +560,5 @@ def _add_functions(connection: sqlite3.Connection) -> None:
 
 
 def _set_busy_timeout(connection: sqlite3.Connection, seconds: float) -> None:
-    # A pragma takes no bound parameters; the value is an integer.
+    # A pragma accepts no bound parameters. The value is an integer.
     connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000):d}")

@@ -1,6 +1,6 @@
 """Search positions for words, with the full-text index of SQLite.
 
-The storage in memory builds the same index for each search, so that both give the same results.
+The storage in memory builds the same index for each search, so that both storages return the same results.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _QUERY_PART = re.compile(r'"([^"]*)"|([^\s"]+)')
 
 
 _LONGEST_WORD: Final = 500
-"""Characters of a word that other indexes get; they only narrow down what is searched with the index of SQLite."""
+"""Characters of a word that other indexes store. Other indexes only preselect positions for the index of SQLite."""
 _MOST_BYTES: Final = 500_000
-"""Bytes of the words of one position that other indexes get."""
+"""Bytes of the words of one position that other indexes store."""
 
 
 class Tokenizer:
-    """Splits texts into words as the index of SQLite does, for other indexes. Words hold only letters and digits.
+    """Splits texts into words as the index of SQLite does, for other indexes. Words have only letters and digits.
 
-    Not for use on several threads at once.
+    Don't use one object on several threads at once.
 
     Example:
         >>> tokenizer = Tokenizer()
@@ -48,7 +48,7 @@ class Tokenizer:
         self._opened: sqlite3.Connection | None = None
 
     def position_words(self, event: DurableEvent) -> list[str]:
-        """Return the words of the position that an event reports, each once; none if it reports no position."""
+        """Return the words of the position that an event reports, each once; empty if it reports no position."""
         if event.type != "agent_complete" or event.turn.answer.kind != "position":
             return []
         answer = event.turn.answer
@@ -61,14 +61,14 @@ class Tokenizer:
         return words
 
     def query_words(self, text: str) -> list[tuple[str, bool]]:
-        """Return the words of a user's query, and whether each may be only the beginning of a word.
+        """Return the words of a user's query, and whether each word may be only the beginning of a longer word.
 
-        Every position that `find_words` finds has all of them.
+        Every position that `find_words` returns contains all of these words.
         """
         words: list[tuple[str, bool]] = []
         for phrase, word in _QUERY_PART.findall(well_formed(text).replace("\0", " ")):
             is_prefix = len(word) > 1 and word.endswith("*")
-            # Only the last word can be a beginning; which one that is, is not known here.
+            # SQLite allows only the last word to be a beginning; this method does not know which word is the last.
             words += [(token, is_prefix or len(token) == _LONGEST_WORD) for token in self._words(phrase or word)]
         return words
 
@@ -87,7 +87,7 @@ class Tokenizer:
 
     def _open(self) -> sqlite3.Connection:
         self._opened = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        # Without the texts themselves, so that one statement empties the index.
+        # The index does not store the texts themselves, so one statement can empty it.
         self._opened.execute(
             "CREATE VIRTUAL TABLE texts USING fts5(text, content = '', tokenize = 'unicode61 remove_diacritics 2')"
         )

@@ -26,8 +26,8 @@ class SQLiteKeyValue:
     """Small values in the file of a `SQLiteStorage`.
 
     Args:
-        reader: Runs the reads.
-        writer: Runs the writes.
+        reader: Runs the read operations.
+        writer: Runs the write operations.
         clock: Decides when values expire.
     """
 
@@ -38,12 +38,12 @@ class SQLiteKeyValue:
         self._clock = clock
 
     async def get(self, key: str, *, tenant: str = "default") -> JsonValue:
-        """Return a value; `None` if there is none or it has expired."""
+        """Return a value; `None` if it does not exist or has expired."""
         full_key = well_formed(tenant), well_formed(key)
         return await self._reader.call(lambda connection: _select(connection, full_key, self._now(), self._path))
 
     async def put(self, key: str, value: JsonValue, *, ttl_s: float | None = None, tenant: str = "default") -> None:
-        """Store a value, replacing any value of that key. See `KeyValue.put`.
+        """Store a value, and replace the value that the key may have. See `KeyValue.put`.
 
         Raises:
             ValueError: The value or `ttl_s` cannot be stored.
@@ -53,7 +53,7 @@ class SQLiteKeyValue:
         await self._writer.call(lambda connection: self._store(connection, full_key, text, ttl_s))
 
     async def delete(self, key: str, *, tenant: str = "default") -> bool:
-        """Delete a value; return whether there was one."""
+        """Delete a value; return whether it existed."""
         full_key = well_formed(tenant), well_formed(key)
         return await self._writer.call(lambda connection: _delete(connection, full_key, self._now()))
 
@@ -72,8 +72,8 @@ class SQLiteKeyValue:
     ) -> JsonValue:
         """Replace a value by a function of the current one, in one transaction. See `KeyValue.update`.
 
-        If `fn` raises, its error is raised here and nothing changes. `fn` runs on the storage's own thread,
-        in rare cases twice: it must be quick, have no side effects and not use the storage.
+        If `fn` raises an error, this method raises it too, and nothing changes. `fn` runs on the storage's own thread,
+        in rare cases twice, so it must be quick, have no side effects and not use the storage.
         """
         full_key = well_formed(tenant), well_formed(key)
 
@@ -142,7 +142,7 @@ def _parse(key: str, text: str, path: str) -> JsonValue:
 
 
 def _end_of_prefix(prefix: str) -> str | None:
-    """Return the first text that sorts after all texts with this prefix; None if there is none."""
+    """Return the first text that sorts after all texts with this prefix; `None` if there is none."""
     stem = prefix.rstrip(chr(_LAST_CHARACTER))
     if not stem:
         return None

@@ -1,4 +1,4 @@
-"""The default place of sessions, and storages from a URL."""
+"""The default location of sessions, and storages from a URL."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ __all__ = ["default_database", "open_memory", "open_postgres", "open_sqlite", "w
 def default_database(settings: Settings) -> Path:
     """Return the file of the default storage.
 
-    A configured file is always used: if it cannot be written, storing fails, and sessions never go to a place where
-    nobody looks for them. Only the built-in default may be replaced, with a warning.
+    A configured file is always used. If it cannot be written, storing fails, so that sessions never go to a location
+    where nobody looks for them. Only the built-in default may be replaced, with a warning.
 
     Example:
         >>> from roundtable.settings import Settings
@@ -38,7 +38,7 @@ def default_database(settings: Settings) -> Path:
 
 
 def writable_database(wanted: Path, data_home: Path | str | None = None) -> Path:
-    """Return the wanted file, or one in the user's data folder if it cannot be written; warns once.
+    """Return the wanted file or, if it cannot be written, a file in the user's data folder; warns once.
 
     Args:
         wanted: The preferred file; the storage creates it on first use.
@@ -62,12 +62,12 @@ def _can_write(path: Path) -> bool:
 
 @cache
 def _warn_once(wanted: str, fallback: str) -> None:
-    # A warning, not a log record: a script without logging must show it too.
+    # A warning, not a log record, so that a script without logging shows it too.
     warnings.warn(f"{wanted} cannot be written; sessions are stored in {fallback}", UserWarning, stacklevel=3)
 
 
 def open_memory(url: str = "memory://") -> MemoryStorage:
-    """Create a storage in memory, which is lost when the process ends.
+    """Create a storage in memory; its sessions are lost when the process ends.
 
     Raises:
         ConfigurationError: The URL is not `memory://`.
@@ -86,7 +86,7 @@ def open_sqlite(url: str, *, make_folder: bool = False) -> SQLiteStorage:
     `sqlite:////var/lib/debates.db` is absolute. The folder must exist, unless `make_folder` is true.
 
     Raises:
-        ConfigurationError: The URL names no file.
+        ConfigurationError: The URL does not name a file.
 
     Example:
         >>> open_sqlite("sqlite:///debates.db").db_path
@@ -98,14 +98,14 @@ def open_sqlite(url: str, *, make_folder: bool = False) -> SQLiteStorage:
     if scheme != "sqlite" or not slashes or not path:
         raise ConfigurationError(
             f"{masked_url(url)!r} is not the URL of a SQLite file",
-            hint="Write 'sqlite:///debates.db' for a relative path or 'sqlite:////var/lib/debates.db' for an "
-            "absolute one.",
+            hint="Write 'sqlite:///debates.db' for a relative path, or 'sqlite:////var/lib/debates.db' for an "
+            "absolute path.",
         )
     return SQLiteStorage(path, make_folder=make_folder)
 
 
 def open_postgres(url: str) -> PostgresStorage:
-    """Create a storage for a PostgreSQL database. It is connected on first use. Needs the extra `postgres`.
+    """Create a storage for a PostgreSQL database; it connects on first use. Needs the extra `postgres`.
 
     Args:
         url: See `PostgresStorage`.

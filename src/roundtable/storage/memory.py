@@ -1,4 +1,4 @@
-"""Storage in memory: the same rules as on disk, lost when the process ends."""
+"""Storage in memory: it follows the same rules as storages on disk, and is lost when the process ends."""
 
 from __future__ import annotations
 
@@ -47,11 +47,12 @@ __all__ = ["MemoryKeyValue", "MemoryStorage", "is_wanted", "opened", "updated_su
 _MADE_BY_ENGINES: Final = frozenset(
     {"debate_start", "conversation_start", "round_start", "round_complete", "consensus", "exit", "debate_complete"}
 )
-"""Events in which nothing is an object of somebody else: their mappings, such as the scores of a decision, are made for
-them."""
+"""Events without objects of agents, tools or callers. The library creates their mappings, such as the scores of a
+decision."""
 
 _SWEEP_AT: Final = 64
-"""Number of items at which expired ones are first removed; after that, each time their number has doubled."""
+"""Number of items at which expired items are first removed. After that, they are removed when the number has
+doubled."""
 
 
 def opened(record: SessionRecord) -> SessionSummary:
@@ -69,10 +70,10 @@ def opened(record: SessionRecord) -> SessionSummary:
 
 
 def updated_summary(summary: SessionSummary, stored: Sequence[Numbered]) -> SessionSummary:
-    """Return the summary updated by these events.
+    """Return the summary, updated with these events.
 
     Raises:
-        SessionConflict: The state of the session does not allow one of them.
+        SessionConflict: The state of the session does not allow one of the events.
     """
     if not stored:
         return summary
@@ -100,10 +101,10 @@ def is_wanted(summary: SessionSummary, wanted: SessionFilter) -> bool:
 
 
 def _may_change(event: DurableEvent) -> bool:
-    """Check whether an event contains objects of agents, tools or callers that these could still change.
+    """Check whether an event contains objects that agents, tools or callers could still change.
 
-    Only then is its JSON written at once. Writing it for each event, or looking for mappings in each event, would slow
-    a turn in memory by 3 to 5 percent.
+    Only the JSON of such events is written immediately. Writing it for every event, or searching every event for
+    mappings, would slow down a turn in memory by 3 to 5 percent.
     """
     if event.type != "agent_complete":
         return event.type not in _MADE_BY_ENGINES
@@ -119,7 +120,7 @@ class _StoredEvent:
     parsed: DurableEvent | None = None
 
     def value(self) -> DurableEvent:
-        """Return the event as it is read from JSON, as in any other storage."""
+        """Return the event parsed from JSON, as in any other storage."""
         if self.parsed is None:
             self.parsed = durable_event(self.entry.text)
         return self.parsed
@@ -139,7 +140,7 @@ class _StoredSession:
         summary = updated_summary(self.summary, entries)
         for entry in entries:
             if _may_change(entry.event):
-                entry.text  # noqa: B018  (written now)
+                entry.text  # noqa: B018  (creates the JSON now)
             event = _StoredEvent(entry)
             self.events.append(event)
             if entry.place is not None:
@@ -163,9 +164,10 @@ class _Item(NamedTuple):
 class MemoryStorage(WholeSessionMethods):
     """Store sessions in memory, for tests, experiments and `memory://`.
 
-    Reading returns values that went through JSON, as on disk, so it returns the same as any other storage. The JSON of
-    an event that contains objects of agents, tools or callers, such as the input of a tool, is written when it is
-    stored; that of any other event when it is first read.
+    Each value that is read has gone through JSON, as on disk, so this storage returns the same values as any other. If
+    an event contains objects of agents, tools or callers, such as the input of a tool, its JSON is written when the
+    event is stored. The JSON of any other event is written when the event is first read.
+
     Several event loops may use one object.
 
     Args:
@@ -265,7 +267,7 @@ class MemoryStorage(WholeSessionMethods):
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
         """Find words in positions and their reasoning. See `FullText.search`."""
         await self._open()
-        # Imported late: other methods of this storage need no database.
+        # Imported only here, since no other method of this storage needs a database.
         from roundtable.storage.fulltext import search_in
 
         tenant = well_formed(query.tenant)
@@ -315,7 +317,7 @@ class MemoryKeyValue:
 
     Args:
         clock: Decides when values expire.
-        enter: Called first by every method; raises if the storage is closed.
+        enter: Every method calls it first; it raises an error if the storage is closed.
     """
 
     def __init__(self, clock: Clock, enter: Callable[[], Awaitable[None]]) -> None:
@@ -326,13 +328,13 @@ class MemoryKeyValue:
         self._sweep_at = _SWEEP_AT
 
     async def get(self, key: str, *, tenant: str = "default") -> JsonValue:
-        """Return a value; `None` if there is none or it has expired."""
+        """Return a value; `None` if it does not exist or has expired."""
         await self._enter()
         with self._lock:
             return self._get((well_formed(tenant), well_formed(key)))
 
     async def put(self, key: str, value: JsonValue, *, ttl_s: float | None = None, tenant: str = "default") -> None:
-        """Store a value, replacing any value of that key. See `KeyValue.put`.
+        """Store a value, and replace the value that the key may have. See `KeyValue.put`.
 
         Raises:
             ValueError: The value or `ttl_s` cannot be stored.
@@ -344,7 +346,7 @@ class MemoryKeyValue:
             self._store((well_formed(tenant), well_formed(key)), text, ttl_s)
 
     async def delete(self, key: str, *, tenant: str = "default") -> bool:
-        """Delete a value; return whether there was one."""
+        """Delete a value; return whether it existed."""
         await self._enter()
         with self._lock:
             item = self._items.pop((well_formed(tenant), well_formed(key)), None)
@@ -373,8 +375,8 @@ class MemoryKeyValue:
     ) -> JsonValue:
         """Replace a value atomically by a function of the current one. See `KeyValue.update`.
 
-        If `fn` raises, its error is raised here and nothing changes. `fn` must be quick and must not use
-        the storage.
+        If `fn` raises an error, this method raises it too, and nothing changes. `fn` must be quick and must not use the
+        storage.
         """
         await self._enter()
         full_key = well_formed(tenant), well_formed(key)

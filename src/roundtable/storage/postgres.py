@@ -155,7 +155,7 @@ _SEARCH: Final = """
 """
 
 _NO_ARGUMENTS: Final[tuple[object, ...]] = (None,) * 4 + (None,) * 12
-"""Arguments of the function `append` that only ask for the state."""
+"""Arguments of the function `append` that store nothing and only read the state."""
 
 
 class _Key(NamedTuple):
@@ -174,7 +174,7 @@ def _key(tenant: str, session_id: str) -> _Key:
 
 
 class _State(NamedTuple):
-    """What appends depend on."""
+    """The state of a session on which an append depends."""
 
     last: int
     progress: Progress
@@ -182,7 +182,7 @@ class _State(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Append:
-    """One call of `append` that waits for its turn."""
+    """One call of the SQL function `append` that waits to be sent."""
 
     key: _Key
     stores: bool
@@ -193,31 +193,34 @@ class _Append:
 class PostgresStorage(WholeSessionMethods):
     """Store sessions in a PostgreSQL database (version 15 or later), for processes on any number of hosts.
 
-    Data survives a crash as soon as the awaited call returns, as far as the server's `synchronous_commit` promises.
-    Concurrent appends share transactions. A cancelled call is stored as a whole or not at all; once it has started, it
-    completes. If the connection breaks, calls connect again for `connect_timeout_s` seconds; an append is stored once,
-    however often it is sent.
+    Data survives a crash as soon as the awaited call returns, to the degree that the server's setting
+    `synchronous_commit` guarantees. Concurrent appends share transactions. A cancelled call is stored as a whole or not
+    at all; once it has started, it completes. If the connection breaks, a call tries to connect again for
+    `connect_timeout_s` seconds. An append is stored only once, even if it is sent several times.
 
-    The tables are created on the first use, in a PostgreSQL schema of their own, and upgraded by newer versions of
-    this library. A process with an older version then refuses the database and changes nothing.
+    On first use, the storage creates its tables in a separate PostgreSQL schema. A newer version of this library
+    upgrades the tables. After that, a process with an older version refuses the database and changes nothing.
 
-    Connections are used on one background thread, so callers may use any event loop (asyncio or trio), and several.
+    Connections are used on one background thread, so callers may use any event loop (asyncio or trio), or several event
+    loops.
 
     Needs the extra `postgres`.
 
     Args:
-        url: Address as libpq takes it, such as `postgresql://user:password@host:5432/database?sslmode=verify-full`. The
-            parameter `schema` names the PostgreSQL schema of the tables, `roundtable` by default.
+        url: Address in the form that libpq expects, such as
+            `postgresql://user:password@host:5432/database?sslmode=verify-full`. The parameter `schema` names the
+            PostgreSQL schema of the tables, `roundtable` by default.
         clock: Decides when leases and values expire; the clock of the database by default.
-        connections: Most connections at once, from 1. One more listens for changes by other processes.
-        connect_timeout_s: How long a call tries to connect to a server that is not up yet, restarts, or cannot take
-            connections, in seconds, from 0 to 3600. 0 tries once. A try that gets no answer ends after 5 seconds, or
-            after `connect_timeout` of the URL.
+        connections: Most connections at the same time, at least 1. One additional connection listens for changes by
+            other processes.
+        connect_timeout_s: How long a call tries to connect to a server that is not up yet, is restarting, or has no
+            free connection, in seconds, from 0 to 3600. With 0, a call tries once. An attempt without an answer ends
+            after 5 seconds, or after `connect_timeout` of the URL.
         pool_timeout_s: How long a call waits until one of the `connections` is free, in seconds, up to 3600.
         call_timeout_s: How long a call waits for the server's answer, in seconds, up to 3600. Creating or upgrading the
-            tables may take ten minutes. A change that got no answer may have been stored.
-        close_timeout_s: How long `aclose` waits for running calls, in seconds, from 0 to 3600. Those that still run
-            then fail with `StorageError`, and `aclose` ends within three more seconds.
+            tables may take up to ten minutes. A change without an answer may have been stored.
+        close_timeout_s: How long `aclose` waits for running calls, in seconds, from 0 to 3600. After that, calls that
+            still run fail with `StorageError`, and `aclose` ends within three more seconds.
 
     Raises:
         ConfigurationError: The URL cannot be used, or a number is out of range.
@@ -253,12 +256,12 @@ class PostgresStorage(WholeSessionMethods):
         self.address: str = address.name
         """The address without user, password and parameters."""
         self.location: Address = address
-        """Where the database is; holds the password."""
-        # A pattern of pg_dump: quoted, unless it is a plain name.
+        """The location of the database, with the password."""
+        # pg_dump expects a pattern, so a name is quoted unless it is plain.
         pattern = address.schema if re.fullmatch("[a-z_][a-z0-9_]*", address.schema) else f'"{address.schema}"'
         words = "pg_dump", f"--schema={pattern}", "--file=sessions.sql", f"--dbname={command_url(address.libpq_url)}"
         self.backup_hint: str = f"Back up the database with PostgreSQL's own tools, such as: {shlex.join(words)}"
-        """How to back the sessions up."""
+        """How to back up the sessions."""
         if clock is not None:
             self._clock = clock
         self._own_clock = clock
@@ -276,7 +279,7 @@ class PostgresStorage(WholeSessionMethods):
         self._writers = 0
         self._unannounced: list[str] = []
         self._is_announcing = False
-        self._most_writers = max(1, connections // 4)  # few, so that more appends share a transaction
+        self._most_writers = max(1, connections // 4)  # few writers, so that more appends share a transaction
         self._states: OrderedDict[bytes, _State] = OrderedDict()
         self._finalizer = weakref.finalize(self, _end, self._background, self._pool, self._listener, self._tokenizer)
 
@@ -314,7 +317,7 @@ class PostgresStorage(WholeSessionMethods):
         async def insert(connection: psycopg.AsyncConnection) -> bool:
             if (await connection.execute(self._sql[_CREATE], values)).rowcount:
                 return True
-            # Sent again, after the connection broke?
+            # Was the same call sent before, and did the connection break after it?
             return bool((await connection.execute(self._sql[_WAS_CREATED], (key.key, create_id))).rowcount)
 
         if not await self._call(insert):
@@ -333,7 +336,7 @@ class PostgresStorage(WholeSessionMethods):
         check_append(session_id, token, events)
         key, batch = _key(tenant, session_id), tuple(events)
         if token is not None and not 0 <= token <= MAX_NUMBER:
-            token = 0  # no lease ever has it
+            token = 0  # no lease has this token
         return await self._background.call(lambda: self._append(key, expected_seq, token, batch))
 
     async def _append(
@@ -383,7 +386,7 @@ class PostgresStorage(WholeSessionMethods):
                 self._states.popitem(last=False)
 
     async def _send(self, key: _Key, token: int | None, arguments: tuple[object, ...]) -> tuple[Any, ...]:
-        """Call the function `append` together with those who wait for the same."""
+        """Call the SQL function `append`, together with other appends that wait."""
         append_id = secrets.token_bytes(16)
         waiting = _Append(key, arguments is not _NO_ARGUMENTS, (key.key, append_id, token, *arguments))
         self._waiting.append(waiting)
@@ -401,7 +404,7 @@ class PostgresStorage(WholeSessionMethods):
             self._writers -= 1
 
     def _next_batch(self) -> dict[bytes, _Append]:
-        """Take the appends that are sent next: one for each session, and none while another of it is being sent."""
+        """Take the appends to send next: one for each session, unless an append of that session is in progress."""
         batch: dict[bytes, _Append] = {}
         left: list[_Append] = []
         for waiting in self._waiting:
@@ -415,14 +418,14 @@ class PostgresStorage(WholeSessionMethods):
         return batch
 
     async def _send_batch(self, batch: list[_Append]) -> None:
-        # Sessions are locked in the same order by everybody.
+        # All writers lock sessions in the same order, to prevent deadlocks.
         batch.sort(key=lambda waiting: waiting.key.key)
         try:
             rows = await self._pool.use(lambda connection: self._write(connection, batch), repeatable=True)
             answers = list(zip(batch, rows, strict=True))
-        except Exception as error:  # noqa: BLE001  (raised to those who wait)
+        except Exception as error:  # noqa: BLE001  (raised to the callers that wait)
             if len(batch) > 1 and not (isinstance(error, StorageError) and error.retryable):
-                for waiting in batch:  # one of them may be at fault
+                for waiting in batch:  # one of the appends may have caused the error, so send each one alone
                     await self._send_batch([waiting])
                 return
             for waiting in batch:
@@ -433,7 +436,7 @@ class PostgresStorage(WholeSessionMethods):
             waiting.done.set_result(row)
 
     async def _write(self, connection: psycopg.AsyncConnection, batch: list[_Append]) -> _Rows:
-        """Call the function for each, in one transaction."""
+        """Call the function for each append, in one transaction."""
         async with connection.cursor() as cursor:
             await cursor.executemany(self._sql[_APPEND], [waiting.arguments for waiting in batch], returning=True)
             rows = await cursor.fetchall()
@@ -453,7 +456,7 @@ class PostgresStorage(WholeSessionMethods):
             while payloads := self._unannounced:
                 self._unannounced = []
                 await self._pool.use(partial(self._notify, payloads), repeatable=True)
-        except StorageError as error:  # the events are stored; those who follow read the log anyway
+        except StorageError as error:  # the events are stored; processes that follow read the log anyway
             _log.info("followers were not notified: %s", error.message)
         finally:
             self._is_announcing = False
@@ -469,7 +472,7 @@ class PostgresStorage(WholeSessionMethods):
         key, start = _key(tenant, session_id), max(min(after, MAX_NUMBER), 0)
 
         async def select(connection: psycopg.AsyncConnection) -> _Rows:
-            # One statement sees one state.
+            # One statement sees a single state of the database.
             return await (await connection.execute(self._sql[_READ], (key.key, key.key, start))).fetchall()
 
         rows = await self._call(select)
@@ -504,7 +507,7 @@ class PostgresStorage(WholeSessionMethods):
                 return tuple(to_summary((*map(from_stored, row[:3]), *row[3:])) for row in rows[: filter.limit])
             values |= {"after_us": page[-1][8], "after_id": page[-1][0]}
 
-    # Both are planned for their values each time: which index is the best one depends on the filters that are given.
+    # Both statements are planned again for each call, since the best index depends on the filters that are set.
 
     async def _list_page(self, values: dict[str, object]) -> _Rows:
         async def select(connection: psycopg.AsyncConnection) -> _Rows:
@@ -520,7 +523,7 @@ class PostgresStorage(WholeSessionMethods):
 
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
         """Find words in positions and their reasoning. See `FullText.search`."""
-        with closing(Tokenizer()) as tokenizer:  # the other one belongs to the background
+        with closing(Tokenizer()) as tokenizer:  # `self._tokenizer` belongs to the background thread
             parts = tokenizer.query_words(query.text)
         words = " & ".join(f"'{word}'{':*' if is_prefix else ''}" for word, is_prefix in parts)
         if not words:
@@ -541,7 +544,7 @@ class PostgresStorage(WholeSessionMethods):
             if len(rows) < limit or len(hits) >= query.limit:
                 return tuple(hits[: query.limit])
             values |= dict(zip(("after_us", "after_id", "after_seq"), rows[-1][3:], strict=True))
-            limit = min(limit * 2, _PAGE)  # few of these positions match
+            limit = min(limit * 2, _PAGE)  # few positions of this page match
 
     async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
         """Take, renew or release the right to append. See `Storage.lease`."""
@@ -574,7 +577,7 @@ class PostgresStorage(WholeSessionMethods):
         return (await self._call(take)).to_lease(owner)
 
     async def _held(self, connection: psycopg.AsyncConnection, key: _Key) -> tuple[LeaseState | None, datetime]:
-        """Return the lease of a session and the time."""
+        """Return the lease of a session, and the current time."""
         rows = await (await connection.execute(self._sql[_LEASE], (key.key,))).fetchall()
         if not rows:
             raise session_not_found(key.session_id)
@@ -614,7 +617,7 @@ class PostgresStorage(WholeSessionMethods):
         await self._background.ended()
 
     def close(self) -> None:
-        """Do what `aclose` does, blocking; idempotent."""
+        """Close the storage like `aclose`, but block the thread; idempotent."""
         self._begin_to_close()
         self._background.join()
 
@@ -625,7 +628,7 @@ class PostgresStorage(WholeSessionMethods):
 
 
 def _hits(rows: _Rows, query: SearchQuery) -> tuple[SearchHit, ...]:
-    """Search the positions of a page with the index that all storages share: PostgreSQL's knows no phrases."""
+    """Search the positions of a page with the index that all storages share: PostgreSQL's index knows no phrases."""
     by_session: dict[bytes, tuple[SessionRecord, list[DurableEvent]]] = {}
     for session, record, body, *_ in rows:
         if session not in by_session:
@@ -641,7 +644,7 @@ async def _close(pool: PostgresPool, listener: Listener, tokenizer: Tokenizer) -
 
 
 def _end(background: Background, pool: PostgresPool, listener: Listener, tokenizer: Tokenizer) -> None:
-    """End the thread of a storage that was not closed, at the latest when the interpreter exits."""
+    """End the thread of a storage that was not closed; this runs when the interpreter exits, or earlier."""
     last = partial(_close, pool, listener, tokenizer)
     background.end(last, within_s=_EXIT_WAIT_S / 2, abort=pool.abort)
     background.join(_EXIT_WAIT_S)

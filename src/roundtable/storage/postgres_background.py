@@ -1,4 +1,4 @@
-"""An event loop on a thread of its own, on which the connections to PostgreSQL are used from any event loop."""
+"""An event loop on its own thread. It uses the connections to PostgreSQL, for callers in any event loop."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ABORT_S: Final = 1.0
 
 
 class Background:
-    """An event loop of asyncio on a thread, which starts with the first call; any event loop may call it.
+    """An asyncio event loop on a thread that starts with the first call; callers may use any event loop.
 
     Args:
         name: Name of the thread.
@@ -44,19 +44,19 @@ class Background:
         self._closed = False
         self._pid = os.getpid()
         self._submitted: list[Callable[[], Coroutine[None, None, None]]] = []
-        """What callers started since the thread last looked; it is woken for the first of them."""
+        """Work that callers submitted since the thread last checked; the first item wakes the thread."""
         self._delivered: dict[Loop, list[Callable[[], object]]] = {}
-        """Results for each event loop since its last wake-up; only for use in the background."""
+        """Results for each event loop since it was last woken; only for use in the background."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._last: asyncio.Task[None] | None = None
 
     async def call(self, work: Callable[[], Coroutine[None, None, T]]) -> T:
         """Run a coroutine in the background and wait for its result.
 
-        Once submitted, it runs to its end even if the caller is cancelled.
+        Once submitted, the coroutine runs to its end, even if the caller is cancelled.
 
         Raises:
-            StorageError: The storage is closed, or belongs to another process.
+            StorageError: The storage is closed, or was opened in another process.
         """
         await checkpoint_if_cancelled()
         done, caller = Event(), running_loop()
@@ -78,14 +78,14 @@ class Background:
             try:
                 raise errors[0]
             finally:
-                errors.clear()  # the traceback refers to this frame
+                errors.clear()  # otherwise, the traceback and this frame would refer to each other
         return results[0]
 
     def start(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
         """Start a coroutine in the background, without waiting for it.
 
         Raises:
-            StorageError: The storage is closed, or belongs to another process.
+            StorageError: The storage is closed, or was opened in another process.
         """
         if self._pid != os.getpid():
             raise StorageError(
@@ -97,7 +97,7 @@ class Background:
                 raise StorageError(f"the storage of {self._address!r} is closed", hint="Open a new storage.")
             if self._loop is None:
                 self._loop = asyncio.SelectorEventLoop()  # psycopg cannot use the default loop of Windows
-                # A daemon thread: a script that never closes its storage must still exit.
+                # A daemon thread, so that a script that never closes its storage can still exit.
                 self._thread = Thread(target=_run, args=(self._loop,), name=self._name, daemon=True)
                 self._thread.start()
             self._submitted.append(work)
@@ -111,7 +111,7 @@ class Background:
             self.spawn(work())
 
     def _deliver(self, loop: Loop, callback: Callable[[], object]) -> None:
-        """Call a function in an event loop, together with others whose results came at the same time."""
+        """Call a function in an event loop, together with the functions of other results that came at the same time."""
         callbacks = self._delivered.setdefault(loop, [])
         callbacks.append(callback)
         if len(callbacks) == 1:
@@ -128,7 +128,7 @@ class Background:
             _log.debug("the event loop ended before a result could be delivered")
 
     def spawn(self, work: Coroutine[None, None, None]) -> None:
-        """Start a coroutine from inside the background; `end` waits for it."""
+        """Start a coroutine from within the background; `end` waits for it."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -136,14 +136,14 @@ class Background:
     def end(
         self, last: Callable[[], Coroutine[None, None, None]], *, within_s: float, abort: Callable[[], None]
     ) -> None:
-        """Accept no more calls; run `last` and end the thread once those submitted have ended; returns at once.
+        """Accept no more calls. When all submitted calls have ended, run `last` and end the thread. Returns at once.
 
         Only the first call has an effect.
 
         Args:
-            last: What to do at the end; must not wait long.
-            within_s: Seconds after which running calls are ended: they raise `StorageError`.
-            abort: Called in the background before calls are ended, to break what they wait for.
+            last: Runs at the end; must not wait long.
+            within_s: Seconds after which calls that still run are stopped; they raise `StorageError`.
+            abort: Called in the background before calls are stopped, to break the connections for which they wait.
         """
         with self._lock:
             if not self._closed and self._loop is not None and self._pid == os.getpid():
@@ -168,7 +168,7 @@ class Background:
         self._last = asyncio.get_running_loop().create_task(finish())
 
     async def _all_ended(self, within_s: float) -> bool:
-        """Wait for all tasks, also those that they start meanwhile; return whether they ended in time."""
+        """Wait for all tasks, and for tasks that they start meanwhile; return whether all ended in time."""
         deadline = monotonic() + within_s
         while self._tasks:
             left_s = deadline - monotonic()
@@ -178,11 +178,11 @@ class Background:
         return True
 
     async def ended(self) -> None:
-        """Wait until the thread has ended after `end`."""
+        """Wait until the thread has ended; call `end` first."""
         await to_thread.run_sync(self.join, abandon_on_cancel=True)
 
     def join(self, timeout_s: float | None = None) -> None:
-        """Wait, blocking, until the thread has ended after `end`."""
+        """Block until the thread has ended; call `end` first."""
         thread = self._thread
         if thread is None or self._pid != os.getpid() or thread is current_thread():
             return
@@ -190,7 +190,7 @@ class Background:
 
 
 def closed_meanwhile(address: str) -> StorageError:
-    """Return the error for a call that ran when its storage was closed and its time was up."""
+    """Return the error for a call that still ran when its storage was closed and the time for calls was over."""
     return StorageError(
         f"the storage of {address!r} was closed before the database answered; the call may still have taken effect",
         hint="Check the load and the log of the server, and wait for calls before you close the storage.",

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL, what is heard on them, and their errors."""
+"""Connections to PostgreSQL, the announcements that arrive on them, and their errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["Address", "Limits", "Listener", "PostgresPool", "parse_address", "st
 T = TypeVar("T")
 
 _log: logging.Logger = logging.getLogger(__name__)
-# Broken connections are its everyday business; without this, a program that sets up no logging would print them.
+# Psycopg often logs broken connections. Without this handler, a program without logging would print these messages.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 _DEFAULT_SCHEMA: Final = "roundtable"
@@ -45,7 +45,7 @@ _DEFAULTS: Final[dict[str, str | int]] = {
     "keepalives_idle": 30,
     "tcp_user_timeout": 30_000,
 }
-"""What is set for a connection unless the URL says otherwise."""
+"""Parameters that are set for a connection unless the URL sets them."""
 
 _LIFETIME_S: Final = 3600.0
 _IDLE_S: Final = 600.0
@@ -55,12 +55,12 @@ _CLOSE_S: Final = 1.0
 _FORBIDDEN: Final = (
     "forbidden",
     "{address!r} refuses this user",
-    "Check the user, its password and its rights; it must be able to create a schema, or own the schema.",
+    "Check the user, the password and the rights of the user, who must be able to create a schema, or own the schema.",
 )
 _UNREACHABLE: Final = (
     "unreachable",
     "the database {address!r} cannot be reached",
-    "Check that the server runs, and that its address and port are right.",
+    "Check that the server is running, and that its address and port are right.",
 )
 _TLS: Final = (
     "unreachable",
@@ -74,7 +74,7 @@ _KINDS: Final[dict[str, tuple[str, str, str]]] = {
     "42501": _FORBIDDEN,
     "3D000": (
         "unreachable",
-        "{address!r} names a database that does not exist",
+        "the database {address!r} does not exist",
         "Create it: createdb --encoding=UTF8 --template=template0 NAME",
     ),
     "53300": (
@@ -83,11 +83,11 @@ _KINDS: Final[dict[str, tuple[str, str, str]]] = {
         "Raise max_connections of the server, or lower `connections` of each storage.",
     ),
     "53100": ("full", "the disk of {address!r} is full", "Free space on the server's disk, then try again."),
-    "53": ("busy", "{address!r} lacks resources", "Check the memory and the limits of the server."),
+    "53": ("busy", "the server of {address!r} lacks resources", "Check the memory and the limits of the server."),
     "25006": (
         "read-only",
-        "{address!r} accepts no changes: it is a replica, or read-only",
-        "Connect to the primary server, such as with ?target_session_attrs=read-write; sessions can still be shown.",
+        "{address!r} accepts no changes, because it is a replica or read-only",
+        "Connect to the primary server, such as with ?target_session_attrs=read-write. Sessions can still be read.",
     ),
     "57P": _UNREACHABLE,
     "40": ("locked", "{address!r} is busy with the same session", "Try again."),
@@ -99,7 +99,7 @@ _KINDS: Final[dict[str, tuple[str, str, str]]] = {
 _OTHER: Final = ("other", "the database {address!r} failed", "Check the log of the server.")
 _RETRYABLE: Final = frozenset({"unreachable", "busy", "full", "locked"})
 
-# What libpq says if it cannot connect: these errors have no code.
+# Messages of libpq when it cannot connect; these errors have no code.
 _SAID: Final[tuple[tuple[str, tuple[str, str, str]], ...]] = (
     (
         "password authentication failed|no password supplied|pg_hba.conf|role .* does not exist|not permitted to",
@@ -112,11 +112,11 @@ _SAID: Final[tuple[tuple[str, tuple[str, str, str]], ...]] = (
 
 
 class Address:
-    """Where a database is, and which of its schemas holds the tables.
+    """The location of a database, and the name of the schema with the tables.
 
     Args:
-        conninfo: What libpq connects to; holds the password.
-        libpq_url: The same as the user wrote it, without the schema.
+        conninfo: Connection string for libpq, with the password.
+        libpq_url: The URL as the user wrote it, without the parameter `schema`.
         name: The address without secrets, for messages.
         schema: The schema.
     """
@@ -127,10 +127,10 @@ class Address:
         self.name = name
         """The address without secrets."""
         self.schema = schema
-        """The PostgreSQL schema that holds the tables."""
+        """The PostgreSQL schema that contains the tables."""
 
     def hosts(self) -> tuple[str, ...]:
-        """Return all hosts that libpq may connect to, also by its environment variables; a service is one of them."""
+        """Return all hosts to which libpq may connect, also by environment variables; a service counts as a host."""
         parameters = conninfo_to_dict(self.conninfo)
         defaults = {
             option.keyword.decode(): (option.val or b"").decode("utf-8", "replace")
@@ -140,7 +140,7 @@ class Address:
             name: str(parameters.get(name) or defaults.get(name) or "") for name in ("host", "hostaddr", "service")
         }
         services = (f"service={named['service']}",) if named["service"] else ()
-        # The file of a service may name any host, and an address for a host that is given here.
+        # The file of a service may name any host, and also an address for a host that is given here.
         return (*named["host"].split(","), *named["hostaddr"].split(","), *services)
 
 
@@ -148,18 +148,18 @@ def parse_address(url: str) -> Address:
     """Return the parts of a storage URL.
 
     Args:
-        url: A URL as libpq takes it, with one parameter more: `schema`, `"roundtable"` by default.
+        url: A URL in the form that libpq expects, with one additional parameter, `schema`; `"roundtable"` by default.
 
     Raises:
-        ConfigurationError: It is not such a URL.
+        ConfigurationError: The URL has another form.
 
     Example:
         >>> address = parse_address("postgresql://me:secret@db.example.org/app?sslmode=require&schema=debates")
         >>> address.name, address.schema
         ('postgresql://db.example.org/app', 'debates')
     """
-    hint = "Write 'postgresql://USER:PASSWORD@HOST:5432/DATABASE?sslmode=require'; quote special characters as %XX."
-    # Cut out as text: what belongs to libpq must not be spelt anew.
+    hint = "Write 'postgresql://USER:PASSWORD@HOST:5432/DATABASE?sslmode=require'; write special characters as %XX."
+    # The parameter is cut out as text, so that the rest of the URL reaches libpq unchanged.
     base, _, query = url.partition("?")
     parameters = query.split("&") if query else []
     schemas = [
@@ -173,7 +173,7 @@ def parse_address(url: str) -> Address:
     schema = schemas[-1] if schemas else _DEFAULT_SCHEMA
     if not schema or len(schema.encode()) > _LONGEST_NAME or "\0" in schema or schema.startswith("pg_"):
         msg = f"{schema!r} is not a valid name for a PostgreSQL schema"
-        raise ConfigurationError(msg, hint="Use up to 63 letters, digits and underscores, not beginning with 'pg_'.")
+        raise ConfigurationError(msg, hint="Use up to 63 letters, digits and underscores; don't begin with 'pg_'.")
     try:
         libpq_parameters = conninfo_to_dict(libpq_url)
         for port in str(libpq_parameters.get("port", "")).split(","):
@@ -183,13 +183,13 @@ def parse_address(url: str) -> Address:
         )
         conninfo = make_conninfo(conninfo, client_encoding="UTF8")
     except (psycopg.Error, ValueError):  # the message may quote the password
-        raise ConfigurationError(f"{name!r} is not a URL that PostgreSQL understands", hint=hint) from None
+        raise ConfigurationError(f"PostgreSQL cannot read the URL {name!r}", hint=hint) from None
     return Address(conninfo, libpq_url, name, schema)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long the calls of a storage wait; see `PostgresStorage` for what each is."""
+    """How long the calls of a storage wait; `PostgresStorage` explains each limit."""
 
     connect_s: float
     pool_s: float
@@ -200,11 +200,11 @@ class Limits:
 class PostgresPool:
     """Connections that are opened when they are needed; the first use creates or upgrades the tables.
 
-    Only for use in the background.
+    Only for use in the background thread.
 
     Args:
         address: The database.
-        connections: Most connections at once.
+        connections: Most connections at the same time.
         limits: How long calls wait.
     """
 
@@ -224,11 +224,12 @@ class PostgresPool:
 
         Args:
             work: What to do with the connection.
-            repeatable: Whether to call `work` again if the connection broke during the call, so that nobody knows
-                what was committed. A transaction that was certainly rolled back is always tried again.
+            repeatable: Whether to call `work` again if the connection broke during the call, so that it is unknown what
+                was committed. A transaction that was certainly rolled back is always tried again.
 
         Raises:
-            StorageError: No connection became free, or the server cannot be reached, does not answer, or refuses.
+            StorageError: No connection became free, or the server cannot be reached, does not answer, or refuses the
+                call.
         """
         try:
             async with asyncio.timeout(self._limits.pool_s):
@@ -250,13 +251,13 @@ class PostgresPool:
                 connection = await self._take()
                 async with self._answering(connection, self._limits.call_s):
                     if not repeatable:
-                        await connection.execute("SELECT 1")  # it may have broken while nobody used it
+                        await connection.execute("SELECT 1")  # the connection may have broken while it was idle
                     began = True
                     return await work(connection)
             except psycopg.Error as error:
                 is_away = _is_away(error)
                 if is_away:
-                    self._drop_idle()  # broken too
+                    self._drop_idle()  # these connections are broken too
                 may_repeat = _was_rolled_back(error) or (is_away and (repeatable or not began))
                 left_s = deadline - monotonic()
                 if self._is_closed:
@@ -272,7 +273,7 @@ class PostgresPool:
             pause_s = min(pause_s * 2, 1.0)
 
     async def connect(self) -> psycopg.AsyncConnection:
-        """Return a new connection in autocommit mode, which does not count as one of the pool; see `discard`."""
+        """Return a new connection in autocommit mode. The pool does not count it; close it with `discard`."""
         self._check_network()
         connection = await psycopg.AsyncConnection.connect(self.address.conninfo, autocommit=True)
         self._all[connection] = monotonic()
@@ -282,7 +283,7 @@ class PostgresPool:
         return connection
 
     def _check_network(self) -> None:
-        """Refuse to leave this machine if the network is forbidden: the driver does not use Python's sockets."""
+        """Check that the network is allowed or the hosts are local, since the driver does not use Python's sockets."""
         try:
             for host in self.address.hosts():
                 check_host("" if host.startswith("/") else host)
@@ -296,7 +297,7 @@ class PostgresPool:
         await connection.close()
 
     def abort(self) -> None:
-        """Break all connections, so that everybody who waits for the server gets an error."""
+        """Break all connections, so that every call that waits for the server raises an error."""
         self._is_closed = True
         for connection in self._all:
             _hang_up(connection)
@@ -315,7 +316,7 @@ class PostgresPool:
         connection = await self.connect()
         try:
             async with self._answering(connection, self._limits.call_s):
-                # Locks are taken first, and what they protect is read then.
+                # At this level, a statement that runs after a lock was taken sees everything committed before the lock.
                 await connection.execute("SET default_transaction_isolation TO 'read committed'")
             async with self._upgrading:
                 await self._upgrade(connection)
@@ -343,7 +344,7 @@ class PostgresPool:
             self._pruning = asyncio.get_running_loop().call_later(_IDLE_S, self._prune)
 
     def _prune(self) -> None:
-        """Close the connections that nobody used lately."""
+        """Close the connections that were idle for too long."""
         self._pruning = None
         while self._idle and monotonic() - self._idle[0][1] >= _IDLE_S:
             self._close_soon(self._idle.popleft()[0])
@@ -360,7 +361,7 @@ class PostgresPool:
 
     @asynccontextmanager
     async def _answering(self, connection: psycopg.AsyncConnection, limit_s: float) -> AsyncGenerator[None]:
-        """Break the connection if the block takes too long: a cancelled statement would wait for the server again.
+        """Break the connection if the block takes too long; cancelling the statement would wait for the server again.
 
         Raises:
             StorageError: The block failed because it took longer than `limit_s` seconds.
@@ -385,19 +386,18 @@ class PostgresPool:
     def _busy(self) -> StorageError:
         return StorageError(
             f"no connection to {self.address.name!r} became free within {self._limits.pool_s:g} s: "
-            f"this storage has {self._connections}, and all were in use",
-            hint="Allow it more connections, or a longer wait: "
-            "PostgresStorage(url, connections=16, pool_timeout_s=60).",
+            f"this storage may have {self._connections} connections, and all were in use",
+            hint="Allow more connections, or a longer wait: PostgresStorage(url, connections=16, pool_timeout_s=60).",
             retryable=True,
             details={"path": self.address.name, "reason": "busy"},
         )
 
 
 def _hang_up(connection: psycopg.AsyncConnection) -> None:
-    """End the TCP connection, as if the server had gone away: a call that waits for an answer gets an error."""
-    # A copy of the descriptor: the event loop and libpq still watch the other one.
+    """End the TCP connection, as if the server had gone away, so that a waiting call raises an error."""
+    # Use a copy of the descriptor, since the event loop and libpq still watch the original.
     with (
-        suppress(OSError, psycopg.Error),  # it is closed already
+        suppress(OSError, psycopg.Error),  # the connection is closed already
         socket.fromfd(connection.pgconn.socket, socket.AF_INET, socket.SOCK_STREAM) as copy,
     ):
         copy.shutdown(socket.SHUT_RDWR)
@@ -408,7 +408,7 @@ def _was_rolled_back(error: psycopg.Error) -> bool:
 
 
 def _is_away(error: psycopg.Error) -> bool:
-    """Check whether the server went away, starts, or cannot take another connection now."""
+    """Check whether the server went away, is starting, or cannot accept another connection now."""
     if error.sqlstate is None:
         return isinstance(error, psycopg.OperationalError) and _kind(error) in {_UNREACHABLE, _KINDS["53300"]}
     return error.sqlstate[:2] == "08" or error.sqlstate[:3] == "57P" or error.sqlstate == "53300"
@@ -427,17 +427,17 @@ def _kind(error: psycopg.Error) -> tuple[str, str, str]:
 
 
 def storage_error(error: psycopg.Error, address: Address, *, tried_s: float | None = None) -> StorageError:
-    """Return the `StorageError` for an error of PostgreSQL, without the values of the statement and the user's name.
+    """Return the `StorageError` for an error of PostgreSQL, without values of the statement and the user's name.
 
     Args:
         error: The error.
         address: The database.
-        tried_s: For how long connecting was tried, in seconds.
+        tried_s: How long the call tried to connect, in seconds.
     """
     reason, message, hint = _kind(error)
     detail = error.diag.message_primary or str(error).partition("\n")[0]
     user = error.pgconn.user.decode(errors="replace") if error.pgconn is not None else ""
-    if user:  # in whatever quotation marks; database and host may have the same name
+    if user:  # in any kind of quotation marks; the database or the host may have the same name
         pattern = rf"(?<!database )(?<!server at )([^\w\s]){re.escape(user)}(?=[^\w\s])"
         detail = re.sub(pattern, r"\1***", detail)
     if tried_s is not None and reason == "unreachable":
@@ -453,20 +453,20 @@ def storage_error(error: psycopg.Error, address: Address, *, tried_s: float | No
 
 
 def storage_error_of(error: object, address: Address) -> StorageError | None:
-    """Return the `StorageError` for an error of PostgreSQL from another library; `None` for anything else."""
+    """Return the `StorageError` for an error of PostgreSQL that another library raised; `None` for other errors."""
     return storage_error(error, address) if isinstance(error, psycopg.Error) else None
 
 
 class Listener:
-    """Listens to the announcements of other storages on a connection of its own, and notifies those they concern.
+    """Listens to announcements of other storages on its own connection, and calls the functions registered for them.
 
-    Announcements are lost while the connection is broken, so it then notifies everybody once.
+    Announcements are lost while the connection is broken, so after a reconnect it calls all functions once.
 
     Args:
         background: Where the listener runs.
-        pool: Makes the connection.
+        pool: Creates the connection.
         channel: Name of the channel.
-        own: Begin of the announcements of this storage, which are ignored.
+        own: Id of this storage; announcements with this id are ignored.
     """
 
     def __init__(self, background: Background, pool: PostgresPool, channel: str, own: str) -> None:
@@ -474,7 +474,7 @@ class Listener:
         self._pool = pool
         self._channel = channel
         self._own = own
-        self._lock = RLock()  # the garbage collector may close a block anywhere
+        self._lock = RLock()  # the garbage collector may close a `listen` block at any point, also under this lock
         self._heard: defaultdict[str, list[Callable[[], object]]] = defaultdict(list)
         self._task: asyncio.Task[None] | None = None
         self._failures = 0
@@ -519,7 +519,7 @@ class Listener:
                             self._tell(key)
                 finally:
                     await self._pool.discard(connection)
-            except Exception as error:  # noqa: BLE001  (whatever it is, others wait for notices)
+            except Exception as error:  # noqa: BLE001  (whatever the error is, callers still wait for notices)
                 _log.info("not listening to %s, trying again: %s", self._pool.address.name, type(error).__name__)
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, 5.0)
@@ -531,7 +531,7 @@ class Listener:
         for heard in concerned:
             try:
                 heard()
-            except Exception as error:  # noqa: BLE001  (others still have to be told)
+            except Exception as error:  # noqa: BLE001  (the other functions must still be called)
                 self._failures += 1
                 if is_power_of_ten(self._failures):
                     _log.warning("a listener failed, %s times so far", f"{self._failures:,}", exc_info=error)

@@ -59,10 +59,10 @@ class PostgresKeyValue:
     """Small values in the database of a `PostgresStorage`.
 
     Args:
-        background: Where the connections are used.
+        background: Runs the calls that use the connections.
         pool: The connections.
         statements: The statements for the schema.
-        clock: Decides when values expire; the clock of the database if None.
+        clock: Decides when values expire; the clock of the database if `None`.
     """
 
     def __init__(self, background: Background, pool: PostgresPool, statements: Statements, clock: Clock | None) -> None:
@@ -72,7 +72,7 @@ class PostgresKeyValue:
         self._clock = clock
 
     async def get(self, key: str, *, tenant: str = "default") -> JsonValue:
-        """Return a value; `None` if there is none or it has expired."""
+        """Return a value; `None` if it does not exist or has expired."""
         name = _Name(tenant, key)
 
         async def select(connection: psycopg.AsyncConnection) -> str | None:
@@ -82,7 +82,7 @@ class PostgresKeyValue:
         return None if text is None else self._parse(key, text)
 
     async def put(self, key: str, value: JsonValue, *, ttl_s: float | None = None, tenant: str = "default") -> None:
-        """Store a value, replacing any value of that key. See `KeyValue.put`.
+        """Store a value, and replace the value that the key may have. See `KeyValue.put`.
 
         Raises:
             ValueError: The value or `ttl_s` cannot be stored.
@@ -97,7 +97,7 @@ class PostgresKeyValue:
         await self._call(store)
 
     async def delete(self, key: str, *, tenant: str = "default") -> bool:
-        """Delete a value; return whether there was one."""
+        """Delete a value; return whether it existed."""
         name = _Name(tenant, key)
 
         async def drop(connection: psycopg.AsyncConnection) -> bool:
@@ -128,8 +128,9 @@ class PostgresKeyValue:
     ) -> JsonValue:
         """Replace a value by a function of the current one. See `KeyValue.update`.
 
-        If `fn` raises, its error is raised here and nothing changes. `fn` runs on the storage's own thread, and
-        again each time the value changes meanwhile: it must be quick, have no side effects and not use the storage.
+        If `fn` raises an error, this method raises it too, and nothing changes. `fn` runs on the storage's own thread,
+        and runs again each time the value changes meanwhile, so it must be quick, have no side effects and not use the
+        storage.
         """
         name = _Name(tenant, key)
         _check_ttl(ttl_s)
@@ -170,7 +171,7 @@ class PostgresKeyValue:
         return int(now_us)
 
     def _now_us(self) -> int | None:
-        """Return the time in microseconds since 1970; None for the clock of the database."""
+        """Return the time in microseconds since 1970; `None` for the clock of the database."""
         return None if self._clock is None else to_micros(self._clock.now())
 
     def _parse(self, key: str, text: str) -> JsonValue:
@@ -187,7 +188,7 @@ class PostgresKeyValue:
 
 
 class _Name:
-    """The name of a value, and what stands for it in the database."""
+    """The name of a value, and its hashes and spelling in the database."""
 
     def __init__(self, tenant: str, name: str) -> None:
         tenant, self.text = well_formed(tenant), well_formed(name)
@@ -197,6 +198,6 @@ class _Name:
 
 
 def _check_ttl(ttl_s: float | None) -> None:
-    """Check a time to live before the statement that needs the database's own time."""
+    """Check a time to live, before a statement reads the time of the database."""
     if ttl_s is not None:
         span_end(datetime.now(UTC), ttl_s)

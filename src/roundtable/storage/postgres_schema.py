@@ -1,4 +1,4 @@
-"""The tables of the PostgreSQL storage, the function that appends, and how both are created and upgraded."""
+"""The tables of the PostgreSQL storage, the function that appends, and the code that creates and upgrades both."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ OLDEST_SERVER: Final = 15
 """Oldest major version of PostgreSQL that the storage accepts."""
 
 _LOCK_ID: Final = 0x5254_424C
-"""First key of the advisory lock under which schemas are upgraded: "RTBL"."""
+"""First key of the advisory lock that an upgrade of a schema takes: "RTBL"."""
 _USE_LOCK_ID: Final = _LOCK_ID + 1
-"""First key of the advisory lock that every connection shares while it uses a schema."""
+"""First key of the advisory lock that all connections share while they use a schema."""
 _USE: Final = """
 SELECT CASE
     WHEN NOT pg_try_advisory_lock_shared(%(use)s, hashtext(%(schema)s)) THEN false
@@ -42,7 +42,7 @@ SELECT CASE
     ELSE pg_advisory_unlock_shared(%(upgrade)s, hashtext(%(schema)s))
 END
 """
-# The lock of upgrades is tried after the shared lock: an upgrade holds it while it ends those that share.
+# The lock of upgrades is tried after the shared lock: an upgrade holds its lock while it ends the sharing connections.
 _END_USERS: Final = """
 SELECT pg_terminate_backend(pid) FROM pg_locks
 WHERE locktype = 'advisory' AND mode = 'ShareLock' AND granted AND pid <> pg_backend_pid()
@@ -53,8 +53,8 @@ WHERE locktype = 'advisory' AND mode = 'ShareLock' AND granted AND pid <> pg_bac
 _NOW_US: Final = sql.SQL("(extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
 
 _SCHEMA_1: Final[tuple[LiteralString, ...]] = (
-    # Rows are found by hashes of tenant and id: an index of PostgreSQL cannot hold long texts.
-    # All columns but `record` are computed from the events, so that lists need not read them.
+    # Rows are found by hashes of tenant and id, since an index of PostgreSQL cannot contain long texts.
+    # The other columns repeat parts of `record` and the state after the events, so that lists need not read these.
     """
     CREATE TABLE {schema}.sessions (
         key BYTEA PRIMARY KEY,
@@ -89,7 +89,7 @@ _SCHEMA_1: Final[tuple[LiteralString, ...]] = (
         PRIMARY KEY (key, seq)
     )
     """,
-    # The event of each turn: a turn is stored once, however often it is sent.
+    # The event of each turn. A turn is stored only once, even if it is sent several times.
     """
     CREATE TABLE {schema}.turns (
         key BYTEA NOT NULL REFERENCES {schema}.sessions ON DELETE CASCADE,
@@ -109,10 +109,10 @@ _SCHEMA_1: Final[tuple[LiteralString, ...]] = (
         expires_us BIGINT NOT NULL
     )
     """,
-    # The last token issued, outside of `leases`: a session that is deleted and created again under the same id
-    # must not accept a token of the deleted one.
+    # The last issued token. It is not in `leases`: if a session is deleted and created again under the same id, the new
+    # session must not accept a token of the deleted one.
     "CREATE TABLE {schema}.tokens (tenant_key BYTEA PRIMARY KEY, last BIGINT NOT NULL)",
-    # The words of each position; the texts are in the events.
+    # The words of each position; the events contain the texts.
     """
     CREATE TABLE {schema}.positions (
         key BYTEA NOT NULL REFERENCES {schema}.sessions ON DELETE CASCADE,
@@ -134,12 +134,11 @@ _SCHEMA_1: Final[tuple[LiteralString, ...]] = (
     """,
     "CREATE INDEX key_values_by_name ON {schema}.key_values (tenant_key, left(name, 100))",
     "CREATE INDEX key_values_by_expiry ON {schema}.key_values (tenant_key, expires_us) WHERE expires_us IS NOT NULL",
-    # Appends in one round trip. The caller computes the new state of the session from the state that it knows; where
-    # that state is out of date, nothing is stored, and the current state is returned.
-    #
-    # `verdict` is 'stored', or why nothing was stored: 'missing' (no session), 'token' (a stale token), 'state'
-    # (`old_state` is not the current one), 'turns' (these turns are stored already). A state is: status, current
-    # round, planned rounds, number of responses.
+    # This function appends in one round trip. The caller computes the new state of the session from the state that it
+    # knows. If that state is out of date, nothing is stored, and the function returns the current state.
+    # `verdict` is 'stored', or the reason why nothing was stored: 'missing' (no such session), 'token' (a stale token),
+    # 'state' (`old_state` is not the current state), 'turns' (these turns are stored already). A state consists of:
+    # status, current round, planned rounds, number of responses.
     """
     CREATE FUNCTION {schema}.append(
         session_key BYTEA, append_id BYTEA, lease_token BIGINT,
@@ -211,8 +210,8 @@ _SCHEMA_1: Final[tuple[LiteralString, ...]] = (
     END
     $$
     """,
-    # Leases and values are changed if they still are what the caller has read. No transaction waits for a caller, which
-    # may be suspended meanwhile.
+    # A lease or a value is changed only if it is still the same as what the caller has read. So no transaction waits
+    # for a caller, which may be suspended meanwhile.
     """
     CREATE FUNCTION {schema}.take_lease(
         session_key BYTEA, tenant BYTEA, seen_token BIGINT, seen_owner TEXT, seen_us BIGINT,
@@ -267,32 +266,32 @@ _SCHEMA_1: Final[tuple[LiteralString, ...]] = (
 )
 
 _SCHEMA_2: Final[tuple[LiteralString, ...]] = (
-    # Few sessions are in a state other than 'completed'. An append changes this index only if it changes the status.
+    # Few sessions have another status than 'completed'. An append changes this index only if it changes the status.
     "CREATE INDEX sessions_by_status ON {schema}.sessions (tenant_key, status, created_us)",
 )
 
 MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (_SCHEMA_1, _SCHEMA_2)
-"""The statements that upgrade the schema from version n to n + 1, starting with none."""
+"""The statements that upgrade the schema from version n to n + 1; version 0 has no tables."""
 
 
-# PostgreSQL refuses the character NUL in texts. It is stored as two other characters.
+# PostgreSQL refuses the character NUL in texts, so two other characters replace it.
 
 _ESCAPE: Final = "\uf8ff"
 _TO_STORED: Final = str.maketrans({_ESCAPE: f"{_ESCAPE}1", "\0": f"{_ESCAPE}0"})
 
 
 def to_stored(text: str) -> str:
-    """Return a text as it is stored: without NUL and lone surrogates."""
+    """Return the stored form of a text: without NUL and lone surrogates."""
     return well_formed(text).translate(_TO_STORED)
 
 
 def from_stored(text: str) -> str:
-    """Return the text of a result of `to_stored`."""
+    """Return the text from its stored form, a result of `to_stored`."""
     return text.replace(f"{_ESCAPE}0", "\0").replace(f"{_ESCAPE}1", _ESCAPE) if _ESCAPE in text else text
 
 
 def key_hash(*parts: str) -> bytes:
-    """Return 32 bytes that stand for these texts."""
+    """Return a hash of these texts, 32 bytes."""
     digest = hashlib.sha256()
     for part in parts:
         encoded = part.encode()
@@ -331,13 +330,13 @@ class Statements:
 
 
 async def use_tables(connection: psycopg.AsyncConnection, schema: str, address: str) -> bool:
-    """Check that the tables exist in the version of this library, and keep it so while the connection is open.
+    """Check that the tables have the version of this library, and reserve this version while the connection is open.
 
-    An upgrade by a newer version of the library ends the connection first, so that no process of this version goes on
-    writing. Arguments and errors are those of `migrate`.
+    An upgrade by a newer version of the library ends the connection first, so that no process of this version keeps
+    writing. Arguments and errors are the same as those of `migrate`.
 
     Returns:
-        False if the tables must be created or upgraded, or are being upgraded now.
+        False if the tables must be created or upgraded, or if an upgrade is in progress.
     """
     locks = {"use": _USE_LOCK_ID, "upgrade": _LOCK_ID, "schema": schema}
     row = await (await connection.execute(_USE, locks)).fetchone()
@@ -355,7 +354,7 @@ async def is_current(
     address: str,
     migrations: Sequence[tuple[LiteralString, ...]] = MIGRATIONS,
 ) -> bool:
-    """Check whether the tables exist in the version of this library. Arguments and errors are those of `migrate`."""
+    """Check whether the tables have the version of this library. Arguments and errors are the same as for `migrate`."""
     await _check_server(connection, address)
     return await _version(connection, schema, address, len(migrations)) == len(migrations)
 
@@ -366,13 +365,13 @@ async def migrate(
     address: str,
     migrations: Sequence[tuple[LiteralString, ...]] = MIGRATIONS,
 ) -> None:
-    """Create or upgrade the tables in one transaction, all or nothing; the first of several processes does it.
+    """Create or upgrade the tables in one transaction. If several processes start, the first one does the work.
 
-    An upgrade that another process has begun is waited for.
+    If another process has begun an upgrade, this function waits for it.
 
     Args:
         connection: An open connection in autocommit mode.
-        schema: The PostgreSQL schema that holds the tables.
+        schema: The PostgreSQL schema that contains the tables.
         address: Address of the database without secrets, for messages.
         migrations: The statements of each upgrade.
 
@@ -381,7 +380,7 @@ async def migrate(
             to a newer version of this library.
     """
     key = (_LOCK_ID, schema)
-    await connection.execute("SELECT pg_advisory_xact_lock_shared(%s, hashtext(%s))", key)  # released at once
+    await connection.execute("SELECT pg_advisory_xact_lock_shared(%s, hashtext(%s))", key)  # waits, then releases
     if await is_current(connection, schema, address, migrations):
         return
     async with connection.transaction():
@@ -390,7 +389,7 @@ async def migrate(
         version = await _version(connection, schema, address, len(migrations))
         if version is None:
             cursor = await connection.execute("SELECT FROM pg_namespace WHERE nspname = %s", (schema,))
-            if not cursor.rowcount:  # `IF NOT EXISTS` would need the right to create schemas
+            if not cursor.rowcount:  # `IF NOT EXISTS` would need the right to create schemas, even if it exists
                 await connection.execute(in_schema(schema, "CREATE SCHEMA {schema}"))
             await connection.execute(in_schema(schema, "CREATE TABLE {schema}.schema_version (version INT NOT NULL)"))
             await connection.execute(in_schema(schema, "INSERT INTO {schema}.schema_version VALUES (0)"))
@@ -405,7 +404,7 @@ async def migrate(
 
 
 async def _end_users(connection: psycopg.AsyncConnection, schema: str, address: str) -> None:
-    """End the connections that use tables of an older version; others wait until this transaction ends."""
+    """End the connections that use tables of an older version; new connections wait until this transaction ends."""
     key = (_USE_LOCK_ID, schema)
     try:
         await connection.execute(_END_USERS, key)
@@ -422,7 +421,7 @@ async def _check_server(connection: psycopg.AsyncConnection, address: str) -> No
     major = connection.info.server_version // 10_000
     if major < OLDEST_SERVER:
         raise StorageError(
-            f"{address!r} is PostgreSQL {major}, and at least PostgreSQL {OLDEST_SERVER} is needed",
+            f"{address!r} is PostgreSQL {major}, but PostgreSQL {OLDEST_SERVER} or later is needed",
             hint=f"Upgrade the server to PostgreSQL {OLDEST_SERVER} or later.",
             details={"path": address, "reason": "old-server", "found": major, "needed": OLDEST_SERVER},
         )
@@ -436,7 +435,7 @@ async def _check_server(connection: psycopg.AsyncConnection, address: str) -> No
 
 
 async def _version(connection: psycopg.AsyncConnection, schema: str, address: str, known: int) -> int | None:
-    """Return the version of the tables; None if there are none."""
+    """Return the version of the tables; `None` if there are no tables."""
     rows = await connection.execute(
         "SELECT relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = %s",
         (schema,),
@@ -446,8 +445,8 @@ async def _version(connection: psycopg.AsyncConnection, schema: str, address: st
         if not names:
             return None
         raise StorageError(
-            f"the schema {schema!r} of {address!r} holds tables of another application",
-            hint="Choose another schema with ?schema=NAME; nothing was changed.",
+            f"the schema {schema!r} of {address!r} contains tables of another application",
+            hint="Choose another schema with ?schema=NAME. Nothing was changed.",
             details={"path": address, "reason": "foreign"},
         )
     row = await (await connection.execute(in_schema(schema, "SELECT version FROM {schema}.schema_version"))).fetchone()
@@ -455,7 +454,7 @@ async def _version(connection: psycopg.AsyncConnection, schema: str, address: st
     if version > known:
         raise StorageError(
             f"{address!r} was written by a newer version of roundtable-sdk: schema {version}, newest known {known}",
-            hint="Upgrade roundtable-sdk in this process too; nothing was changed.",
+            hint="Upgrade roundtable-sdk in this process too. Nothing was changed.",
             details={"path": address, "reason": "newer", "found": version, "known": known},
         )
     return version

@@ -1,4 +1,4 @@
-"""The URL of a PostgreSQL database as a command shows it."""
+"""The URL of a PostgreSQL database in a form that can be shown in a command."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _HARMLESS: Final = frozenset(
         "keepalives_interval", "keepalives_count", "tcp_user_timeout",
     }
 )  # fmt: skip
-"""Parameters that are shown; `password` isn't, and neither are `options`, which may hold anything."""
+"""Parameters that are shown. `password` is hidden, and so is `options`, since its value can contain anything."""
 
 
 def command_url(url: str) -> str:
-    """Return the URL of a database for a command that somebody may paste: with user and schema, without secrets.
+    """Return the URL of a database for a command that a user may paste: with user and schema, without secrets.
 
-    Parameters that may hold a secret are left out, and have to be passed in another way, such as with `PGPASSWORD`. If
-    it isn't certain where the password ends, only the scheme is returned.
+    Parameters that may contain a secret are left out. Users must pass them in another way, such as with `PGPASSWORD`.
+    If it isn't certain where the password ends, only the scheme is returned.
 
     Example:
         >>> command_url("postgresql://me:secret@db.example.org/app?schema=debates&password=secret")

@@ -1,4 +1,4 @@
-"""What all storages share: which appends are valid, who may hold a lease, which turns are equal, damaged rows."""
+"""Rules that all storages share: for valid appends, for leases, for equal turns, and for damaged rows."""
 
 from __future__ import annotations
 
@@ -63,22 +63,22 @@ V = TypeVar("V", bound=Value)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
-"""Before every session."""
+"""Earlier than every session."""
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 _log: logging.Logger = logging.getLogger(__name__)
 
 MAX_NUMBER = 2**63 - 1
-"""Largest whole number a database holds."""
+"""Largest whole number that a database can store."""
 LONGEST_LEASE_S: Final = 3600.0
-"""Longest duration of a lease in seconds, also for longer requests; its holder renews it in time."""
+"""Longest duration of a lease in seconds, even if more is requested; the holder renews the lease in time."""
 
 
 def value_text(value: Value) -> str:
     """Return a value as JSON, with lone surrogates replaced."""
     try:
         return value.to_json()
-    except ValueError:  # pydantic refuses to write a lone surrogate
+    except ValueError:  # pydantic does not write lone surrogates
         return type(value).model_validate(well_formed_data(value.model_dump())).to_json()
 
 
@@ -86,8 +86,8 @@ def json_text(value: JsonValue) -> str:
     """Return a plain JSON value as JSON text, with lone surrogates replaced.
 
     Raises:
-        ValueError: The value holds NaN, an infinity or itself, is nested too deeply, or holds a number
-            that is too long.
+        ValueError: The value contains NaN, an infinity or itself, is nested too deeply, or contains a number that is
+            too long.
         TypeError: The value is not a JSON value.
     """
     try:
@@ -95,7 +95,7 @@ def json_text(value: JsonValue) -> str:
     except RecursionError as error:
         raise ValueError("the value is nested too deeply to be stored") from error
     cleaned = well_formed(text)
-    # The replacement may have made two names of one object equal; parsing keeps one of them.
+    # The replacement may have made two names of one object equal; parsing keeps only one of them.
     return text if cleaned == text else json_text(json.loads(cleaned))
 
 
@@ -109,7 +109,7 @@ def has_metadata(notes: str, wanted: str) -> bool:
     try:
         stored: object = json.loads(notes)
     except (ValueError, TypeError, RecursionError):
-        return False  # a damaged entry has no notes
+        return False  # a damaged row has no readable metadata
     if not isinstance(stored, dict):
         return False
     required: dict[str, object] = json.loads(wanted)
@@ -120,7 +120,7 @@ def has_metadata(notes: str, wanted: str) -> bool:
 
 
 def searchable(text: str) -> str:
-    """Return the form of a text in which topics are compared: normalised, and the same for both cases."""
+    """Return the form of a text in which topics are compared: normalised, and without differences of case."""
     return unicodedata.normalize("NFKC", well_formed(text)).casefold()
 
 
@@ -168,14 +168,14 @@ class TurnId(NamedTuple):
 
 
 class LeaseState(NamedTuple):
-    """A lease as stored."""
+    """The stored form of a lease."""
 
     token: int
     """Token of the last holder."""
     owner: str | None
-    """The last holder as JSON; `None` once the lease is released."""
+    """The last holder as JSON; `None` after the lease was released."""
     expires_at: datetime
-    """When it expires."""
+    """Time when the lease expires."""
 
     def to_lease(self, owner: Owner) -> Lease:
         """Return the lease for its holder."""
@@ -183,10 +183,10 @@ class LeaseState(NamedTuple):
 
 
 def session_key(tenant: str, session_id: str) -> tuple[str, str]:
-    """Return the key that a session is stored under.
+    """Return the key under which a session is stored.
 
     Raises:
-        ConfigurationError: The id is not a text, for example a result instead of its `session_id`.
+        ConfigurationError: The id is not a text; it may be, for example, a result instead of `result.session_id`.
 
     Example:
         >>> session_key("default", "4f1c")
@@ -205,14 +205,14 @@ def session_not_found(session_id: str) -> SessionError:
 
 def session_exists(session_id: str) -> SessionError:
     """Return the error for an id that is in use."""
-    return SessionConflict(f"session {session_id!r} exists already", hint="Use another id, or resume it.")
+    return SessionConflict(f"session {session_id!r} exists already", hint="Use another id, or resume that session.")
 
 
 def check_append(session_id: str, token: int | None, events: Sequence[DurableEvent]) -> None:
-    """Refuse events that can never be stored, before the storage is accessed.
+    """Check that no event is one that can never be stored; this runs before the storage is accessed.
 
     Raises:
-        LeaseLost: An event other than `control` has no token.
+        LeaseLost: No token was passed for an event other than `control`.
         SessionError: An event belongs to another session or is not durable.
     """
     for event in events:
@@ -222,7 +222,7 @@ def check_append(session_id: str, token: int | None, events: Sequence[DurableEve
             raise SessionError(f"an event of session {event.session_id!r} cannot be stored with {session_id!r}")
         if token is None and event.type != "control":
             raise LeaseLost(
-                f"storing {event.type!r} needs the token of a lease; only 'control' is stored without one",
+                f"storing {event.type!r} needs the token of a lease; only 'control' events are stored without one",
                 hint="Take a lease with `lease` and pass its token.",
             )
         turn_key = turn_id(event)
@@ -231,9 +231,9 @@ def check_append(session_id: str, token: int | None, events: Sequence[DurableEve
 
 
 def check_token(session_id: str, lease: LeaseState | None, token: int) -> None:
-    """Refuse a token that is not the current one.
+    """Check that a token is the current one.
 
-    A lease that has expired stays valid until another owner takes the session.
+    An expired lease stays valid until another owner takes it.
 
     Raises:
         LeaseLost: The token is stale.
@@ -243,7 +243,7 @@ def check_token(session_id: str, lease: LeaseState | None, token: int) -> None:
 
 
 def check_number(session_id: str, expected: int | None, last: int) -> None:
-    """Refuse an append whose expected last number is out of date.
+    """Check that the expected number of the last event is the current one.
 
     Raises:
         StaleSequence: `expected` is not the last number.
@@ -256,7 +256,7 @@ def check_number(session_id: str, expected: int | None, last: int) -> None:
 
 
 def turn_id(event: DurableEvent) -> TurnId | None:
-    """Return the key of the turn that an event reports; None if it reports none."""
+    """Return the key of the turn that an event reports; `None` if it reports no turn."""
     match event.type:
         case "agent_complete" | "agent_error":
             turn = event.turn
@@ -287,7 +287,7 @@ def turn_id(event: DurableEvent) -> TurnId | None:
 def check_same_turn(turn_key: TurnId, stored: str, offered: str) -> None:
     """Check that a turn equals the stored turn with the same key.
 
-    Number, time and chain hash of the events may differ: they describe the write, not the turn.
+    The number, the time and the chain hash of the two events may differ, since they describe the write, not the turn.
 
     Raises:
         SessionConflict: The turns differ.
@@ -319,12 +319,13 @@ def grant(
     now: datetime,
     next_token: Callable[[], int],
 ) -> LeaseState:
-    """Decide on a request for a lease; `ttl_s=0` takes the lease and releases it at once.
+    """Decide about a request for a lease. With `ttl_s=0`, the lease is taken and released at once.
 
-    A stored end that is later than any lease can last was written by a wrong clock, and is ignored.
+    A stored end that is later than any lease can last was written with a wrong clock, and is ignored.
 
     Raises:
-        SessionBusy: Another owner holds it, has time left and is not provably dead.
+        SessionBusy: Another owner has the lease, the lease has not expired, and the owner's process is not provably
+            dead.
         ValueError: `ttl_s` is negative or not a number.
     """
     expires_at = span_end(now, min(ttl_s, LONGEST_LEASE_S))
@@ -342,7 +343,7 @@ def grant(
 
 
 def live_holder(lease: LeaseState | None, now: datetime) -> Owner | None:
-    """Return the holder of a lease that has not expired; None if its process is provably dead."""
+    """Return the holder of a lease that has not expired; `None` without one, or if its process is provably dead."""
     if lease is None or lease.owner is None or not now < lease.expires_at <= span_end(now, LONGEST_LEASE_S):
         return None
     holder = Owner.from_json(lease.owner)
@@ -369,21 +370,21 @@ class Numbered:
     event: DurableEvent
     """The event as the caller passed it."""
     seq: int
-    """Its number."""
+    """Number of the event."""
     place: TurnId | None
-    """Key of the turn it reports, if any; one event is stored per turn."""
+    """Key of the turn that the event reports, if any; only one event is stored for each turn."""
     _text: str | None = None
 
     @property
     def text(self) -> str:
-        """The event as JSON with its number; written when it is first asked for."""
+        """The event as JSON, with its number; computed on first use."""
         if self._text is None:
             self._text = event_text(self.event, self.seq)
         return self._text
 
 
 def numbered(events: Sequence[DurableEvent], last: int, stored: Callable[[TurnId], str | None]) -> list[Numbered]:
-    """Number the new events, after the last stored one; events of turns that are stored already are left out.
+    """Number the new events after the last stored one; events of turns that are already stored are left out.
 
     Args:
         events: The events to store.
@@ -392,7 +393,7 @@ def numbered(events: Sequence[DurableEvent], last: int, stored: Callable[[TurnId
 
     Raises:
         SessionConflict: A turn is stored with another answer.
-        StaleSequence: An event has a number already, and it is not the next one.
+        StaleSequence: An event already has a number, and it is not the next one.
     """
     entries: list[Numbered] = []
     turns: dict[TurnId, Numbered] = {}
@@ -411,11 +412,12 @@ def numbered(events: Sequence[DurableEvent], last: int, stored: Callable[[TurnId
 
 
 def to_summary(row: tuple[Any, ...]) -> SessionSummary:
-    """Return the summary of one row; if it is damaged, log that and return the parts that can be read.
+    """Return the summary of one row. If the row is damaged, log that, and return the readable parts.
 
     Args:
-        row: What `list_sessions` selects: id, topic, mode, agent ids, status, current and planned rounds, responses,
-            microseconds of its creation and last change, number of the last event, metadata.
+        row: The columns that `list_sessions` selects: id, topic, mode, agent ids, status, current round, planned
+            rounds, number of responses, microseconds of creation and of last change, number of the last event,
+            metadata, exit reason.
     """
     try:
         return SessionSummary(
@@ -434,7 +436,7 @@ def to_summary(row: tuple[Any, ...]) -> SessionSummary:
             exit_reason=row[12],
         )
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        _log.warning("session %r cannot be read whole in a list: %s", row[0], type(error).__name__)
+        _log.warning("session %r is only partly readable in a list: %s", row[0], type(error).__name__)
         return _damaged_summary(row)
 
 
@@ -460,25 +462,25 @@ def _damaged_summary(row: tuple[Any, ...]) -> SessionSummary:
 
 
 def _shown_text(value: object) -> str:
-    """Return a text that can be shown, whatever type the damaged column holds."""
+    """Return a text that can be shown, whatever type of value the damaged column contains."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return well_formed(value) if isinstance(value, str) else ""
 
 
 def _shown_time(value: object) -> datetime:
-    """Return a time; for an invalid one the earliest or latest, so that the row keeps its place in the order."""
+    """Return a time; if it is invalid, the earliest or the latest time, so that the row keeps its position."""
     try:
-        return from_micros(value)  # type: ignore[arg-type]  # a damaged row holds anything
+        return from_micros(value)  # type: ignore[arg-type]  # a damaged row may contain any value
     except (TypeError, OverflowError, ValueError):
         return EARLIEST if isinstance(value, int) and value < 0 else _LATEST
 
 
 def unreadable(path: str, label: str, cause: ValueError) -> StorageError:
-    """Return the error for a row that exists but holds a value this version cannot parse."""
+    """Return the error for a row that exists, but contains a value that this version cannot parse."""
     return StorageError(
-        f"{label} in {path!r} holds a value that this version cannot read",
-        hint=f"Restore {path!r} from a backup, or delete {label}; nothing else is affected.",
+        f"{label} in {path!r} contains a value that this version cannot read",
+        hint=f"Restore {path!r} from a backup, or delete {label}. Nothing else is affected.",
         cause=cause,
         details={"path": path, "reason": "corrupt"},
     )

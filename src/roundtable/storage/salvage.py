@@ -1,4 +1,4 @@
-"""Find damage in a SQLite file, and recover what can be read of it."""
+"""Find damage in a SQLite file, and recover the readable part of the file."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ _MAX_FAULTS: Final = 20
 
 _LAST_ROW: Final = 2**62
 _MOST_MISSES: Final = 10_000
-"""Ids in a row without a row, after which the next row is looked for far ahead."""
+"""Number of successive row ids without a row, after which the search jumps far ahead."""
 _DAMAGED: Final = (sqlite3.DatabaseError, MemoryError)
-"""What SQLite raises at a damaged page; out of memory if the page claims a row of a gigabyte."""
+"""Errors that SQLite raises for a damaged page; `MemoryError` if the page claims to contain a row of a gigabyte."""
 
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """What was recovered from a damaged file."""
+    """The sessions and events that were recovered from a damaged file."""
 
     sessions: int
-    """Number of sessions recovered, complete or up to the first event that cannot be read."""
+    """Number of recovered sessions; each is complete, or ends before its first unreadable event."""
     events: int
-    """Number of their events."""
+    """Number of events of these sessions."""
     lost: tuple[str, ...]
-    """One description for each thing that could not be recovered."""
+    """A description of each part that could not be recovered."""
 
 
 async def find_damage(path: str | PathLike[str]) -> tuple[str, ...]:
-    """Check the structure and the contents of a file; return a description of each fault, nothing if it is sound.
+    """Check the structure and the contents of a file; return a description of each fault, empty if there are none.
 
-    Reads the whole file, and changes nothing.
+    This reads the whole file and changes nothing.
 
     Raises:
-        StorageError: The file cannot be opened at all.
+        StorageError: The file cannot be opened.
     """
     return await to_thread.run_sync(_find_damage, Database(str(path), 5.0))
 
@@ -85,17 +85,17 @@ def _unreadable_sessions(connection: sqlite3.Connection) -> list[str]:
 
 
 async def salvage(damaged: str | PathLike[str], target: str | PathLike[str]) -> Salvaged:
-    """Copy what can be read of a damaged file into a new file; the damaged file is not changed.
+    """Copy the readable part of a damaged file into a new file; the damaged file is not changed.
 
-    A session is recovered if its record can be read, with its events up to the first that cannot. It can then be shown
-    and resumed; a resumed session asks again for the answers after the gap.
+    A session is recovered if its record is readable, with its events up to the first unreadable one. It can then be
+    shown and resumed. When it is resumed, the debate requests again the answers after the gap.
 
     Args:
         damaged: The file; its write-ahead log (`-wal`) is read too.
         target: A file that does not exist yet.
 
     Raises:
-        StorageError: The damaged file cannot be read at all, or there is a file at `target`.
+        StorageError: Nothing in the damaged file can be read, or a file exists at `target`.
     """
     target = Path(target)
     if target.exists():
@@ -117,14 +117,14 @@ _SessionKey = tuple[str, str]
 
 
 class _Queries(NamedTuple):
-    """Queries of one table by row id."""
+    """The queries that read one table by row id."""
 
     every: str
-    """All rows from an id on, in order."""
+    """All rows from a row id on, in order."""
     one: str
-    """The row with an id."""
+    """The row with a given row id."""
     following: str
-    """The first row from an id on."""
+    """The first row from a row id on."""
 
 
 _SESSIONS: Final = _Queries(
@@ -144,7 +144,7 @@ def _read_all(path: Path) -> tuple[dict[_SessionKey, SessionRecord], dict[_Sessi
     events: defaultdict[_SessionKey, dict[int, DurableEvent]] = defaultdict(dict)
     with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
         connection.text_factory = _decode
-        connection.execute("PRAGMA table_info(sessions)").fetchone()  # raises if nothing can be read at all
+        connection.execute("PRAGMA table_info(sessions)").fetchone()  # raises an error if nothing can be read
         for tenant, name, text in _readable_rows(connection, _SESSIONS):
             record = _parse_record(text) if isinstance(text, str) else None
             if record is not None and (record.tenant, record.id) == (tenant, name):
@@ -157,7 +157,7 @@ def _read_all(path: Path) -> tuple[dict[_SessionKey, SessionRecord], dict[_Sessi
 
 
 def _decode(text: bytes) -> str:
-    """Decode a text; one that is damaged becomes empty, which is neither a record nor an event."""
+    """Decode a text; a damaged text becomes empty, which is neither a record nor an event."""
     try:
         return text.decode()
     except UnicodeDecodeError:
@@ -165,11 +165,11 @@ def _decode(text: bytes) -> str:
 
 
 def _readable_rows(connection: sqlite3.Connection, queries: _Queries) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a table that SQLite reads: all at once where it is sound, else one id after another."""
+    """Yield the rows of a table that SQLite can read: all at once if the table is sound, else one row id at a time."""
     following = before = 0
     try:
         for row_id, *values in connection.execute(queries.every, (0,)):
-            if row_id < following:  # the row before has a damaged id
+            if row_id < following:  # the previous row has a damaged id
                 following = before
                 break
             yield tuple(values)
@@ -177,12 +177,12 @@ def _readable_rows(connection: sqlite3.Connection, queries: _Queries) -> Iterato
         else:
             return
     except _DAMAGED:
-        pass  # SQLite may have read the row before the damage and not handed it over
+        pass  # SQLite may have read the row before the damage without returning it
     yield from _rows_one_by_one(connection, queries, following)
 
 
 def _rows_one_by_one(connection: sqlite3.Connection, queries: _Queries, row: int) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows from an id on; the row with an id can be read although its neighbours are damaged."""
+    """Yield the rows from a row id on, one by one: a row may be readable although its neighbours are damaged."""
     misses = 0
     while row < _LAST_ROW:
         record = _fetch_one(connection, queries.one, row)
@@ -195,7 +195,7 @@ def _rows_one_by_one(connection: sqlite3.Connection, queries: _Queries, row: int
 
 
 def _far_row(connection: sqlite3.Connection, following: str, row: int) -> int:
-    """Return the id of a row far ahead, `_LAST_ROW` if there is none."""
+    """Return the id of a row far ahead; `_LAST_ROW` if there is none."""
     step = 1
     while row + step < _LAST_ROW:
         record = _fetch_one(connection, following, row + step)
@@ -249,6 +249,6 @@ async def _store_all(
         sessions, event_count = sessions + 1, event_count + readable
         if len(stored) > readable:
             lost.append(
-                f"session {record.id!r}: all events after {readable}, {len(stored) - readable} of them readable"
+                f"session {record.id!r}: all events after {readable}, of which {len(stored) - readable} are readable"
             )
     return Salvaged(sessions, event_count, tuple(lost))

@@ -1,4 +1,4 @@
-"""Storage in one SQLite file: durable before a call returns, safe for several processes."""
+"""Storage in one SQLite file: data is durable before a call returns, and several processes may use the file."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ _DEFAULT_PATH: Final = "./data/roundtable.db"
 
 
 def copy_database(database: Database, path: Path) -> None:
-    """Copy a database to a new file, which appears once the copy is complete and synced to disk.
+    """Copy a database to a new file. The file appears only when the copy is complete and synced to disk.
 
     Args:
-        database: The database to copy; writers are not blocked.
+        database: The database to copy; writers are not blocked meanwhile.
         path: The new file, created with mode 0600.
 
     Raises:
@@ -95,7 +95,7 @@ def _copy(database: Database, temporary: Path) -> None:
         try:
             with closing(sqlite3.connect(temporary, isolation_level=None)) as copy:
                 source.backup(copy)
-                # Without a write-ahead log the copy is a single file, until somebody writes to it.
+                # Without a write-ahead log, the copy is a single file until someone writes to it.
                 copy.execute("PRAGMA journal_mode = DELETE").fetchall()
         except sqlite3.Error as error:
             raise storage_error(error, database.name) from error
@@ -104,24 +104,24 @@ def _copy(database: Database, temporary: Path) -> None:
 
 
 class SQLiteStorage(WholeSessionMethods):
-    """Store sessions in one SQLite file, for this user only (mode 0600).
+    """Store sessions in one SQLite file, which only the current user can access (mode 0600).
 
-    Data survives a crash of the process or the machine as soon as the awaited call returns: the call returns after
-    the commit, and commits are synced. Concurrent callers share one commit (see `commit_window_s`). A cancelled call
-    is stored as a whole or not at all; once it has started, it completes. Several processes may use one file, and
-    several event loops one object.
+    As soon as the awaited call returns, data survives a crash of the process or the machine, since the call returns
+    after the commit, and commits are synced. Concurrent callers share one commit (see `commit_window_s`). A cancelled
+    call is stored as a whole or not at all; once it has started, it completes. Several processes may use one file, and
+    several event loops may use one object.
 
-    Nothing is opened before the first use. One thread writes and one reads; both end with `aclose`.
+    The file is opened on first use. One thread writes and one thread reads; both end with `aclose`.
 
-    A file that is not writable, or whose folder is not writable, can be read, and no file is created next to it;
-    writing to it raises a `StorageError` with `details["reason"] == "read-only"`.
+    If the file or its folder is not writable, the file can still be read, and no other file is created next to it.
+    Writing raises a `StorageError` with `details["reason"] == "read-only"`.
 
     Args:
-        db_path: The file. A missing folder is created for the default path only, for this user only.
+        db_path: The file. A missing folder is created only for the default path, with access for the current user only.
         clock: Decides when leases and values expire; the system clock by default.
-        commit_window_s: Longest wait for further callers before a commit, in seconds. The writer waits only if the
-            last commit served several callers, so a single caller never waits.
-        busy_timeout_s: Longest wait for another process's lock, in seconds.
+        commit_window_s: Longest wait for more callers before a commit, in seconds. The writer waits only if the last
+            commit served several callers, so a single caller never waits.
+        busy_timeout_s: Longest wait for a lock of another process, in seconds.
         make_folder: Whether to create missing folders; by default only for the default path.
 
     Raises:
@@ -154,7 +154,7 @@ class SQLiteStorage(WholeSessionMethods):
             self._path,
             open_connection=database.open_reader,
             work=read_each,
-            keeps=lambda: not database.is_read_only(),  # another process may write between two reads
+            keeps=lambda: not database.is_read_only(),  # another process may write between two read operations
         )
         self._writer = Worker(
             "roundtable-sqlite-writer",
@@ -162,7 +162,7 @@ class SQLiteStorage(WholeSessionMethods):
             open_connection=database.open_writer,
             work=commit_together,
             after=database.checkpoint,
-            last=self._reader.join,  # the connection that closes last empties the write-ahead log
+            last=self._reader.join,  # the connection that is closed last empties the write-ahead log
             window_s=commit_window_s,
         )
         self._kv = SQLiteKeyValue(self._reader, self._writer, self._clock)
@@ -209,7 +209,7 @@ class SQLiteStorage(WholeSessionMethods):
         return await self._reader.call(lambda connection: find_words(connection, query))
 
     async def backup(self, path: str | os.PathLike[str]) -> None:
-        """Write a copy of the file while it is in use, for this user only. See `Backup.backup`."""
+        """Write a copy of the file while it is in use; only the current user can access it. See `Backup.backup`."""
         await to_thread.run_sync(copy_database, self._database, Path(path), abandon_on_cancel=False)
 
     async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
@@ -238,7 +238,7 @@ class SQLiteStorage(WholeSessionMethods):
         await self._writer.ended()
 
     def close(self) -> None:
-        """Do what `aclose` does, blocking; idempotent."""
+        """Close the storage like `aclose`, but block the thread; idempotent."""
         self._finalizer.detach()
         self._reader.stop()
         self._writer.stop()
@@ -251,7 +251,7 @@ def _key(tenant: str, session_id: str) -> Key:
 
 
 def _end_threads(reader: Worker, writer: Worker) -> None:
-    """End the threads of a storage that was not closed, at the latest when the interpreter exits."""
+    """End the threads of a storage that was not closed; this runs when the interpreter exits, or earlier."""
     reader.stop()
     writer.stop()
     # The last reference to the storage may be dropped on one of these threads, which cannot join itself.

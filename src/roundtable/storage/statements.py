@@ -47,7 +47,7 @@ __all__ = ["Key", "append", "create", "delete", "holder", "lease", "list_session
 
 
 class Key(NamedTuple):
-    """Tenant and id of a session, both as they are stored."""
+    """Tenant and id of a session, in their stored form."""
 
     tenant: str
     """Tenant."""
@@ -122,7 +122,7 @@ def append(
 
 
 def _insert(connection: sqlite3.Connection, key: Key, seq: int, event: DurableEvent) -> bool:
-    """Store one event under the next number; return False if its turn is stored already."""
+    """Store one event under the next number; return False if its turn is already stored."""
     text = event_text(event, seq)
     turn_key = turn_id(event)
     if turn_key is not None and _is_stored_turn(connection, key, turn_key, text):
@@ -143,7 +143,7 @@ def _insert(connection: sqlite3.Connection, key: Key, seq: int, event: DurableEv
 
 
 def _is_stored_turn(connection: sqlite3.Connection, key: Key, turn_key: TurnId, text: str) -> bool:
-    """Check whether the same turn is stored; raise if another one has its key."""
+    """Check whether the same turn is stored; raise an error if another turn has its key."""
     rows = connection.execute(
         """
         SELECT body FROM turns JOIN events USING (tenant, session_id, seq)
@@ -177,8 +177,8 @@ def read(
     bodies = connection.execute(
         "SELECT body FROM events WHERE tenant = ? AND session_id = ? AND seq > ? ORDER BY seq",
         (*key, max(min(after, MAX_NUMBER), 0)),
-    )  # read one by one, so that a long debate is in memory once
-    # A cursor that is left half-way and referenced by a traceback would keep its read snapshot open.
+    )  # parsed one by one, so that a long debate is not in memory twice
+    # A cursor that stops halfway, and to which a traceback refers, would keep its read snapshot open.
     with closing(bodies):
         try:
             return read_record(rows[0][0]), tuple(durable_event(body) for (body,) in bodies)
@@ -193,7 +193,8 @@ def list_sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> tupl
     except sqlite3.OperationalError as error:
         if "decode" not in str(error):
             raise
-        # A row whose text is not UTF-8 must not hide the others; its bytes become surrogates, refused later.
+        # A row with a text that is not UTF-8 must not hide other rows. Its bytes become surrogates, which are refused
+        # later.
         connection.text_factory = _decode_escaped
         try:
             rows = _select_sessions(connection, wanted)
@@ -264,7 +265,7 @@ def lease(connection: sqlite3.Connection, key: Key, owner: Owner, ttl_s: float, 
 
 
 def holder(connection: sqlite3.Connection, key: Key, now: Callable[[], datetime]) -> Owner | None:
-    """Return the owner that runs a session; None if nobody does."""
+    """Return the owner that runs a session; `None` if the session is not running."""
     _check_exists(connection, key)
     return live_holder(_lease_state(connection, key), now())
 

@@ -1,4 +1,4 @@
-"""Methods that read and change whole sessions, for callers who do not work with events."""
+"""Methods that read and change whole sessions, for callers that do not work with events."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _log: logging.Logger = logging.getLogger(__name__)
 
 
 class WholeSessionMethods(Storage):
-    """Methods for whole sessions and single answers; a storage inherits them.
+    """Methods for whole sessions and single answers; storages inherit them.
 
-    They change a session under a lease, like any other writer: while its debate runs, they raise
-    `SessionBusy`.
+    They change a session under a lease, as all writers do, so they raise `SessionBusy` while the debate of the session
+    runs.
     """
 
     _clock: Clock = SystemClock()
 
     async def get_session(self, id: str, *, tenant: str = "default") -> Session | None:
-        """Return a session; `None` if there is none."""
+        """Return a session; `None` if it does not exist."""
         try:
             record, events = await self.read(id, tenant=tenant)
         except SessionNotFound:
@@ -40,7 +40,7 @@ class WholeSessionMethods(Storage):
         return fold_session(record, events)
 
     async def get_all_sessions(self, *, tenant: str = "default") -> tuple[Session, ...]:
-        """Return every session, newest first; a damaged session is left out, and named in the log."""
+        """Return every session, newest first; a damaged session is left out, and the log names it."""
         sessions: list[Session] = []
         query = SessionFilter(tenant=tenant, limit=_PAGE_SIZE)
         while summaries := await self.list(query):
@@ -52,20 +52,20 @@ class WholeSessionMethods(Storage):
                         raise
                     _log.warning("session %r is left out: %s", summary.id, error.message)
                     continue
-                if session is not None:  # it may have been deleted in the meantime
+                if session is not None:  # another process may have deleted the session meanwhile
                     sessions.append(session)
             query = query.model_copy(update={"after": summaries[-1].cursor})
         return tuple(sessions)
 
     async def save_session(self, session: Session, *, tenant: str = "default") -> None:
-        """Store a new session, or the difference to the stored one, as events.
+        """Store a new session or, if it is stored already, the difference as events.
 
-        New answers are added to the current round. Changes of status and rounds become events, if the
-        status allows it.
+        New answers are added to the current round. Changes of status and rounds become events, if the status allows
+        these changes.
 
         Raises:
-            SessionError: The session would change or drop stored data, or its status does not allow the change;
-                nothing is stored then.
+            SessionError: The session would change or remove stored data, or its status does not allow the change.
+                Nothing is stored.
             SessionBusy: The session is running.
         """
         await save_changes(self, session, tenant=tenant, clock=self._clock)
@@ -81,7 +81,7 @@ class WholeSessionMethods(Storage):
     async def add_response(self, session_id: str, response: AgentResponse, *, tenant: str = "default") -> None:
         """Add an answer to the current round of a session, in the next free slot of stage `external`.
 
-        See `roundtable.engine.SessionManager.add_response` for how such an answer is used.
+        `roundtable.engine.SessionManager.add_response` explains how such an answer is used.
 
         Raises:
             SessionError: No session has this id.

@@ -41,12 +41,12 @@ def _return_true() -> bool:
 
 
 class Job(Generic[T]):
-    """A function to run with the connection, and the event its caller waits for.
+    """A function to run with the connection, and an event for which its caller waits.
 
-    Create it in the event loop of the caller.
+    Create a job in the event loop of the caller.
 
     Args:
-        run: Called with the connection, inside a transaction; called again if the transaction is lost.
+        run: Called with the connection, inside a transaction, and called again if the transaction was lost.
     """
 
     def __init__(self, run: Callable[[sqlite3.Connection], T]) -> None:
@@ -61,7 +61,7 @@ class Job(Generic[T]):
         self.error, self._values = None, ()
         try:
             self._values = (self.run(connection),)
-        # Every error goes to the caller who waits; the thread must go on for the others.
+        # The caller gets every error, and the thread must continue for other callers.
         except BaseException as error:  # noqa: BLE001
             self.error = error
 
@@ -69,7 +69,7 @@ class Job(Generic[T]):
         """Return the result of the job.
 
         Raises:
-            BaseException: What `run` raised, or why it could not run.
+            BaseException: The error that `run` raised, or the reason why `run` could not be called.
         """
         if self.error is not None:
             raise self.error
@@ -77,19 +77,19 @@ class Job(Generic[T]):
 
 
 class Worker:
-    """Own a connection on a separate thread, which starts with the first job.
+    """Owns a connection on a separate thread, which starts with the first job.
 
-    Jobs are batched: if the last batch held several jobs, the thread waits up to `window_s` for as many
-    again, so that one commit serves them all. A single job after a batch of one runs at once.
+    Jobs are run in batches. If the last batch had several jobs, the thread waits up to `window_s` seconds for the same
+    number of jobs, so that one commit serves all of them. A single job that follows a batch of one job runs at once.
 
     Args:
         name: Name of the thread.
-        path: The file, for messages.
+        path: Path of the file, for messages.
         open_connection: Opens the connection, on the thread.
         work: Runs a batch of jobs with the connection.
-        after: Called after each batch, once its callers have their results.
-        keeps: Called after each batch; returns whether the next one can use the same connection.
-        last: Called before the connection is closed for good.
+        after: Called after each batch, when its callers have their results.
+        keeps: Called after each batch; returns whether the next batch can use the same connection.
+        last: Called before the connection is closed at the end.
         window_s: Longest wait for more jobs, in seconds.
     """
 
@@ -131,7 +131,7 @@ class Worker:
         Once submitted, the function runs even if the caller is cancelled.
 
         Raises:
-            StorageError: The storage is closed or belongs to another process, or the database failed.
+            StorageError: The storage is closed, was opened in another process, or the database failed.
         """
         await checkpoint_if_cancelled()
         job = Job(run)
@@ -140,7 +140,7 @@ class Worker:
         return job.result()
 
     def stop(self) -> None:
-        """Accept no more jobs, and end the thread after those submitted; idempotent, returns at once."""
+        """Accept no more jobs, and end the thread after the submitted jobs; idempotent; returns at once."""
         if self._is_forked:
             return
         with self._lock:
@@ -149,7 +149,7 @@ class Worker:
             self._closed = True
 
     async def ended(self) -> None:
-        """Wait until the thread has ended after `stop`."""
+        """Wait until the thread has ended; call `stop` first."""
         if self._is_forked or self._thread is None:
             return
         job: Job[object] = Job(_do_nothing)
@@ -162,18 +162,18 @@ class Worker:
         self.join()
 
     def join(self, timeout_s: float | None = None) -> None:
-        """Wait, blocking, until the thread has ended after `stop`."""
+        """Block until the thread has ended; call `stop` first."""
         if self._thread is not None and not self._is_forked and not self.is_here:
             self._thread.join(timeout_s)
 
     @property
     def is_here(self) -> bool:
-        """Whether the current thread is the worker's own."""
+        """Whether the current thread is the thread of this worker."""
         return self._thread is current_thread()
 
     @property
     def _is_forked(self) -> bool:
-        # After a fork the thread does not exist, and its lock may be in any state.
+        # After a fork, the thread does not exist, and its lock may be in any state.
         return self._pid != os.getpid()
 
     def _submit(self, job: Job[object]) -> None:
@@ -186,7 +186,7 @@ class Worker:
             if self._closed:
                 raise StorageError(f"the storage of {self.path!r} is closed", hint="Open a new storage.")
             if self._thread is None:
-                # A daemon thread: a script that never closes its storage must still exit.
+                # A daemon thread, so that a script that never closes its storage can still exit.
                 thread = Thread(target=self._run, name=self._name, daemon=True)
                 thread.start()
                 self._thread = thread
@@ -199,7 +199,7 @@ class Worker:
             if jobs:
                 last_size = len(jobs)
                 self._serve(jobs)
-            del jobs  # a job must not keep its objects alive while the thread waits for the next one
+            del jobs  # otherwise, jobs would keep objects alive while the thread waits for the next job
         if self._last is not None:
             self._last()
         self._disconnect()
@@ -228,7 +228,7 @@ class Worker:
         reconnect = False
         try:
             self._work(self._current_connection(), jobs)
-        # Every error goes to the callers who wait, and the thread must go on.
+        # The callers get every error, and the thread must continue.
         except BaseException as error:  # noqa: BLE001
             reconnect = True
             for job in jobs:
@@ -238,12 +238,12 @@ class Worker:
                 reconnect = reconnect or needs_reconnect(job.error)
                 job.error = storage_error(job.error, self.path)
         for job in jobs:
-            job.run = _do_nothing  # the function may refer to the storage, and must not keep it alive
+            job.run = _do_nothing  # the function may refer to the storage, which the job must not keep alive
         _notify_callers(jobs)
         if not reconnect and self._connection is not None:
             try:
                 self._after(self._connection)
-            # The jobs are committed already, and the thread must go on.
+            # The jobs are committed already, and the thread must continue.
             except Exception as error:  # noqa: BLE001
                 _log.warning("the work after a commit to %s failed: %s", self.path, error)
                 reconnect = True
@@ -251,9 +251,9 @@ class Worker:
             self._disconnect()
 
     def _current_connection(self) -> sqlite3.Connection:
-        """Return the open connection; opens a new one if there is none or the file was deleted or replaced.
+        """Return the open connection, or a new one if there is none or if the file was deleted or replaced.
 
-        SQLite keeps writing to a deleted file, and everything it confirms there is lost.
+        SQLite would continue to write to a deleted file, and everything that it confirms would be lost.
         """
         if self._connection is not None and file_identity(self._file_path) != self._file:
             _log.warning("%s was deleted or replaced while it was in use", self.path)
@@ -270,7 +270,7 @@ class Worker:
         try:
             connection.close()
         except sqlite3.Error as error:
-            _log.warning("closing %s: %s", self.path, error)
+            _log.warning("%s could not be closed: %s", self.path, error)
 
 
 def _notify_callers(jobs: Sequence[Job[object]]) -> None:
@@ -280,7 +280,7 @@ def _notify_callers(jobs: Sequence[Job[object]]) -> None:
         by_loop[job.loop].append(job.done)
     for loop, events in by_loop.items():
         if not call_soon(loop, partial(_set_all, events)):
-            # The event loop has ended, and every caller in it too.
+            # The event loop has ended, and with it all of its callers.
             _log.debug("the event loop ended before %d results could be delivered", len(events))
 
 
@@ -290,9 +290,9 @@ def _set_all(events: Sequence[Event]) -> None:
 
 
 def commit_together(connection: sqlite3.Connection, jobs: Sequence[Job[object]]) -> None:
-    """Run all jobs in one transaction, each in a savepoint: a job that fails is rolled back, the others are not.
+    """Run all jobs in one transaction, each in a savepoint. If a job fails, only this job is rolled back.
 
-    If the transaction is lost as a whole (a full disk, a failing medium), each job is tried again alone.
+    If the whole transaction is lost (the disk is full, or fails), each job is tried again in its own transaction.
     """
     if _commit(connection, jobs) or len(jobs) == 1:
         return
@@ -301,7 +301,7 @@ def commit_together(connection: sqlite3.Connection, jobs: Sequence[Job[object]])
 
 
 def _commit(connection: sqlite3.Connection, jobs: Sequence[Job[object]]) -> bool:
-    """Run jobs in one transaction; return False if it started but was lost, so that the jobs can be tried again."""
+    """Run jobs in one transaction; return False if it started but was lost, so that the jobs must be tried again."""
     started = False
     try:
         connection.execute("BEGIN IMMEDIATE")
@@ -309,7 +309,7 @@ def _commit(connection: sqlite3.Connection, jobs: Sequence[Job[object]]) -> bool
         for job in jobs:
             connection.execute("SAVEPOINT job")
             job.attempt(connection)
-            if not connection.in_transaction:  # the error rolled back the whole transaction
+            if not connection.in_transaction:  # the error of the job rolled back the whole transaction
                 _set_error(jobs, job.error)
                 return False
             if job.error is not None:
@@ -330,7 +330,7 @@ def _set_error(jobs: Sequence[Job[object]], error: BaseException | None) -> None
 
 
 def read_each(connection: sqlite3.Connection, jobs: Sequence[Job[object]]) -> None:
-    """Run each job in its own read transaction, so that it sees one state of the file."""
+    """Run each job in its own read transaction, so that each job sees a single state of the file."""
     for job in jobs:
         connection.execute("BEGIN")
         job.attempt(connection)
