@@ -118,7 +118,7 @@ async def test_a_wait_for_a_retry_never_goes_past_the_turn():
         await model.aclose()
     (error,) = result.roster.agents[1].errors
     assert (error.code, error.retry_after_s, len(server.seen)) == ("API_RATE_LIMIT", 60.0, 1)
-    assert error.message.endswith("(it asks to wait 60 s, which goes past the deadline of the turn or the debate)")
+    assert error.message.endswith("(the requested wait of 60 s goes past the deadline of the turn or the debate)")
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), "5"])

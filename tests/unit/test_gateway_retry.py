@@ -165,11 +165,11 @@ async def test_a_wait_the_provider_asks_for_is_kept_to(gateway, clock):
 @pytest.mark.parametrize(
     ("asked", "timeout_s", "why"),
     [
-        pytest.param(121, 1000, "it asks to wait 121 s; the longest allowed wait is 120 s", id="too long"),
-        pytest.param(86400, None, "it asks to wait 86400 s; the longest allowed wait is 120 s", id="a day"),
-        pytest.param(50, 40, "it asks to wait 50 s, which goes past the call's deadline of 40 s", id="too late"),
-        pytest.param(39.9666, 40, "it asks to wait 40 s, which goes past the call's deadline of 40 s", id="by chance"),
-        pytest.param(1e12, 40, "it asks to wait 1e+12 s, which goes past the call's deadline of 40 s", id="both"),
+        pytest.param(121, 1000, "the requested wait is 121 s; the longest allowed wait is 120 s", id="too long"),
+        pytest.param(86400, None, "the requested wait is 86400 s; the longest allowed wait is 120 s", id="a day"),
+        pytest.param(50, 40, "the requested wait of 50 s goes past the call's deadline of 40 s", id="too late"),
+        pytest.param(39.9666, 40, "the requested wait of 40 s goes past the call's deadline of 40 s", id="by chance"),
+        pytest.param(1e12, 40, "the requested wait of 1e+12 s goes past the call's deadline of 40 s", id="both"),
     ],
 )
 async def test_a_wait_that_is_too_long_ends_the_call_at_once_and_is_named(gateway, clock, asked, timeout_s, why):
@@ -185,7 +185,7 @@ async def test_a_wait_that_is_too_long_ends_the_call_at_once_and_is_named(gatewa
 async def test_a_wait_that_is_too_long_later_on_names_the_tries_too(gateway):
     gateway.timeout_s = 40
     error = await failure(gateway.guard(Script(BUSY, APIRateLimitError("slow down", retry_after_s=60))))
-    why = "it asks to wait 60 s, which goes past the call's deadline of 40 s"
+    why = "the requested wait of 60 s goes past the call's deadline of 40 s"
     assert str(error) == f"slow down ({why}; after 2 attempts)"
 
 
@@ -199,7 +199,7 @@ async def test_a_deadline_around_the_call_counts_like_its_own(clock):
     with anyio.fail_after(30):
         error = await failure(model)
     assert error.retry_after_s == 50
-    assert str(error) == "down (it asks to wait 50 s, which goes past the deadline of the turn or the debate)"
+    assert str(error) == "down (the requested wait of 50 s goes past the deadline of the turn or the debate)"
     assert clock.waits == []
 
 

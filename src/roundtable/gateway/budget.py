@@ -31,18 +31,18 @@ __all__ = ["SEARCH_TOKENS", "SYNTHESIS", "MeteredModel", "ReservedModel", "promp
 
 
 SYNTHESIS: Final = "synthesis"
-"""Value of `metadata["purpose"]` in a request that may use the amount set aside for the synthesis."""
+"""Value of `metadata["purpose"]` in a request that may use the amount reserved for the synthesis."""
 SEARCH_TOKENS: Final = 10_000
 """Tokens that the pages of one provider search add to a prompt; an upper estimate."""
 MESSAGE_TOKENS: Final = 8
-"""Tokens of the frame of a message."""
+"""Tokens that each message needs in addition to its text."""
 _POLL_S: Final = 0.02
 
 
 def prompt_tokens(request: ChatRequest) -> int:
     """Return an estimate of a request's tokens without a tokenizer: messages, tools, schema, images and documents.
 
-    It is an upper one for texts.
+    For texts, it is an upper estimate.
 
     Example:
         >>> from roundtable.types import ChatRequest, Message
@@ -74,20 +74,20 @@ def search_tokens(request: ChatRequest, provider: str) -> int:
 
 
 class MeteredModel(WrappedModel):
-    """A `ChatModel` that states the price of its responses, and enforces the budgets of a ledger.
+    """A `ChatModel` that adds the price to its responses, and enforces the budgets of a ledger.
 
-    A call belongs to the debate named in `metadata["session"]` of its request, if that debate makes it. Where a budget
-    applies, the worst case (an estimate of the prompt, `max_tokens` of output, the highest price) is reserved before
-    the call. While that does not fit, the call waits for others to settle. A price that the model itself reports is not
-    changed.
+    A call belongs to the debate named in `metadata["session"]` of its request, if that debate makes the call. If a
+    budget applies, the worst case is reserved before the call: an estimate of the prompt, `max_tokens` of output, and
+    the highest price. While the budget does not cover that, the call waits until other calls are settled. A price that
+    the model itself reports is not changed.
 
-    Inside a gateway each try of a call is one call here. Its reservation comes before the try, so the wait for the
-    budget does not count as time of the provider, and a try that the budget refuses is not made.
+    Inside a gateway, each try of a call is a separate call for this model. The reservation comes before the try. So the
+    wait for the budget does not count as time of the provider, and a try that the budget does not cover is not made.
 
     Args:
         inner: The wrapped model.
         prices: Prices of calls.
-        ledger: Budgets to enforce; none when left out.
+        ledger: Budgets to enforce; no budgets when left out.
 
     Example:
         >>> import anyio
@@ -111,7 +111,7 @@ class MeteredModel(WrappedModel):
         return cost_limit_of(self.inner) is not None or self.worst_cost(self.model, 1, 1) is not None
 
     async def prepare(self) -> None:
-        """Prepare the model, and load the packaged prices where they are needed.
+        """Prepare the model, and load the packaged prices if they are needed.
 
         Raises:
             RoundtableError: The model is unavailable.
@@ -120,23 +120,23 @@ class MeteredModel(WrappedModel):
         await super().prepare()
 
     async def _read_prices(self) -> None:
-        # Takes about a second, once; on a thread, so that the event loop is not blocked.
+        # This takes about a second, only once. It runs on a thread, so that it does not block the event loop.
         if not self.prices.can_skip_load(self.provider, self.endpoint):
             await anyio.to_thread.run_sync(self.prices.load)
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Answer once; raises what the model raises.
+        """Answer once; raises the errors of the model.
 
         Raises:
-            BudgetExceeded: The budget does not cover the call; it was not made.
+            BudgetExceeded: The budget does not cover the call, which was not made.
         """
         return await (await self.reserved(request)).complete(request)
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
-        """Answer in pieces, then whole; raises what the model raises.
+        """Answer in pieces, then with the whole response; raises the errors of the model.
 
         Raises:
-            BudgetExceeded: The budget does not cover the call; it was not made.
+            BudgetExceeded: The budget does not cover the call, which was not made.
         """
         pieces = (await self.reserved(request)).stream(request)
         try:
@@ -146,10 +146,10 @@ class MeteredModel(WrappedModel):
             await close_stream(pieces)
 
     async def reserved(self, request: ChatRequest) -> ReservedModel:
-        """Wait until the budgets cover a call; return a model for this one call.
+        """Wait until the budgets cover a call; return a model that is valid for this call only.
 
         Raises:
-            BudgetExceeded: The budgets will never cover it, even if all other reservations are released.
+            BudgetExceeded: The budgets cannot cover the call, even if all other reservations are released.
         """
         await self._read_prices()
         account = self.ledger.account(request.metadata.get("session"))
@@ -161,11 +161,11 @@ class MeteredModel(WrappedModel):
             account.reserve,
             worst_case,
             may_use_reserve=request.metadata.get("purpose") == SYNTHESIS,
-            # A call that is refused because of its search can be made without one.
+            # If a call is refused because of its search, it can be made without a search.
             has_cheaper_form=bool(request.search),
         )
         try:
-            # Another event loop may release the reservation, and an anyio event cannot reach across.
+            # The reservation may be released in another event loop, which cannot set an anyio event of this loop.
             while (ticket := reserve()) is None:  # noqa: ASYNC110  (see above)
                 await anyio.sleep(_POLL_S)
         except BudgetExceeded as error:
@@ -175,14 +175,14 @@ class MeteredModel(WrappedModel):
         return ReservedModel(self, ticket)
 
     def worst_case(self, request: ChatRequest, *, prices: bool = True) -> Amount:
-        """Return the most that a call may consume, by the estimate of its prompt; without a price unless needed."""
+        """Return the most that a call may consume, by an estimate of its prompt; with a price only if needed."""
         tokens_in, tokens_out = self.worst_tokens(request)
         tokens_in += search_tokens(request, self.provider)
         cost = self._worst_cost(request, tokens_in, tokens_out) if prices else None
         return Amount(cost, tokens_in + tokens_out, 1)
 
     def worst_tokens(self, request: ChatRequest) -> tuple[int, int]:
-        """Return the most input and output tokens of a call; 0 for people."""
+        """Return the most input and output tokens of a call; 0 if a person answers."""
         return (0, 0) if self.provider in PROVIDERS_WITHOUT_TOKENS else (prompt_tokens(request), request.max_tokens)
 
     def _worst_cost(self, request: ChatRequest, tokens_in: int, tokens_out: int) -> Decimal | None:
@@ -193,7 +193,7 @@ class MeteredModel(WrappedModel):
         return self.worst_cost(request.model or self.model, tokens_in, tokens_out, searches=searches)
 
     def worst_cost(self, model: str, tokens_in: int, tokens_out: int, *, searches: int = 0) -> Decimal | None:
-        """Return the most US dollars that a call of a model with these tokens may cost; `None` if it is unknown."""
+        """Return the most US dollars that a call of a model with these tokens may cost; `None` if that is unknown."""
         return self.prices.worst(
             self.provider,
             model,
@@ -205,9 +205,9 @@ class MeteredModel(WrappedModel):
         )
 
     def priced(self, usage: Usage, request: ChatRequest, response: ChatResponse | None = None) -> Usage:
-        """Return usage with its price, by the requested model or else by the one that the provider reports.
+        """Return usage with its price, for the requested model or else for the model that the provider reports.
 
-        The price remains unknown where no table has it, and where the provider does not report the usage.
+        The price remains unknown if no table has it, or if the provider does not report the usage.
         """
         if usage.cost_usd is not None or usage.unreported_calls or not usage.calls:
             return usage
@@ -226,11 +226,11 @@ class MeteredModel(WrappedModel):
 
 
 class ReservedModel(WrappedModel):
-    """A metered model with the reservation of one call; made by `MeteredModel.reserved`, valid for that call only.
+    """A metered model with the reservation for one call; `MeteredModel.reserved` creates it for that call only.
 
     Args:
         meter: The metered model.
-        ticket: The reservation; `None` where no budget applies.
+        ticket: The reservation; `None` if no budget applies.
     """
 
     def __init__(self, meter: MeteredModel, ticket: Ticket | None) -> None:
@@ -249,7 +249,7 @@ class ReservedModel(WrappedModel):
             self._ticket.release()
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Answer once; raises what the model raises."""
+        """Answer once; raises the errors of the model."""
         try:
             return self._settled(await self.inner.complete(request), request)
         except BaseException as error:
@@ -257,7 +257,7 @@ class ReservedModel(WrappedModel):
             raise
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
-        """Answer in pieces, then whole; raises what the model raises."""
+        """Answer in pieces, then with the whole response; raises the errors of the model."""
         pieces = self.inner.stream(request)
         begun = False
         try:
@@ -274,7 +274,8 @@ class ReservedModel(WrappedModel):
                 self._ticket.settle()
 
     def _settled(self, response: ChatResponse, request: ChatRequest) -> ChatResponse:
-        # A third-party model may return anything: the gateway raises the error, and the whole reservation is charged.
+        # A third-party model may return anything. The gateway then raises the error; here, the whole reservation is
+        # charged.
         if not isinstance(response, ChatResponse):  # pyright: ignore[reportUnnecessaryIsInstance]
             if self._ticket is not None:
                 self._ticket.settle()
@@ -286,7 +287,7 @@ class ReservedModel(WrappedModel):
     def _settle_failed(self, error: BaseException, request: ChatRequest, *, begun: bool) -> None:
         """Charge a call without a response; a reservation that is already settled does not change.
 
-        The usage of a call that was cancelled, or ended by another library's error, is unknown, so the whole
+        If the call was cancelled, or ended with an error of another library, its usage is unknown, so the whole
         reservation is charged.
         """
         if isinstance(error, RoundtableError):
@@ -297,7 +298,7 @@ class ReservedModel(WrappedModel):
             self._ticket.settle()
 
     def _settle(self, usage: Usage) -> None:
-        """Charge the known usage, and the reserved amount where it is unknown; always at least one call."""
+        """Charge the known usage, and the reserved amount if the usage is unknown; always charge at least one call."""
         ticket = self._ticket
         if ticket is None:
             return

@@ -30,25 +30,26 @@ __all__ = ["FallbackModel"]
 _log: logging.Logger = logging.getLogger(__name__)
 
 FALLBACK_ERRORS: Final = (APIRateLimitError, APIAuthError, APINetworkError, APITimeoutError, AgentError)
-"""Errors after which another provider may still answer."""
+"""Errors after which a model of another provider may still answer."""
 
 
 class FallbackModel:
     """A `ChatModel` that asks the next model when one fails.
 
-    Each call tries the models in the given order. It tries the next one after a rate limit, a refused key, a failing
-    network or server, a time-out, a prompt too long for the model's window, and a request that the provider does not
-    accept. All other errors (a spent budget, an unsuitable configuration, a cancellation) are raised at once. A text in
-    which a model refuses to answer counts as an answer.
+    Each call tries the models in the given order. It tries the next one after a rate limit, a refused key, a failure of
+    the network or the server, a time-out, a prompt that is too long for the model's window, and a request that the
+    provider does not accept. All other errors (a used-up budget, an unsuitable configuration, a cancellation) are
+    raised at once. A text in which a model refuses to answer counts as an answer.
 
-    A stream that has passed pieces on only moves to another model where a callback learns that these pieces are void
-    (see `asking`), because pieces of two answers do not form one.
+    If a stream has already passed on pieces, it moves to another model only if a callback learns that these pieces are
+    void (see `asking`), because pieces of two answers do not form one answer.
 
-    The response names the answering model in `provider` and `model`, and in `warnings` why each model before it failed;
-    both are stored with the turn. Usage of failed tries is added to the answer's, where it is known.
+    The response names the model that answered in `provider` and `model`. Its `warnings` explain why each earlier model
+    failed. Both are stored with the turn. The usage of failed tries, if it is known, is added to the usage of the
+    answer.
 
-    Prompts are made once, for the first model, and cut to the smallest window of all. At a table, each model is guarded
-    separately, with the limits, retries, prices and deadline of its own provider.
+    Prompts are created once, for the first model, and cut to the smallest window of all models. At a table, each model
+    is guarded separately, with the limits, retries, prices and deadline of its own provider.
 
     Args:
         models: The models, first choice first; nested fallbacks are flattened.
@@ -77,7 +78,7 @@ class FallbackModel:
         if invalid:
             raise ConfigurationError(
                 f"FallbackModel takes models, not {invalid[0]!r}",
-                hint="Make models by name with table.chat_model('provider:model'), or with chat_model.",
+                hint="Create models by name with table.chat_model('provider:model'), or with chat_model.",
             )
         self.models: tuple[ChatModel, ...] = tuple(flat)
         """The models, first choice first."""
@@ -99,12 +100,12 @@ class FallbackModel:
 
     @property
     def endpoint(self) -> str:
-        """Root of the API of the first choice; empty where there is none."""
+        """Root of the API of the first choice; empty if there is none."""
         return endpoint_of(self.models[0])
 
     @property
     def profile(self) -> ModelProfile:
-        """Profile of the first choice, with the smallest window of all, and what all of them can see."""
+        """Profile of the first choice, with the smallest window of all models and only the inputs that all accept."""
         first = self.models[0].profile
         smallest = min(model.profile.context_tokens for model in self.models)
         inputs = tuple(kind for kind in first.inputs if all(kind in model.profile.inputs for model in self.models))
@@ -113,7 +114,7 @@ class FallbackModel:
         return first.model_copy(update={"context_tokens": smallest, "inputs": inputs})
 
     def over(self, wrap: Callable[[ChatModel], ChatModel]) -> FallbackModel:
-        """Return the same chain with each model wrapped."""
+        """Return the same chain, with each model wrapped."""
         chain = FallbackModel(*(wrap(model) for model in self.models))
         chain._before, chain._on_retry = self._before, self._on_retry
         return chain
@@ -123,20 +124,21 @@ class FallbackModel:
         before: Callable[[], Awaitable[None]],
         on_retry: Callable[[RetryNotice], Awaitable[None]] | None = None,
     ) -> FallbackModel:
-        """Return this model with callbacks before each try of each model; see `GuardedModel.asking`.
+        """Return this model with callbacks that run before each try of each model; see `GuardedModel.asking`.
 
         Args:
-            before: Awaited before each try; an error that it raises keeps the try from starting.
-            on_retry: Called with each retry, and when a stream moves to the next model after it passed pieces on.
+            before: Awaited before each try; if it raises an error, the try does not start.
+            on_retry: Called with each retry, and also when a stream that has passed on pieces moves to the next model.
         """
         chain = FallbackModel(*self.models)
         chain._before, chain._on_retry = before, on_retry
         return chain
 
     async def prepare(self) -> None:
-        """Prepare every model, such as download or load what it needs.
+        """Prepare every model: each downloads or loads what it needs.
 
-        An unavailable model is only logged, since calls skip it later, unless all of them are unavailable.
+        An unavailable model is only logged, since calls skip it later. If all models are unavailable, an error is
+        raised.
 
         Raises:
             RoundtableError: No model is available.
@@ -155,8 +157,8 @@ class FallbackModel:
         """Answer once.
 
         Raises:
-            RoundtableError: Every model failed, with the last error's kind and all causes; or one failed in a way
-                that another model cannot fix.
+            RoundtableError: Every model failed; the error has the kind of the last one, and all causes. Or one model
+                failed in a way that another model cannot fix.
         """
         failures = _Failures(self.models[-1])
         for model in self.models:
@@ -171,7 +173,7 @@ class FallbackModel:
     def stream(self, request: ChatRequest) -> ChatStream:
         """Answer in pieces, then with the complete response; see `ChatStream`.
 
-        Iterating raises what `complete` raises, also when a model failed after it passed a piece on.
+        Iterating raises the errors of `complete`, and also an error if a model failed after it passed on a piece.
         """
         return ChatStream(self._stream(request))
 
@@ -202,7 +204,7 @@ class FallbackModel:
         raise failures.to_error()
 
     async def aclose(self) -> None:
-        """Close every model; the first error is raised after all of them."""
+        """Close every model; if some fail, all are closed before the first error is raised."""
         failure: Exception | None = None
         for model in self.models:
             try:
@@ -213,7 +215,7 @@ class FallbackModel:
             raise failure
 
     async def _ready(self, model: ChatModel) -> ChatModel:
-        """Return a model that awaits `before` ahead of its call, or await it now."""
+        """Return a model that awaits `before` ahead of its call; if the model cannot do that, await `before` now."""
         if self._before is None:
             return model
         if isinstance(model, GuardedModel):
@@ -247,7 +249,7 @@ class _Failures:
         self._failed: list[tuple[ChatModel, RoundtableError]] = []
 
     def add(self, error: RoundtableError, model: ChatModel, *, shown: bool = False) -> None:
-        """Record an error, or raise it where another model cannot help or may not take over.
+        """Record an error; raise it if another model cannot help, or must not continue the answer.
 
         Raises:
             RoundtableError: The error, with the usage of all tries.
@@ -265,7 +267,7 @@ class _Failures:
         return sum(usages, Usage()) if usages else None
 
     def mark(self, response: ChatResponse, model: ChatModel, notes: tuple[str, ...] = ()) -> ChatResponse:
-        """Return a response with the model that gave it, the models that failed, and notes for the reader."""
+        """Return a response with the name of the model that answered, the failed models, and notes for the reader."""
         changes: dict[str, object] = {
             "provider": response.provider or model.provider,
             "model": response.model or model.model,
@@ -303,7 +305,7 @@ class _Failures:
 
 
 def _left_out(request: ChatRequest, fitted: ChatRequest) -> tuple[str, ...]:
-    """Return warnings about what a request asked for and this model cannot do."""
+    """Return warnings about the parts of a request that this model does not support."""
     warnings = []
     if request.search and not fitted.search:
         warnings.append("the answer was given without a search of the web")

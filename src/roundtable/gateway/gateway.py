@@ -1,4 +1,4 @@
-"""The gateway, which every model call passes: admission, breaker, retries, deadline, uniform errors and usage."""
+"""The gateway that every model call passes: admission, breaker, retries, deadline, uniform errors and usage."""
 
 from __future__ import annotations
 
@@ -30,19 +30,21 @@ __all__ = ["Gateway"]
 class Gateway:
     """Guards models of any origin: HTTP, local or from a plugin.
 
-    Models guarded by one gateway share its limits. A call
+    Models guarded by one gateway share its limits. The rules for a call:
 
-    - waits until fewer than `concurrency` calls with its provider, address, model and key are in progress, and until
-      the rates of the provider allow it: the configured rates, or the provider's default, which limits stated in
-      response headers replace. A call that would wait more than 60 seconds for the rates fails at once;
-    - is refused with `CircuitOpen` while the breaker of its endpoint (provider, address, model and key) is open;
-    - is retried by the retry rule, and keeps its slot meanwhile. Retries are paid from a budget that the provider's
-      calls share; when that is used up, failures are final;
-    - ends with `APITimeoutError` at its total deadline, tries and waits included, which starts with its admission;
-    - raises only `RoundtableError`s: another library's exception becomes an `AgentError` with that exception as its
-      cause, an exception group never gets out, and cancellation and other `BaseException`s pass unchanged;
-    - reports usage that is never negative and counts at least one call; the usage of failed tries is added, or is in
-      the error's `usage`.
+    - It waits until fewer than `concurrency` calls with the same provider, address, model and key are in progress, and
+      until the rates of the provider allow it. The rates are the configured ones or, by default, those of the provider;
+      limits in response headers replace only the default rates. A call that would wait more than 60 seconds for the
+      rates fails at once.
+    - While the breaker of its endpoint (provider, address, model and key) is open, it is refused with `CircuitOpen`.
+    - The retry rule decides about retries. The call keeps its slot between tries. Retries are paid from a budget that
+      all calls of the provider share; when this budget is used up, failures are final.
+    - It ends with `APITimeoutError` at its total deadline. The time starts with the admission, and includes tries and
+      waits.
+    - It raises only `RoundtableError`s. An exception of another library becomes an `AgentError` with that exception as
+      its cause, and an exception group is never raised. Cancellation and other `BaseException`s pass unchanged.
+    - It reports usage that is never negative and counts at least one call. The usage of failed tries is added to the
+      answer's usage, or is in `usage` of the error.
 
     How failures count:
 
@@ -55,14 +57,15 @@ class Gateway:
     | refusal (400, 401, 403, 404, 413, 422), spent quota | no | no | |
     | cancelled by the caller, a turn's or a debate's deadline | no | no | |
 
-    A provider's header `x-should-retry` overrides the first column.
+    A provider's header `x-should-retry` has priority over the first column.
 
     Args:
-        concurrency: Most calls in progress at once per provider, address, model and key, in each event loop.
-        timeout_s: Total deadline of a call in seconds; `None` leaves it to the model.
+        concurrency: Most calls that are in progress at the same time per provider, address, model and key, in each
+            event loop.
+        timeout_s: Total deadline of a call in seconds; `None` leaves the deadline to the model.
         retry: Retry rule for models that are guarded without their own policy.
-        clock: Source of the time; sleeps before retries.
-        seed: Makes the jitter of waits repeatable.
+        clock: Source of the time; also sleeps before retries.
+        seed: Makes the random part of waits repeatable.
 
     Example:
         >>> import anyio
@@ -94,7 +97,7 @@ class Gateway:
         self._parts = 1
         self._has_shared = False
         self.call_listeners: tuple[Callable[[ModelCall], None], ...] = ()
-        """Receive each try of each call, once it is over."""
+        """Functions that receive a report of each try of each call when the try is over."""
         self._limiters: PerLoop[dict[EndpointKey, _Slots]] = PerLoop(dict)
         self._provider_limits: dict[str, int] = {}
         self._provider_limiters: PerLoop[dict[str, _Slots]] = PerLoop(dict)
@@ -110,16 +113,16 @@ class Gateway:
     ) -> GuardedModel:
         """Wrap a model; a model that this gateway already guards is returned unchanged, unless `retry` is set.
 
-        A model that another gateway guards moves to this one with its deadline and its policy, so that no call is
-        retried in two places.
+        If another gateway guards the model, the model moves to this gateway with its deadline and its retry policy, so
+        that no call is retried in two places.
 
         Args:
             model: The model.
-            timeout_s: Total deadline of its calls in seconds; the gateway's when left out.
+            timeout_s: Total deadline of its calls in seconds; the gateway's deadline when left out.
             retry: Retry policy; the gateway's rule when left out.
-            requests_per_minute: Calls per minute, each try counted; above 0. `"auto"` uses the default rate of the
-                model's provider, where it has one, until response headers state the limit; `None` sets no limit.
-            tokens_per_minute: Tokens per minute that the provider allows.
+            requests_per_minute: Calls per minute, above 0; each try counts. `"auto"` uses the default rate of the
+                model's provider, if there is one, until response headers state the limit. `None` sets no limit.
+            tokens_per_minute: Tokens per minute that the provider allows; no limit when left out.
         """
         if isinstance(model, GuardedModel):
             guarded = model if model.gateway is self else GuardedModel(self, model.inner, model.guard)
@@ -144,10 +147,10 @@ class Gateway:
         return tuple(self._endpoint_states.values())
 
     def share_rates(self, parts: int) -> None:
-        """Share the rates of all endpoints with other processes: this one takes an equal part from now on.
+        """Share the rates of all endpoints with other processes: from now on, this process uses an equal part.
 
         Args:
-            parts: Number of processes, this one included.
+            parts: Number of processes, including this one.
         """
         if parts != self._parts:
             self._parts, self._has_shared = parts, True
@@ -155,15 +158,15 @@ class Gateway:
                 state.share(parts)
 
     def limit_providers(self, limits: Mapping[str, int]) -> None:
-        """Limit the calls in progress with providers, over all their models and keys, from now on.
+        """Limit the calls in progress with each provider, over all its models and keys, from now on.
 
-        Calls that wait are admitted as soon as a raised or removed limit allows it. A lowered limit ends no calls.
-        If a model calls another model of the same provider, both calls count; with a limit of 1, the inner call waits
-        until the outer one has reached its deadline.
+        Calls that wait are admitted as soon as a raised or removed limit allows that. A lowered limit does not end any
+        calls. If a model calls another model of the same provider, both calls count; with a limit of 1, the inner call
+        waits until the outer call has reached its deadline.
 
         Args:
-            limits: Most calls in progress at once by name of the provider, in each event loop; at least 1. Providers
-                that are left out have no limit of their own.
+            limits: Most calls in progress at the same time by name of the provider, in each event loop; at least 1. A
+                provider without an entry has no such limit.
         """
         self._provider_limits = dict(limits)
         self._provider_limiters.for_each(self._adopt_provider_limits)
@@ -173,7 +176,7 @@ class Gateway:
             limiter.resize(self._provider_limits.get(provider, math.inf))
 
     def endpoint_state(self, model: ChatModel, name: str, rates: Rates) -> EndpointState:
-        """Return the state that the calls of an endpoint share; the first caller sets its rates."""
+        """Return the state that all calls to an endpoint share; the first call sets its rates."""
         key = EndpointKey(model.provider, endpoint_of(model), name or model.model, account_of(model))
         state = self._endpoint_states.get(key)
         if state is None:
@@ -185,7 +188,7 @@ class Gateway:
 
     @asynccontextmanager
     async def admitted(self, endpoint_state: EndpointState) -> AsyncGenerator[None]:
-        """Wait for a free slot among the calls in progress, and hold it while the block is open."""
+        """Wait for a free slot among the calls in progress, and keep the slot while the block is open."""
         held: list[_Slots] = []
         try:
             for limiter in self._limiters_of(endpoint_state):
@@ -197,7 +200,7 @@ class Gateway:
                 limiter.put_back()
 
     def _limiters_of(self, endpoint_state: EndpointState) -> tuple[_Slots, ...]:
-        """Return what limits the calls of an endpoint: its own limiter, and that of its provider if there is one."""
+        """Return the limiters for calls to an endpoint: its own, and the one of its provider if there is one."""
         limiters, key = self._limiters.get(), endpoint_state.key
         limiter = limiters.get(key)
         if limiter is None:
@@ -213,22 +216,23 @@ class Gateway:
 
 
 class _Slots:
-    """Slots for calls in progress; their number may change while calls wait for one.
+    """Slots for calls in progress; their number may change while calls wait for a slot.
 
-    The limiter of anyio 4.11 admits too many calls when its number is raised while more than the old number run.
+    The limiter of anyio 4.11 is not suitable: if its number is raised while more calls run than the old number, it
+    admits too many calls.
 
     Args:
-        most: How many there are.
+        most: Number of slots.
     """
 
     def __init__(self, most: float) -> None:
         self.most: float = most
-        """How many there are; `resize` changes it."""
+        """Number of slots; `resize` changes it."""
         self._taken = 0
         self._waiting: deque[anyio.Event] = deque()
 
     def resize(self, most: float) -> None:
-        """Change how many there are; calls in progress keep theirs."""
+        """Change the number of slots; calls in progress keep their slots."""
         if most != self.most:
             self.most = most
             self._admit()
@@ -250,7 +254,7 @@ class _Slots:
             raise
 
     def put_back(self) -> None:
-        """Put a slot back, for the call that has waited longest."""
+        """Put a slot back; the call that has waited longest gets it."""
         self._taken -= 1
         self._admit()
 
@@ -267,7 +271,7 @@ def _check_rate(parameter: str, value: object) -> float | None:
         alternative = " or 'auto'" if parameter == "requests_per_minute" else ""
         raise ConfigurationError(
             f"{parameter} must be a number above 0{alternative}, not {value!r}",
-            hint="Set what the provider allows your key per minute; None sets no limit.",
+            hint="Set the number that the provider allows for your key per minute; None sets no limit.",
         )
     return float(value)
 

@@ -1,4 +1,4 @@
-"""A model with calls that pass the gateway."""
+"""A model whose calls pass the gateway."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ __all__ = [
 _log: logging.Logger = logging.getLogger("roundtable.gateway")
 
 PARTIAL_CHARS: Final = 4000
-"""Most characters stored of an answer that was cut off."""
+"""Most characters that are stored of an answer that was cut off."""
 _MISSED: Final = "deadline_s"
 _WAIT_REFUSED_HINT: Final = (
-    "Try again after `retry_after_s`, allow more time with `timeout_s`, or use another provider meanwhile."
+    "Try again after `retry_after_s`, allow more time with `timeout_s`, or use another provider until then."
 )
 
 MESSAGE_CHARS: Final = 500
-"""Most characters that are passed on of the text of another library's error."""
+"""Most characters of the text of another library's error that are passed on."""
 
 
 class CallReport:
@@ -80,7 +80,7 @@ class CallReport:
 
     @classmethod
     def begin(cls, model: GuardedModel, request: ChatRequest, attempt: int) -> Self | None:
-        """Return the report of a try that begins now; `None` if nobody listens."""
+        """Return the report of a try that begins now; `None` if the gateway has no listeners."""
         return cls(model, request, attempt) if model.gateway.call_listeners else None
 
     def has_text(self) -> None:
@@ -88,7 +88,7 @@ class CallReport:
         self._first_text_s = self._clock.monotonic() - self._start
 
     def answered(self, response: ChatResponse) -> None:
-        """Send the report of a try that brought an answer."""
+        """Send the report of a try that returned an answer."""
         call = self._call(response.provider)
         self._send(
             replace(
@@ -101,7 +101,7 @@ class CallReport:
         )
 
     def failed(self, error: RoundtableError | None) -> None:
-        """Send the report of a try that failed; without an error, it was given up."""
+        """Send the report of a try that failed; without an error, the try was cancelled."""
         call = self._call(None)
         if error is None:
             self._send(replace(call, error="cancelled"))
@@ -136,23 +136,23 @@ class RetryNotice:
     """Notice that a call is retried."""
 
     attempt: int
-    """Number of the coming try, from 2."""
+    """Number of the next try, from 2."""
     delay_s: float
-    """Seconds until that try."""
+    """Seconds until the next try."""
     error: RoundtableError
     """Why the last try failed."""
     shown: bool
-    """Whether pieces of the failed answer were passed on; they are void now."""
+    """Whether pieces of the failed answer were passed on, which are void now."""
 
 
 class Deadline:
-    """The end of a call: its own time limit, or that of its turn or debate, whichever comes first.
+    """The end of a call: its own time limit, or the limit of its turn or debate, whichever comes first.
 
-    The call's own time runs on the clock of the gateway. The limits of turn and debate are cancel scopes, which run on
-    the clock of the event loop.
+    The call's own time is measured by the clock of the gateway. The limits of turn and debate are cancel scopes, which
+    use the clock of the event loop.
 
     Args:
-        timeout_s: Seconds from now; `None` for no time limit of its own.
+        timeout_s: Seconds from now; `None` if the call has no time limit of its own.
         clock: Source of the time.
     """
 
@@ -163,12 +163,12 @@ class Deadline:
 
     @property
     def own_s(self) -> float:
-        """Seconds left of the call's own time; infinite without a limit."""
+        """Seconds left of the call's own time limit; infinite without a limit."""
         return self._at - self._clock.monotonic()
 
     @property
     def ends_at(self) -> float:
-        """End of the call's own time, on the clock of the event loop."""
+        """End of the call's own time limit, on the clock of the event loop."""
         return anyio.current_time() + self.own_s
 
     @property
@@ -184,7 +184,7 @@ class Deadline:
         return "the deadline of the turn or the debate"
 
     def skip(self, seconds: float) -> None:
-        """Advance the deadline's time without waiting."""
+        """Advance the time of the deadline without waiting."""
         self._at -= seconds
 
     def missed(self, provider: str) -> APITimeoutError:
@@ -197,7 +197,7 @@ class Deadline:
 def is_missed(error: RoundtableError) -> bool:
     """Check whether an error means that the gateway ended the call at its deadline, so that it must not be retried.
 
-    The clock alone cannot tell, since a replayed call takes no time.
+    The clock alone does not show that, since a replayed call takes no time.
     """
     return isinstance(error, APITimeoutError) and _MISSED in (error.details or {})
 
@@ -206,11 +206,11 @@ class RetryLoop:
     """The retries of one call; created when its first try fails.
 
     Args:
-        lane: State of the endpoint; its budget pays for retries.
-        rule: What to retry.
+        endpoint_state: State of the endpoint; its budget pays for retries.
+        rule: Decides what to retry.
         deadline: End of the call.
         clock: Sleeps between tries.
-        random: Source of jitter.
+        random: Source of the random part of waits.
         tell: Called with each retry, before the wait.
     """
 
@@ -244,12 +244,13 @@ class RetryLoop:
         """Record a failed try, and wait until the next one may start.
 
         Args:
-            error: Why it failed.
+            error: Why the try failed.
             shown: Text that the try passed on before it failed.
-            begun: Whether the try passed on anything, text or not.
+            begun: Whether the try passed on anything, text or other pieces.
 
         Raises:
-            RoundtableError: There is no next try. The error states the number of tries, their usage and the text shown.
+            RoundtableError: No next try is made. The error states the number of tries, their usage and the text passed
+                on.
         """
         self._failures += 1
         self._usage += usage_of_failure(error, begun=begun)
@@ -267,7 +268,7 @@ class RetryLoop:
             self._give_up()
 
     def settled(self, response: ChatResponse) -> ChatResponse:
-        """Add the usage of the failed tries to the answer of a later one."""
+        """Add the usage of the failed tries to the answer of a later try."""
         if not self._usage.calls:
             return response
         return response.model_copy(update={"usage": self._usage + response.usage})
@@ -282,10 +283,10 @@ class RetryLoop:
         raise error from error.__cause__
 
     def _make_attempts(self) -> AsyncRetrying:
-        # Imported at the first failure, because tenacity imports asyncio and TLS.
+        # Imported only at the first failure, because tenacity imports asyncio and TLS.
         from tenacity import AsyncRetrying, retry_if_exception
 
-        # The order in tenacity: retry, wait, stop, before_sleep, sleep.
+        # tenacity calls these functions in the order: retry, wait, stop, before_sleep, sleep.
         return AsyncRetrying(
             retry=retry_if_exception(self._may_retry),
             wait=self._wait_s,
@@ -297,7 +298,7 @@ class RetryLoop:
 
     def _may_retry(self, error: BaseException) -> bool:
         if self._has_output and self._on_retry is None:
-            # A reader of the stream would see a piece twice, without notice that the first one is void.
+            # Without a notice that the first piece is void, a reader of the stream would see the piece twice.
             return False
         if (
             not isinstance(error, RoundtableError)
@@ -310,14 +311,14 @@ class RetryLoop:
         return not self._wait_refusal
 
     def _refused_wait(self, requested_s: float, wait_s: float) -> str:
-        """Return why the wait that a provider requests is too long; empty where it is not, or there is no request."""
+        """Return why the wait that a provider requests is too long; empty if it is not too long, or not requested."""
         if not requested_s:
             return ""
         if wait_s >= self._deadline.left_s:
-            return f"it asks to wait {_seconds_text(requested_s)} s, which goes past {self._deadline.name}"
+            return f"the requested wait of {_seconds_text(requested_s)} s goes past {self._deadline.name}"
         longest_s = self._rule.longest_wait_s
         if requested_s > longest_s:
-            return f"it asks to wait {_seconds_text(requested_s)} s; the longest allowed wait is {longest_s:g} s"
+            return f"the requested wait is {_seconds_text(requested_s)} s; the longest allowed wait is {longest_s:g} s"
         return ""
 
     def _wait_s(self, state: RetryCallState) -> float:
@@ -326,7 +327,7 @@ class RetryLoop:
     def _pay_or_stop(self, state: RetryCallState) -> bool:
         wait_s = state.upcoming_sleep
         self._wait_refusal = self._refused_wait(self._last.retry_after_s or 0.0, wait_s)
-        # Where the breaker opened meanwhile, the cause is more useful than the breaker's refusal.
+        # If the breaker opened meanwhile, the error of the call is more useful than the breaker's refusal.
         if wait_s >= self._deadline.left_s or self._endpoint_state.breaker.wait_s > wait_s:
             return True
         self.cost = self._endpoint_state.pay_for_retry(self._last)
@@ -336,7 +337,7 @@ class RetryLoop:
         if not self._last.is_recorded:
             await self._clock.sleep(seconds)
             return
-        # The wait took place when the failure was recorded; breaker and deadline must count its time.
+        # The wait took place during the recording; breaker and deadline must still count its time.
         self._endpoint_state.skip(seconds)
         self._deadline.skip(seconds)
 
@@ -362,12 +363,12 @@ class RetryLoop:
 
 
 def _seconds_text(seconds: float) -> str:
-    """Return seconds as readable text; a date in a header may lead to an uneven number."""
+    """Return seconds as readable text; a header with a date may lead to many decimal places."""
     return f"{seconds:.1f}".removesuffix(".0") if seconds < 1e9 else f"{seconds:g}"
 
 
 def named(error: RoundtableError, attempts: int, shown: str, usage: Usage, *, unwaited: str = "") -> RoundtableError:
-    """Return an error with the number of tries, the text shown and the usage; the same object if there is none of it.
+    """Return an error with the number of tries, the text passed on and the usage, or the same object.
 
     A model may raise one error object several times, so the error is copied, not changed.
 
@@ -376,7 +377,7 @@ def named(error: RoundtableError, attempts: int, shown: str, usage: Usage, *, un
         attempts: Number of tries.
         shown: Text that was passed on.
         usage: Usage of the tries.
-        unwaited: Why the wait that the provider requested is too long, if it is.
+        unwaited: Why the wait that the provider requested is too long; empty if it is not.
     """
     if attempts < 2 and not shown and not unwaited and (not usage.calls or usage == error.usage):
         return error
@@ -407,19 +408,19 @@ class CallRules:
     """Rules for the calls of one guarded model."""
 
     timeout_s: float | None = None
-    """Total deadline of a call in seconds, tries and waits included."""
+    """Total deadline of a call in seconds, with all tries and waits."""
     rule: RetryRule = field(default_factory=RetryRule)
     """Rule for retries."""
     rates: Rates = field(default_factory=Rates)
     """Calls and tokens per minute that the provider allows."""
     before: Callable[[], Awaitable[None]] | None = None
-    """Awaited before each try; an error that it raises keeps the try from starting."""
+    """Awaited before each try; if it raises an error, the try does not start."""
     on_retry: Callable[[RetryNotice], Awaitable[None]] | None = None
     """Called with each retry."""
 
 
 class GuardedModel(WrappedModel):
-    """A `ChatModel` with calls that pass a gateway; made by `Gateway.guard`.
+    """A `ChatModel` whose calls pass a gateway; `Gateway.guard` creates it.
 
     Args:
         gateway: The gateway, with its limits.
@@ -437,14 +438,14 @@ class GuardedModel(WrappedModel):
         before: Callable[[], Awaitable[None]],
         on_retry: Callable[[RetryNotice], Awaitable[None]] | None = None,
     ) -> GuardedModel:
-        """Return this model with callbacks before each try, after the wait for admission.
+        """Return this model with callbacks that run before each try, after the wait for admission.
 
-        The wait for admission may be long, so `before` can check afterwards whether the call is still wanted.
+        The wait for admission may be long, so `before` can check after it whether the call is still wanted.
 
         Args:
-            before: Awaited before each try; an error that it raises keeps the try from starting.
-            on_retry: Called with each retry, before the wait. With it, a stream that was cut off is retried even if it
-                has passed pieces on, because the callback learns that they are void.
+            before: Awaited before each try; if it raises an error, the try does not start.
+            on_retry: Called with each retry, before the wait. With this callback, a stream that was cut off is retried
+                even if it has passed on pieces, because the callback learns that they are void.
         """
         return GuardedModel(self.gateway, self.inner, replace(self.guard, before=before, on_retry=on_retry))
 
@@ -458,7 +459,7 @@ class GuardedModel(WrappedModel):
         return self if inner is self.inner else GuardedModel(self.gateway, inner, self.guard)
 
     def without_retries(self, timeout_s: float) -> GuardedModel:
-        """Return this model without retries, with at most this many seconds for a call."""
+        """Return this model without retries, and with a limit of `timeout_s` seconds for a call."""
         own_timeout_s = self.guard.timeout_s
         rule = replace(self.guard.rule, on=frozenset())
         guard = replace(
@@ -493,9 +494,9 @@ class GuardedModel(WrappedModel):
     def stream(self, request: ChatRequest) -> ChatStream:
         """Answer in pieces, then with the complete response; see `ChatStream`.
 
-        Leaving the block or closing the iterator ends the call. Iterating raises a `RoundtableError` when all tries
-        failed, when the answer missed the deadline, or when the stream was cut off after it passed pieces on; those
-        are in `details["partial_answer"]`.
+        Leaving the block or closing the iterator ends the call. Iterating raises a `RoundtableError` if all tries
+        failed, if the answer missed the deadline, or if the stream was cut off after it passed on pieces.
+        `details["partial_answer"]` has the text of these pieces.
         """
         return ChatStream(self._stream(request))
 
@@ -535,7 +536,7 @@ class GuardedModel(WrappedModel):
 
 
 class _Call:
-    """One call with all its tries; as a context manager, one of its tries."""
+    """One call with all its tries. Used as a context manager, it represents one try."""
 
     def __init__(self, model: GuardedModel, endpoint_state: EndpointState, request: ChatRequest) -> None:
         self._model = model
@@ -553,13 +554,13 @@ class _Call:
         self._has_output = False
         self._shown: list[str] = []
         self.answering: ChatModel = model.inner
-        """Model that answers the try: the inner model, or the inner model with a reservation."""
+        """Model that answers this try: the inner model, or the inner model with a reservation."""
 
     async def let_in(self) -> None:
-        """Wait until the rates and the budget allow a try, then await the guard's `before`.
+        """Wait until the rates and the budget allow a try, then await the guard's callback `before`.
 
         Raises:
-            RoundtableError: One of them refuses the try; states the usage of earlier tries.
+            RoundtableError: The rates, the budget or `before` refuse the try. The error has the usage of earlier tries.
         """
         try:
             await self._admit()
@@ -580,7 +581,8 @@ class _Call:
             if isinstance(model.inner, MeteredModel):
                 self.answering = await self.within(partial(model.inner.reserved, self._request))
             if self._deadline is None:
-                # Starts with the admission: time in the library's own queue does not count against the provider.
+                # The deadline starts with the admission, since time in the library's own queue must not count for the
+                # provider.
                 self._deadline = Deadline(guard.timeout_s, model.gateway.clock)
             if guard.before is not None:
                 await guard.before()
@@ -621,7 +623,7 @@ class _Call:
 
     @property
     def is_ended_by_model(self) -> bool:
-        """Whether the answering model ends the call at the deadline that `start` handed down to it."""
+        """Whether the answering model itself ends the call at the deadline that `start` passes to it."""
         return keeps_deadline(self.answering)
 
     async def start(self, step: Callable[[], Awaitable[T]]) -> T:
@@ -636,7 +638,7 @@ class _Call:
         deadline = self._deadline
         if deadline is None or deadline.timeout_s is None:
             return await step()
-        # A cancel scope may not stay open across a yield, so each step of a stream gets the remaining time.
+        # A cancel scope must not stay open across a yield, so each step of a stream has its own scope.
         with anyio.CancelScope(deadline=anyio.current_time() + deadline.own_s):
             return await step()
         raise deadline.missed(self._model.provider)
@@ -654,8 +656,8 @@ class _Call:
         """Record a piece that is passed on.
 
         Raises:
-            APITimeoutError: The deadline has passed. `within` does not notice that where pieces arrive faster than they
-                are read, since it never waits then.
+            APITimeoutError: The deadline has passed. If pieces arrive faster than they are read, `within` never waits,
+                so it does not notice that.
         """
         deadline = self._deadline
         if deadline is not None and deadline.own_s <= 0:
@@ -667,7 +669,7 @@ class _Call:
             self._shown.append(piece.text)
 
     def done(self, response: ChatResponse) -> ChatResponse:
-        """Record a successful try; return its response with the usage of earlier tries added."""
+        """Record a successful try; return its response, with the usage of earlier tries added."""
         self._is_done = True
         cost = 0 if self._retries is None else self._retries.cost
         set_aside = self._set_aside if self._is_admitted else None
@@ -682,7 +684,7 @@ class _Call:
         """Wait for the next try.
 
         Raises:
-            RoundtableError: There is no next try.
+            RoundtableError: No next try is made.
         """
         guard, gateway = self._model.guard, self._model.gateway
         if self._retries is None:
@@ -698,7 +700,7 @@ class _Call:
 
 
 def as_own_error(exc: Exception, provider: str) -> RoundtableError:
-    """Return any exception as a `RoundtableError`; one inside an exception group is returned unchanged."""
+    """Return any exception as a `RoundtableError`; if it is one, or an exception group starts with one, return that."""
     if isinstance(exc, RoundtableError):
         return exc
     if isinstance(exc, ExceptionGroup):

@@ -1,4 +1,4 @@
-"""Prices of calls: the caller's first, then a packaged table. Never uses the network."""
+"""Prices of calls: first those that the caller states, then those of a packaged table. Never uses the network."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ PROVIDERS_WITHOUT_TOKENS: Final = frozenset({"client", "human"})
 MILLION: Final = Decimal(1_000_000)
 FULL_PRICE: Final = Decimal(1)
 SMALLEST_USD: Final = Decimal("1e-12")
-"""Unit to which prices of calls are rounded up."""
+"""Unit to which prices of calls are rounded up, in US dollars."""
 
 _UNBILLED: Final = frozenset({"client", "human", "local"})
-"""Providers without a bill: models that run in this process, those of a client, and people."""
+"""Providers without a bill: people, and models that run in this process or at a client."""
 _NO_VENDOR: Final = frozenset({"scripted", "replay", "command", "claude-cli", "codex-cli", "gemini-cli"})
-"""Built-in providers that are not vendors, and must not be mistaken for a vendor of that name."""
+"""Built-in providers that are not vendors; they must not be mistaken for vendors with the same name."""
 
 _GROUNDED_ANSWER_USD: Final = Decimal("0.035")
 _OLD_GEMINI: Final = re.compile(r"gemini-[12](?:\D|$)")
 
 
 def sane_usage(usage: Usage, provider: str = "") -> Usage:
-    """Correct usage so that sums of it make sense: no negative count, at least one call, a finite price or none.
+    """Correct usage so that it can be summed: no negative count, at least one call, and a finite price or no price.
 
-    Every call of a model consumes tokens, so a call with no tokens at all counts as unreported.
+    Every model call consumes tokens, so a call without any tokens counts as unreported.
 
     Args:
         usage: Usage in a response.
@@ -100,8 +100,8 @@ def sane_usage(usage: Usage, provider: str = "") -> Usage:
 def usage_of_failure(error: RoundtableError, *, begun: bool) -> Usage:
     """Return the usage of a failed try.
 
-    The usage in the error counts, if there is one. Otherwise the usage is unknown where the answer had begun, was
-    useless, or was still missing at the deadline. A refusal and an unreachable provider consume nothing.
+    If the error has a usage, that usage counts. Otherwise, the usage is unknown if the answer had begun, was useless,
+    or was still missing at the deadline. A refusal or an unreachable provider consumes nothing.
 
     Args:
         error: Why the try failed.
@@ -120,10 +120,10 @@ _Amount: TypeAlias = "Decimal | float | str"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelPrice:
-    """Price of one model, in US dollars per million tokens. Numbers are read as exact decimals.
+    """Price of one model, in US dollars per million tokens. Numbers are converted to exact decimals.
 
-    Cached tokens are part of the input, and reasoning tokens part of the output; without their own price they cost as
-    much as the other tokens.
+    Cached tokens are part of the input, and reasoning tokens are part of the output. Without a price of their own, they
+    cost as much as the other tokens.
 
     Raises:
         ConfigurationError: A price is negative or not a number.
@@ -135,19 +135,19 @@ class ModelPrice:
     """
 
     input: _Amount
-    """A million tokens of input."""
+    """Price of a million tokens of input."""
     output: _Amount
-    """A million tokens of output."""
+    """Price of a million tokens of output."""
     cache_read: _Amount | None = None
-    """A million tokens of input served from a cache."""
+    """Price of a million tokens of input that a cache provides."""
     cache_write: _Amount | None = None
-    """A million tokens of input written to a cache."""
+    """Price of a million tokens of input that are written to a cache."""
     reasoning: _Amount | None = None
-    """A million tokens of reasoning."""
+    """Price of a million tokens of reasoning."""
     per_call: _Amount = 0
-    """One call, whatever its size."""
+    """Price of one call, in addition to its tokens."""
     per_search: _Amount | None = None
-    """One web search that the provider makes itself; its list price when left out, where one is known."""
+    """Price of one web search that the provider makes itself; when left out, the list price, if it is known."""
 
     def __post_init__(self) -> None:
         """Convert the prices to decimals."""
@@ -161,7 +161,7 @@ class ModelPrice:
 
         Args:
             usage: Usage of the calls.
-            share: Share of the token price that is charged, such as 0.5 in a batch.
+            share: Share of the price of tokens that is charged, such as 0.5 in a batch.
         """
         read, write, reasoning = usage.cache_read_tokens, usage.cache_write_tokens, usage.reasoning_tokens
         plain_in = max(0, usage.input_tokens - read - write)
@@ -185,9 +185,9 @@ PriceLike: TypeAlias = "ModelPrice | Mapping[str, _Amount]"
 class PriceTable:
     """Prices of models by `provider:model`.
 
-    The caller's prices come first; `provider:*` covers all other models of a provider. Next comes the table in the
-    package `genai-prices`, where that is installed (extra `prices`). The embedded model costs nothing. A server on this
-    machine is not a vendor: its models have the caller's prices, or none.
+    The caller's prices have priority; `provider:*` applies to all other models of a provider. Next comes the table in
+    the package `genai-prices`, if it is installed (extra `prices`). The embedded model costs nothing. A server on this
+    machine is not a vendor, so its models have prices only if the caller states them.
 
     Args:
         stated: The caller's prices.
@@ -217,13 +217,13 @@ class PriceTable:
 
     @property
     def source(self) -> str:
-        """Source of the prices and its version, such as `"stated, genai-prices 0.2.3"`."""
+        """The sources of the prices and their versions, such as `"stated, genai-prices 0.2.3"`."""
         library = self.load()
         packaged = [] if library is None else [f"genai-prices {library.__version__}"]
         return ", ".join([*(["stated"] if self._stated else []), *packaged]) or "none"
 
     def load(self) -> ModuleType | None:
-        """Load the packaged table, if it is used and installed; takes about a second, once."""
+        """Load the packaged table, if it is used and installed; takes about a second the first time."""
         if self._packaged and not self._loaded:
             try:
                 import genai_prices
@@ -235,20 +235,20 @@ class PriceTable:
         return self._library
 
     def can_skip_load(self, provider: str, endpoint: str = "") -> bool:
-        """Check whether the prices of a provider at an address are known without loading the packaged table now."""
+        """Check whether the prices of a provider at an address are known without loading the packaged table."""
         return not self._packaged or self._loaded or provider in _UNBILLED or _has_no_vendor(provider, endpoint)
 
     def cost(
         self, provider: str, model: str, usage: Usage, *, endpoint: str = "", share: Decimal = FULL_PRICE
     ) -> Decimal | None:
-        """Return the price of calls in US dollars, rounded up to 1e-12; `None` when it is unknown.
+        """Return the price of calls in US dollars, rounded up to 1e-12; `None` if it is unknown.
 
         Args:
             provider: Name of the provider.
             model: Model id.
             usage: Usage of the calls.
-            endpoint: Root of the API the calls went to; the vendor's own when empty.
-            share: Share of the token price that is charged, such as 0.5 in a batch.
+            endpoint: Root of the API that received the calls; empty for the vendor's own API.
+            share: Share of the price of tokens that is charged, such as 0.5 in a batch.
         """
         stated = self._stated.get((provider, model)) or self._stated.get((provider, "*"))
         if stated is not None:
@@ -260,14 +260,14 @@ class PriceTable:
         return None if tokens is None or searches is None else _rounded(tokens * share + searches)
 
     def saved(self, provider: str, model: str, usage: Usage, share: Decimal, *, endpoint: str = "") -> Decimal | None:
-        """Return what caches and a share of the list price saved, in US dollars; `None` where the price is unknown.
+        """Return the saving by caches and by a share below the list price, in US dollars; `None` if it is unknown.
 
         Args:
             provider: Name of the provider.
             model: Model id.
             usage: Usage of the calls.
-            share: Share of the list price of tokens that the calls cost.
-            endpoint: Root of the API the calls went to.
+            share: Share of the list price of tokens that is charged.
+            endpoint: Root of the API that received the calls.
         """
         uncached = usage.model_copy(update={"cache_read_tokens": 0, "cache_write_tokens": 0})
         full = self.cost(provider, model, uncached, endpoint=endpoint)
@@ -285,7 +285,7 @@ class PriceTable:
         searches: int = 0,
         share: Decimal = FULL_PRICE,
     ) -> Decimal | None:
-        """Return the most that one call with these tokens and searches may cost; `None` when it is unknown."""
+        """Return the most that one call with these tokens and searches may cost; `None` if that is unknown."""
         plain = Usage(input_tokens=input_tokens, output_tokens=output_tokens, searches=searches, calls=1)
         cases = (
             plain,
@@ -318,12 +318,12 @@ class PriceTable:
             # The model is not in the table, or the counts contradict each other.
             _log.debug("no price for %s:%s: %s", provider, model, error)
             return None
-        # The price includes the fee per call once.
+        # The price already includes the fee per call once.
         return _rounded(Decimal(price))
 
 
 def searches_usd(provider: str, model: str, usage: Usage) -> Decimal | None:
-    """Return the list price of searches that a provider made itself, in US dollars; `None` when it is unknown.
+    """Return the list price of searches that a provider made itself, in US dollars; `None` if it is unknown.
 
     See https://claude.com/pricing, https://platform.openai.com/docs/pricing and https://ai.google.dev/gemini-api/docs/pricing;
     free allowances of accounts are ignored. Perplexity includes searches in the price of its calls.
@@ -335,7 +335,7 @@ def searches_usd(provider: str, model: str, usage: Usage) -> Decimal | None:
     if not usage.searches:
         return Decimal(0)
     if provider == "google" and (_OLD_GEMINI.search(model) or "gemini-" not in model):
-        # Up to Gemini 2.5, each answer based on a search is billed once, whatever the number of searches.
+        # Up to Gemini 2.5, each answer based on searches is billed once, whatever the number of searches.
         return _GROUNDED_ANSWER_USD * min(usage.searches, max(1, usage.calls))
     price = None if (row := VENDORS.get(provider)) is None else row.search_usd
     return None if price is None else price * usage.searches

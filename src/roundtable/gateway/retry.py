@@ -1,4 +1,4 @@
-"""Rules for retries: which failed calls to retry, and after how long; and a helper for your own calls."""
+"""Rules for retries: which failed calls to retry, and after which wait; and a helper for your own calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVERY_KIND: Final[frozenset[RetryKind]] = frozenset({"rate_limit", "network", "t
 
 
 def kind_of(error: RoundtableError) -> RetryKind | None:
-    """Return which kind of temporary failure an error is; `None` when a retry cannot help.
+    """Return the kind of temporary failure that an error is; `None` if a retry cannot help.
 
     Example:
         >>> kind_of(APIRateLimitError()), kind_of(AgentError())
@@ -46,10 +46,10 @@ def kind_of(error: RoundtableError) -> RetryKind | None:
 class RetryRule:
     """The gateway's rule for retries: what to retry, how often, and after how long.
 
-    Only errors marked `retryable` are retried: rate limits, statuses 408, 409, 425, 500 and above (not 501, 505, 511),
-    network errors, and useless answers. The rule respects a wait that the provider requests (`retry-after-ms`,
-    `retry-after`, Gemini's `RetryInfo`). A wait longer than `longest_wait_s`, or past the deadline, ends the call at
-    once with the provider's error, and the message says so.
+    Only errors marked `retryable` are retried: rate limits, the statuses 408, 409, 425, 500 and above (not 501, 505,
+    511), network errors, and useless answers. The rule respects a wait that the provider requests (`retry-after-ms`,
+    `retry-after`, Gemini's `RetryInfo`). If the requested wait is longer than `longest_wait_s`, or goes past the
+    deadline, the call ends at once with the provider's error, and the message explains that.
 
     Example:
         >>> rule = RetryRule()
@@ -58,23 +58,23 @@ class RetryRule:
     """
 
     max_retries: int = 3
-    """Tries after the first."""
+    """Most tries after the first."""
     base_delay_s: float = 1.0
-    """Seconds before the first retry; doubles with each further one."""
+    """Seconds before the first retry; doubled for each further retry."""
     max_delay_s: float = 32.0
-    """Most seconds before a retry where the provider requests no wait, before jitter."""
+    """Most seconds before a retry, without jitter; it applies only if the provider requests no wait."""
     jitter: float = 0.2
-    """Most random addition to a wait, as a share of it, so that many clients do not retry at once."""
+    """Most random addition to a wait, as a share of the wait, so that many clients do not retry at the same time."""
     longest_wait_s: float = 120.0
     """Longest wait in seconds that a provider may request."""
     answer_retries: int = 1
-    """Retries after a useless answer, which was paid for."""
+    """Most retries after a useless answer, which is billed."""
     on: frozenset[RetryKind] = EVERY_KIND
     """Kinds of failures to retry."""
 
     @property
     def most_tries(self) -> int:
-        """Most tries of a call, the first included.
+        """Most tries of a call, with the first one.
 
         Example:
             >>> RetryRule().most_tries, RetryRule(on=frozenset({"answer"})).most_tries
@@ -101,38 +101,38 @@ class RetryRule:
         )
 
     def backoff_s(self, retry: int, chance: float) -> float:
-        """Return the seconds before a retry where the provider requests no wait.
+        """Return the seconds before a retry if the provider requests no wait.
 
         Args:
-            retry: Which retry, from 1.
+            retry: Number of the retry, from 1.
             chance: Random number in [0, 1) for the jitter.
         """
-        # 2 ** 1000 is more than any number of seconds, and 2.0 ** 1100 is more than a float can hold.
+        # 2 ** 1000 exceeds any number of seconds. 2.0 ** 1100 would exceed the range of a float.
         delay = self.base_delay_s * 2.0 ** min(retry - 1, 1000)
         return min(delay, self.max_delay_s) * (1 + self.jitter * chance)
 
     def wait_s(self, error: RoundtableError, retry: int, chance: float) -> float:
-        """Return the seconds before a retry: the requested wait with jitter, or else the backoff."""
+        """Return the seconds before a retry: the wait that the provider requests, with jitter, or else the backoff."""
         requested_s = error.retry_after_s
         if requested_s is None or requested_s <= 0:
             return self.backoff_s(retry, chance)
         return requested_s * (1 + self.jitter * chance)
 
     def allows(self, error: RoundtableError, retry: int) -> bool:
-        """Check whether the rule has a retry left for this error, and accepts the wait that the provider requests.
+        """Check whether the rule allows a retry after this error, and accepts the wait that the provider requests.
 
         Args:
             error: Why the last try failed.
-            retry: Which retry it would be, from 1.
+            retry: Number of the retry, from 1.
         """
         return self.has_retry(error, retry) and (error.retry_after_s or 0.0) <= self.longest_wait_s
 
     def has_retry(self, error: RoundtableError, retry: int) -> bool:
-        """Check whether the rule has a retry left for this error, whatever wait the provider requests.
+        """Check whether the rule allows a retry after this error, whatever wait the provider requests.
 
         Args:
             error: Why the last try failed.
-            retry: Which retry it would be, from 1.
+            retry: Number of the retry, from 1.
         """
         kind = kind_of(error)
         if kind is None or kind not in self.on:
@@ -149,15 +149,15 @@ async def retry_with_backoff(
     random: Random | None = None,
     clock: SleepingClock | None = None,
 ) -> T:
-    """Call a function again while its error is marked `retryable`, with up to twice the wait each time.
+    """Call a function again while its error is marked `retryable`; the wait doubles each time.
 
-    For your own calls. Model calls do not need it, because the gateway retries them already. Jitter shortens each wait
-    by up to a half, so that many programs do not retry at once.
+    This is for your own calls. Model calls do not need it, because the gateway retries them already. Jitter shortens
+    each wait by up to half, so that many programs do not retry at the same time.
 
     Args:
         operation: Function to call, without arguments.
-        max_retries: Tries after the first, at least 0.
-        base_delay_ms: Most milliseconds before the first retry, at least 0; doubles with each further one.
+        max_retries: Most tries after the first, at least 0.
+        base_delay_ms: Most milliseconds before the first retry, at least 0; doubled for each further retry.
         max_delay_ms: Most milliseconds before any retry, at least 0.
         random: Source of jitter; a new generator when left out.
         clock: Sleeps between tries; the system clock when left out.
@@ -183,7 +183,7 @@ async def retry_with_backoff(
     if not isinstance(max_retries, int) or isinstance(max_retries, bool) or max_retries < 0:
         raise ConfigurationError(
             f"max_retries must be a whole number of at least 0, not {max_retries!r}",
-            hint="It is the number of tries after the first; 0 means a single call.",
+            hint="The value is the number of tries after the first; 0 means a single call.",
         )
     base_s, max_s = _seconds("base_delay_ms", base_delay_ms), _seconds("max_delay_ms", max_delay_ms)
     if random is not None and not isinstance(random, Random):
@@ -191,11 +191,11 @@ async def retry_with_backoff(
             f"random must be a random.Random, not {random!r}", hint="Pass `random.Random(seed)`, or leave it out."
         )
     generator = random or Random()
-    # Imported on use, because tenacity imports asyncio and ssl.
+    # Imported only when used, because tenacity imports asyncio and ssl.
     from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
     def wait_s(state: RetryCallState) -> float:
-        # 2.0 ** 1100 is more than a float can hold.
+        # 2.0 ** 1100 would exceed the range of a float.
         return min(base_s * 2.0 ** min(state.attempt_number - 1, 1000), max_s) * generator.uniform(0.5, 1)
 
     retrying = AsyncRetrying(
@@ -216,7 +216,7 @@ async def retry_with_backoff(
 def _seconds(name: str, value: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         raise ConfigurationError(
-            f"{name} must be a number of at least 0, not {value!r}", hint="It counts milliseconds; 1000 is a second."
+            f"{name} must be a number of at least 0, not {value!r}", hint="The unit is milliseconds: 1000 is a second."
         )
     return value / 1000
 

@@ -1,4 +1,4 @@
-"""State shared by all calls to one endpoint: rate limits, circuit breaker, retry budget."""
+"""State that all calls to one endpoint share: rate limits, circuit breaker, retry budget."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 BreakerState: TypeAlias = Literal["closed", "open", "half_open"]
-"""`closed` lets all calls through, `open` none, `half_open` one that tries whether the provider is back."""
+"""`closed` allows all calls, `open` allows none, `half_open` allows one call to test whether the provider is back."""
 
 _DEFAULT_LABEL: Final = "the model"
 
@@ -40,26 +40,30 @@ _DAY_S: Final = 86_400.0
 LONGEST_WAIT_S: Final = 60.0
 """Most seconds that a call waits for the rates to allow it."""
 _CHARS_PER_TOKEN: Final = 4
-"""Rough estimate, on the safe side for English; after the call its usage is known."""
+"""Rough estimate that is rather too high for English texts; after the call, its usage is known."""
 
 
 class CircuitBreaker:
     """Refuses calls to an endpoint (provider, address, model and key) that keeps failing.
 
-    `threshold` failures within the last `window_s` seconds open it. While it is open, every call is refused at once.
-    After `recovery_s` seconds exactly one call, the probe, is let through: if it succeeds, the breaker closes and
-    forgets all failures; if it fails, the breaker stays open for the same time again.
+    `threshold` failures within the last `window_s` seconds open the breaker. While it is open, every call is refused at
+    once. After `recovery_s` seconds, exactly one call is allowed, the probe. If it succeeds, the breaker closes and
+    forgets all failures. If it fails, the breaker stays open for the same time again.
 
-    The caller decides what counts. The gateway counts each failed try with a temporary cause: network errors, statuses
-    of 500 and above, time-outs, useless answers. Rate limits do not count, since a provider that sends them works and
-    states when to retry. Nor do refusals (400, 401, 403, 404, 413, 422), which the request caused, nor cancelled calls.
+    The caller decides which failures count. The gateway counts each failed try with a temporary cause: network errors,
+    statuses of 500 and above, time-outs, useless answers. It does not count
+
+    - rate limits, since a provider that sends them works and states when to retry;
+    - refusals (400, 401, 403, 404, 413, 422), since the request caused them;
+    - cancelled calls.
+
     None of these counts as a success either.
 
     Args:
         label: Name of the endpoint in messages.
         clock: Source of the time.
         threshold: Number of failures that open the breaker.
-        window_s: Seconds that a failure counts.
+        window_s: Seconds for which a failure counts.
         recovery_s: Seconds that the breaker stays open.
 
     Example:
@@ -94,7 +98,7 @@ class CircuitBreaker:
         self._failures: deque[float] = deque(maxlen=self.threshold)
         self._opened_at: float | None = None
         self._probing = False
-        # Two event loops in two threads may share a table.
+        # Two event loops in two threads may share a table, and with it this object.
         self._lock = Lock()
 
     def __repr__(self) -> str:
@@ -115,11 +119,11 @@ class CircuitBreaker:
 
     @property
     def wait_s(self) -> float:
-        """Seconds until a call is let through again; 0 when it is now."""
+        """Seconds until a call is allowed again; 0 if a call is allowed now."""
         opened_at = self._opened_at
         if opened_at is None:
             return 0.0
-        # Rounding may make a sum of floats slightly too large; a caller never has to wait longer than `recovery_s`.
+        # Rounding may make a sum of floats slightly too large, but a caller must never wait longer than `recovery_s`.
         return max(0.0, min(self.recovery_s, opened_at + self.recovery_s - self._clock.monotonic()))
 
     def reset(self) -> None:
@@ -128,7 +132,7 @@ class CircuitBreaker:
             self._close()
 
     def enter(self) -> bool:
-        """Request to make a call; return whether it is the probe of an open breaker.
+        """Request permission for a call; return whether the call is the probe of an open breaker.
 
         The caller reports the outcome of the call with one of the `record_` methods.
 
@@ -153,14 +157,14 @@ class CircuitBreaker:
                 self._opened_at, self._probing = now, False
                 return
             if self._opened_at is not None:
-                # The call began before the breaker opened; its failure says nothing new.
+                # The call began before the breaker opened, so its failure is not news.
                 return
             self._failures.append(now)
             if self.failures >= self.threshold:
                 self._opened_at = now
 
     def record_nothing(self, *, probe: bool = False) -> None:
-        """Record an outcome that says nothing about the provider; the next call may be the probe instead."""
+        """Record an outcome that shows nothing about the provider; after a probe, the next call may be the probe."""
         if probe:
             with self._lock:
                 self._probing = False
@@ -188,15 +192,16 @@ class CircuitBreaker:
 
 
 class RateBucket:
-    """A token bucket: limits amounts per minute, first come, first served.
+    """A token bucket: it limits amounts per minute, first come, first served.
 
-    It starts full and refills steadily. Taking more than the level returns the seconds to wait; the next taker waits
-    behind that. An amount above the capacity passes when the bucket is full, since it would wait for ever otherwise.
+    The bucket is full at first and refills steadily. A caller that takes more than the level gets the seconds to wait;
+    the next caller waits in addition to that. An amount above the capacity only needs a full bucket, since it would
+    otherwise wait forever.
 
     Args:
-        per_minute: Amount per minute, and the most at once after a pause.
+        per_minute: Amount per minute; also the most that can be taken at once after a pause.
         clock: Source of the time.
-        parts: How many processes share the limit; this one takes an equal part.
+        parts: Number of processes that share the limit; this process uses an equal part.
 
     Example:
         >>> from roundtable.testing.doubles import ManualClock
@@ -226,17 +231,17 @@ class RateBucket:
         with self._lock:
             self._refill()
             self._level -= amount
-            # Later takers wait for the part that exceeds the capacity.
+            # The part of the amount that exceeds the capacity makes only later callers wait.
             return max(0.0, -self._level - max(0.0, amount - self._capacity)) * 60 / self.per_minute
 
     def give_back(self, amount: float) -> None:
-        """Return an amount that was taken and not used; a negative amount was used and not taken."""
+        """Return an amount that was taken but not used; a negative amount was used but not taken."""
         with self._lock:
             self._refill()
             self._level = min(self._capacity, self._level + amount)
 
     def share(self, parts: int) -> None:
-        """Share the limit with another number of processes from now on."""
+        """Change the number of processes that share the limit, from now on."""
         with self._lock:
             self._refill()
             self._capacity *= self._parts / parts
@@ -246,19 +251,19 @@ class RateBucket:
 
     @property
     def most_waiting(self) -> int | None:
-        """How many takers of 1 wait for at most a minute, if the limit is shared; `None` if it is not."""
+        """Number of callers that take 1 and wait for at most a minute; `None` if the limit is not shared."""
         return None if self._parts == 1 else max(1, int(self._capacity))
 
     def adopt_limit(self, limit: int, *, remaining: int | None, reset_s: float | None, pending: int) -> None:
-        """Adopt the limit that a provider states, with its remainder and the time of its reset.
+        """Replace the limit by the one that a provider states, with its remainder and the time of its reset.
 
-        The used part refills steadily until the reset, be it the limit of a minute or of a day.
+        The used part refills steadily until the reset, whether the limit applies to a minute or to a day.
 
         Args:
             limit: New capacity; above 0.
-            remaining: Amount left of the limit; the level known here when left out.
-            reset_s: Seconds until the limit is full again; a minute for the whole limit when left out.
-            pending: Amount taken here that the provider may not have counted yet.
+            remaining: Amount left of the limit; when left out, the known level changes by as much as the capacity.
+            reset_s: Seconds until the limit is full again; when left out, the whole limit refills in a minute.
+            pending: Amount that was taken here, and that the provider may not have counted yet.
         """
         with self._lock:
             self._refill()
@@ -280,11 +285,11 @@ class RateBucket:
 
 
 class RetryBudget:
-    """Limits the retries of a provider that fails most calls, so that they do not add to its load.
+    """Limits the retries of a provider that fails most calls, so that retries do not add to its load.
 
-    A retry costs 5 points, one after a time-out 10. A call that succeeds on its first try returns 1 point, one that
-    succeeds on a retry returns the price of that retry. When too few points are left, failures are final. The level
-    starts at 500 points and stays within [0, 500].
+    A retry costs 5 points; a retry after a time-out costs 10. A call that succeeds on its first try returns 1 point. A
+    call that succeeds on a retry returns the price of that retry. When too few points are left, failures are final. The
+    level starts at 500 points and stays within [0, 500].
 
     Example:
         >>> budget = RetryBudget()
@@ -307,7 +312,7 @@ class RetryBudget:
         return self._level
 
     def take(self, cost: int) -> bool:
-        """Pay for a retry; return whether the budget was sufficient."""
+        """Pay for a retry; return whether enough points were left."""
         with self._lock:
             if cost > self._level:
                 return False
@@ -315,7 +320,7 @@ class RetryBudget:
             return True
 
     def give_back(self, amount: int) -> None:
-        """Return points after a success."""
+        """Add points after a success."""
         if self._level == self.capacity:
             return
         with self._lock:
@@ -328,11 +333,11 @@ class EndpointKey(NamedTuple):
     provider: str
     """Name of the provider."""
     endpoint: str
-    """Root of its API; empty where there is none."""
+    """Root of the provider's API; empty if there is none."""
     model: str
     """Model id."""
     account: str = ""
-    """Mark of the API key that pays, different in each process; empty where there is none."""
+    """Mark of the API key that pays, different in each process; empty if there is no key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,15 +345,15 @@ class Rates:
     """Calls and tokens per minute that a provider allows; `None` for no limit."""
 
     requests_per_minute: float | None = None
-    """Calls, each try counted."""
+    """Calls per minute; each try counts."""
     learns: bool = False
-    """Whether this is a default, which limits stated in response headers replace."""
+    """Whether `requests_per_minute` is a default rate; limits in response headers replace a default rate."""
     tokens_per_minute: float | None = None
-    """Tokens, input and output together."""
+    """Tokens per minute, input and output together."""
 
 
 class _EndpointClock:
-    """The clock of an endpoint: a clock, advanced by the waits that replays of recorded calls skip."""
+    """The clock of an endpoint: a clock, advanced by the waits that are skipped when recorded calls are replayed."""
 
     def __init__(self, clock: SleepingClock) -> None:
         self._clock = clock
@@ -362,15 +367,15 @@ class _EndpointClock:
 
 
 class EndpointState:
-    """The shared state of all calls to one endpoint: breaker, rates, retry budget.
+    """The state that all calls to one endpoint share: breaker, rates, retry budget.
 
     Args:
         key: Key of the endpoint.
         rates: Calls and tokens allowed per minute.
         budget: Pays for the retries of the provider.
         clock: Source of the time; sleeps during waits.
-        parts: How many processes share the rates.
-        calls_at_once: Most calls in progress at once; the gateway's own limit if left out.
+        parts: Number of processes that share the rates.
+        calls_at_once: Most calls in progress at the same time; the gateway's own limit when left out.
     """
 
     def __init__(
@@ -397,7 +402,7 @@ class EndpointState:
         self._lock = Lock()
         self._tokens = None if tokens is None else RateBucket(tokens, clock=clock, parts=parts)
         self.has_rate: bool = requests is not None or tokens is not None
-        """Whether calls must be admitted with `admit`."""
+        """Whether each call needs an admission by `admit`."""
         self.refusal: str | None = None
         """Why the provider refused the API key in the last call; `None` after a success."""
         self.refused_at: float = 0.0
@@ -411,22 +416,22 @@ class EndpointState:
 
     @property
     def trouble(self) -> str | None:
-        """Why calls fail now: the API key was refused, or the breaker is open; `None` when they may succeed."""
+        """Why calls fail now: the API key was refused, or the breaker is open; `None` if they may succeed."""
         if self.refusal is not None:
             return self.refusal
         return "the last calls failed, so the circuit breaker is open" if self.breaker.wait_s > 0 else None
 
     def share(self, parts: int) -> None:
-        """Share the rates with another number of processes from now on."""
+        """Change the number of processes that share the rates, from now on."""
         for bucket in (self._requests, self._tokens):
             if bucket is not None:
                 bucket.share(parts)
 
     def slots(self, concurrency: int) -> int:
-        """Return how many calls may be in progress at once: fewer where a part of a rate would let them wait too long.
+        """Return how many calls may be in progress at once; fewer if a shared rate would make calls wait too long.
 
         Args:
-            concurrency: How many may be, whatever the rates.
+            concurrency: Most calls at the same time, without regard to the rates.
         """
         most = None if self._requests is None else self._requests.most_waiting
         return concurrency if most is None else min(concurrency, most)
@@ -436,16 +441,16 @@ class EndpointState:
         self._time.skipped_s += seconds
 
     async def admit(self, request: ChatRequest, patience_s: float) -> float:
-        """Wait until the rates allow a call; return the tokens set aside for it.
+        """Wait until the rates allow a call; return the number of tokens reserved for the call.
 
         The caller ends each admitted call with `ended` or, if it was not sent, with `give_back`.
 
         Args:
             request: The call.
-            patience_s: Most seconds to wait, capped at `LONGEST_WAIT_S`.
+            patience_s: Most seconds to wait; never more than `LONGEST_WAIT_S`.
 
         Raises:
-            APIRateLimitError: The wait would be longer.
+            APIRateLimitError: The wait would be longer than that.
         """
         tokens = 0.0
         self._count(1)
@@ -465,7 +470,7 @@ class EndpointState:
                     retry_after_s=wait_s,
                     retryable=False,
                     hint="Lower `concurrency` of the table, or raise `requests_per_minute` and `tokens_per_minute` in "
-                    "ProviderConfig to what your key is allowed; `None` sets no limit.",
+                    "ProviderConfig to the rates that your key is allowed; `None` sets no limit.",
                 )
             await self._clock.sleep(wait_s)
             started = True
@@ -475,7 +480,7 @@ class EndpointState:
         return tokens
 
     def give_back(self, *, requests: int = 0, tokens: float = 0.0) -> None:
-        """Return tokens that were set aside and not used; for a call that was not sent, also the call itself."""
+        """Return tokens that were reserved but not used; for a call that was not sent, return the call too."""
         if requests:
             self._count(-requests)
         if self._requests is not None:
@@ -488,12 +493,12 @@ class EndpointState:
         self._count(-1)
 
     def adopt_limit(self, limit: RateLimit | None, sent_at: float) -> None:
-        """Adopt the request limit from response headers, if the current limit is only a default.
+        """Replace the request limit by the one in response headers, if the current limit is only a default.
 
         Args:
             limit: The limit in the headers.
-            sent_at: When the call was sent, on the clock's `monotonic`. A long answer may end after the answers to
-                later calls, which have a more recent limit.
+            sent_at: When the call was sent, on the clock's `monotonic`. An answer may arrive after the answers to later
+                calls, whose limit is more recent; its limit is then ignored.
         """
         if not self._learns or self._requests is None or limit is None or not limit.requests_limit:
             return
@@ -505,7 +510,7 @@ class EndpointState:
             limit.requests_limit,
             remaining=limit.requests_remaining,
             reset_s=limit.requests_reset_s,
-            # The limit already counts the answered call.
+            # The stated limit already counts the answered call.
             pending=max(0, self._pending - 1),
         )
 
@@ -518,8 +523,8 @@ class EndpointState:
 
         Args:
             usage: Usage of the try.
-            probe: Whether it was the breaker's probe.
-            set_aside: Tokens that `admit` set aside; `None` for a call without admission, such as a recorded one.
+            probe: Whether the try was the breaker's probe.
+            set_aside: Tokens that `admit` reserved; `None` for a call without admission, such as a recorded call.
             cost: Price of the retry; 0 for a first try.
         """
         self.breaker.record_success(probe=probe)
@@ -541,6 +546,6 @@ class EndpointState:
             self.give_back(tokens=set_aside)
 
     def pay_for_retry(self, error: RoundtableError) -> int:
-        """Pay for a retry after this error; return its price, 0 when the budget is too low."""
+        """Pay for a retry after this error; return its price, or 0 if the budget is too low."""
         cost = self.budget.timeout_cost if kind_of(error) == "timeout" else self.budget.cost
         return cost if self.budget.take(cost) else 0

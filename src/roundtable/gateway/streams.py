@@ -1,4 +1,4 @@
-"""A streamed answer as an object: an iterator, and a context manager that closes the call."""
+"""A streamed answer as an object: an iterator, or a context manager that closes the call."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["ChatStream", "DeltaStream", "StreamingModel"]
 class ChatStream:
     """A streamed answer.
 
-    As an iterator it returns the deltas and at last the whole response. As a context manager it returns only the
-    deltas, and stores the response; leaving the block early ends the call.
+    As an iterator, it returns the deltas and finally the whole response. As a context manager, it returns only the
+    deltas, and stores the response. Leaving the block early ends the call.
 
     ```
     async with model.stream(request) as deltas:
@@ -31,7 +31,7 @@ class ChatStream:
     ```
 
     Args:
-        pieces: Source of the pieces; it is closed with the stream.
+        pieces: Source of the pieces; closing the stream closes it too.
     """
 
     def __init__(self, pieces: AsyncGenerator[ChatDelta | ChatResponse]) -> None:
@@ -44,7 +44,7 @@ class ChatStream:
         """Return the next piece.
 
         Raises:
-            RoundtableError: The call failed, also when the stream ended before its terminator.
+            RoundtableError: The call failed, or the stream ended before its terminator.
         """
         return anext(self._pieces)
 
@@ -62,7 +62,7 @@ class ChatStream:
 
 
 class DeltaStream:
-    """The deltas of a streamed answer, and the response once all of them are read.
+    """The deltas of a streamed answer, and the response after all deltas were read.
 
     Args:
         stream: The answer.
@@ -77,10 +77,10 @@ class DeltaStream:
         """The whole answer.
 
         Raises:
-            AgentError: The deltas have not been read to their end.
+            AgentError: Not all deltas have been read yet.
         """
         if self._response is None:
-            raise AgentError("the stream has not been read to its end", hint="Iterate over all of it first.")
+            raise AgentError("the stream has not been read to its end", hint="Iterate over the whole stream first.")
         return self._response
 
     def __aiter__(self) -> Self:
@@ -90,7 +90,7 @@ class DeltaStream:
         """Return the next delta.
 
         Raises:
-            RoundtableError: The call failed, also when the stream ended before its terminator.
+            RoundtableError: The call failed, or the stream ended before its terminator.
         """
         piece = await anext(self._stream)
         if isinstance(piece, ChatResponse):
@@ -101,7 +101,7 @@ class DeltaStream:
 
 
 class StreamingModel(ChatModel, Protocol):
-    """A model with streams that are also context managers, like all models that the library makes."""
+    """A model whose streams are also context managers, like all models that the library creates."""
 
     def stream(self, request: ChatRequest) -> ChatStream:
         """Answer in pieces; see `ChatStream`."""

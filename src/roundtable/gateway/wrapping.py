@@ -29,7 +29,7 @@ __all__ = [
 
 
 class WrappedModel:
-    """A model that passes the attributes of its inner model on; subclasses add `complete` and `stream`.
+    """A model that has the attributes of its inner model; subclasses add `complete` and `stream`.
 
     Args:
         inner: The wrapped model.
@@ -48,22 +48,22 @@ class WrappedModel:
 
     @property
     def model(self) -> str:
-        """Model id for requests without one."""
+        """Id of the model that answers requests without a model id."""
         return self.inner.model
 
     @property
     def endpoint(self) -> str:
-        """Root of the provider's API; empty where there is none."""
+        """Root of the provider's API; empty if there is none."""
         return endpoint_of(self.inner)
 
     @property
     def account(self) -> str:
-        """Mark of the API key that pays; empty where there is none."""
+        """Mark of the API key that pays; empty if there is no key."""
         return account_of(self.inner)
 
     @property
     def requests_per_minute(self) -> float | None:
-        """Default rate of the provider; `None` where it has none."""
+        """Default rate of the provider, in calls per minute; `None` if there is none."""
         return default_rate_of(self.inner)
 
     def is_replayed(self, request: ChatRequest) -> bool:
@@ -72,22 +72,22 @@ class WrappedModel:
 
     @property
     def cost_limit_usd(self) -> float | None:
-        """Most US dollars that a call may cost, where the model itself enforces a limit."""
+        """Most US dollars that a call may cost, if the model itself enforces a limit."""
         return cost_limit_of(self.inner)
 
     @property
     def calls_at_once(self) -> int | None:
-        """Most calls in progress at once, where the model itself states it."""
+        """Most calls in progress at the same time, if the model itself states this number."""
         return calls_at_once_of(self.inner)
 
     @property
     def price_share(self) -> Decimal:
-        """Share of the list price of tokens that a call costs; see `price_share_of`."""
+        """Share of the list price of tokens that is charged; see `price_share_of`."""
         return price_share_of(self.inner)
 
     @property
     def profile(self) -> ModelProfile:
-        """Facts about the model that prompts depend on."""
+        """Facts about the model on which prompts depend."""
         return self.inner.profile
 
     def deadline_missed(self, request: ChatRequest, error: RoundtableError, shown: Sequence[str]) -> None:
@@ -108,14 +108,14 @@ class WrappedModel:
 
 
 def endpoint_of(model: object) -> str:
-    """Return the root of a model's API (see `HasEndpoint`); empty where there is none."""
-    # Read several times per call, and an isinstance check of a protocol takes 20 times as long as getattr.
+    """Return the root of a model's API (see `HasEndpoint`); empty if there is none."""
+    # This runs several times per call, and an isinstance check of a protocol takes 20 times as long as getattr.
     value: object = getattr(model, "endpoint", "")
     return value if isinstance(value, str) else ""
 
 
 def account_of(model: object) -> str:
-    """Return the mark of the API key that pays for a model's calls; empty where there is none."""
+    """Return the mark of the API key that pays for a model's calls; empty if there is no key."""
     value: object = getattr(model, "account", "")
     return value if isinstance(value, str) else ""
 
@@ -123,7 +123,7 @@ def account_of(model: object) -> str:
 def default_rate_of(model: object) -> float | None:
     """Return the default rate of a model's provider in calls per minute; `None` for no limit.
 
-    It is the model's attribute `requests_per_minute`.
+    The rate is the model's attribute `requests_per_minute`.
     """
     value: object = getattr(model, "requests_per_minute", None)
     return float(value) if isinstance(value, int | float) and value > 0 else None
@@ -136,27 +136,28 @@ def is_replayed(model: object, request: ChatRequest) -> bool:
 
 
 def calls_at_once_of(model: object) -> int | None:
-    """Return how many calls of a model may be in progress at once; `None` leaves it to the gateway.
+    """Return how many calls of a model may be in progress at the same time; `None` leaves that to the gateway.
 
-    It is the attribute `calls_at_once` of a model whose calls wait without using anything, such as those in a batch.
+    The number is the model's attribute `calls_at_once`. Models whose calls wait without using resources, such as calls
+    in a batch, have this attribute.
     """
     value: object = getattr(model, "calls_at_once", None)
     return value if isinstance(value, int) and value > 0 else None
 
 
 def cost_limit_of(model: object) -> float | None:
-    """Return the limit in US dollars that a model itself enforces for each call; `None` where there is none.
+    """Return the limit in US dollars that a model itself enforces for each call; `None` if there is none.
 
-    It is the attribute `cost_limit_usd` of a model that knows what its calls cost.
+    The limit is the attribute `cost_limit_usd` of a model that knows the cost of its calls.
     """
     value: object = getattr(model, "cost_limit_usd", None)
     return float(value) if isinstance(value, int | float) else None
 
 
 def price_share_of(model: object) -> Decimal:
-    """Return the share of the list price of tokens that a model's calls cost, 1 unless it says otherwise.
+    """Return the share of the list price of tokens that is charged for a model's calls; 1 by default.
 
-    It is the attribute `price_share` of a model, such as of one that answers in batches.
+    The share is the model's attribute `price_share`. A model that answers in batches has this attribute, for example.
     """
     value: object = getattr(model, "price_share", None)
     return value if isinstance(value, Decimal) else Decimal(1)
@@ -165,34 +166,34 @@ def price_share_of(model: object) -> Decimal:
 def keeps_deadline(model: object) -> bool:
     """Check whether a model ends its calls by itself at the deadline that `roundtable.http.message.ending_at` sets.
 
-    It is the model's attribute `keeps_deadline`. The calls of other models are cancelled at the deadline, which needs a
-    cancel scope for each piece of a stream.
+    The result is the model's attribute `keeps_deadline`. Calls of other models are cancelled at the deadline, which
+    needs a cancel scope for each piece of a stream.
     """
     return getattr(model, "keeps_deadline", False) is True
 
 
 async def make_ready(model: object) -> None:
-    """Prepare a model, if it has a method `prepare`, before the deadline of any call runs.
+    """Prepare a model, if it has a method `prepare`; this happens before the time of any call starts.
 
     Raises:
         RoundtableError: The model is unavailable.
     """
-    # Called for each agent of each debate, at every layer; see `endpoint_of`.
+    # This runs for each agent of each debate, on every layer of wrapped models; see `endpoint_of`.
     prepare: Callable[[], Awaitable[None]] | None = getattr(model, "prepare", None)
     if prepare is not None:
         await prepare()
 
 
 def notify_timeout(model: object, request: ChatRequest, error: RoundtableError, shown: Sequence[str]) -> None:
-    """Report to a model that records its calls that one ended at the gateway's deadline.
+    """Report to a model that records its calls that one of them ended at the gateway's deadline.
 
-    The model itself only sees a cancellation, as when the caller gives up.
+    The model itself only sees a cancellation, the same as when the caller cancels the call.
 
     Args:
-        model: The model; without a method `deadline_missed`, nothing happens.
+        model: The model; if it has no method `deadline_missed`, nothing happens.
         request: The call.
-        error: Error that the call ended with.
-        shown: Pieces of text that its stream passed on before.
+        error: Error with which the call ended.
+        shown: Pieces of text that the stream passed on before that.
     """
     notify: Callable[[ChatRequest, RoundtableError, Sequence[str]], None] | None = getattr(
         model, "deadline_missed", None
@@ -202,7 +203,7 @@ def notify_timeout(model: object, request: ChatRequest, error: RoundtableError, 
 
 
 async def close_stream(pieces: object) -> None:
-    """Close a stream that has `aclose`: the protocol only promises an iterator, but generators must be closed."""
+    """Close a stream that has a method `aclose`. Not every iterator has one, but generators must be closed."""
     close: Callable[[], Awaitable[None]] | None = getattr(pieces, "aclose", None)
     if close is not None:
         await close()

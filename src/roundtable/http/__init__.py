@@ -1,6 +1,6 @@
 """HTTP for the rest of the library: requests and responses are plain values.
 
-Only this package imports httpx, on the first request.
+Only this package imports httpx, and only at the first request.
 """
 
 from __future__ import annotations

@@ -43,11 +43,11 @@ __all__ = [
 _log: logging.Logger = logging.getLogger(__name__)
 
 _AIOHTTP: Final = (3, 14)
-"""Oldest version of aiohttp that the extra `fast` can use."""
+"""Oldest version of aiohttp that works with the extra `fast`."""
 _tls_lock: Final = Lock()
 
 ACCEPT_ENCODING: Final = "gzip, identity"
-"""Content codings that requests accept: those that `BodyDecoder` supports."""
+"""Content codings that requests accept; `BodyDecoder` supports them."""
 
 _GZIP: Final = zlib.MAX_WBITS | 16
 _PIECE_BYTES: Final = 2**18
@@ -56,9 +56,9 @@ _HEADERS: Final = {"user-agent": f"roundtable-sdk/{__version__}", "accept-encodi
 
 
 class BodyDecoder:
-    """Decode the body of one response, piece by piece.
+    """Decodes the body of one response, piece by piece.
 
-    Decompression is done in pieces of limited size, so that a small input can never fill the memory.
+    It decompresses in pieces of limited size, so that a small input can never fill the memory.
 
     Args:
         coding: Value of the `content-encoding` header.
@@ -66,7 +66,7 @@ class BodyDecoder:
         provider: Provider that responds, for messages.
 
     Raises:
-        APINetworkError: The request did not ask for this coding.
+        APINetworkError: The request did not accept this coding.
     """
 
     def __init__(self, coding: str, limits: HttpLimits, provider: str = "") -> None:
@@ -84,7 +84,7 @@ class BodyDecoder:
         self._decoded = 0
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Decode the next bytes, and return the decoded pieces; this or reading the pieces raises errors.
+        """Decode the next bytes, and return the decoded pieces; errors are raised here or while the pieces are read.
 
         Raises:
             AgentError: The response is too large.
@@ -131,25 +131,25 @@ class BodyDecoder:
 
 
 class HttpClient:
-    """Send requests of one provider; connections are opened on the first request of each event loop.
+    """Sends the requests of one provider; connections are opened at the first request of each event loop.
 
-    A call has one deadline for all its steps. Redirects are not followed, proxies of the environment are not used, and
-    responses have a size limit. All failures are `RoundtableError`s without headers, keys or bodies; addresses in
-    them have no query.
+    A call has one deadline for all its steps. Redirects are not followed, proxies set by environment variables are not
+    used, and responses have a size limit. All failures are `RoundtableError`s that contain no headers, keys or bodies;
+    addresses in them have no query.
 
     Args:
         provider: Name of the provider, for messages.
-        client: Your own `httpx.AsyncClient`, used as it is and never closed. Use it from one event loop only, as httpx
-            requires.
+        client: Your own `httpx.AsyncClient`; it is used unchanged and never closed. Use it from one event loop only, as
+            httpx requires.
         limits: Size limits of a response.
-        shows_redirects: Whether to return redirects as responses instead of raising; for calls without a key.
+        shows_redirects: Whether to return redirects as responses instead of raising an error; for calls without a key.
 
     Raises:
         ConfigurationError: `client` is not an `httpx.AsyncClient`.
     """
 
     fast: ClassVar[bool] = True
-    """Whether to use aiohttp if the extra `fast` is installed and the event loop is asyncio."""
+    """Whether to use aiohttp; this needs the extra `fast`, and asyncio as the event loop."""
 
     def __init__(
         self,
@@ -170,8 +170,8 @@ class HttpClient:
 
         Args:
             request: The request.
-            timeout_s: Most seconds that it may take in total.
-            limits: Size limits of this response; those of the client if left out.
+            timeout_s: Most seconds that the call may take in total.
+            limits: Size limits of this response; the limits of the client when left out.
 
         Raises:
             APINetworkError: The connection failed, or the response is incomplete or a redirect.
@@ -194,7 +194,7 @@ class HttpClient:
     async def stream(self, request: HttpRequest, *, timeout_s: float) -> AsyncGenerator[HttpStream]:
         """Send a request and yield the response before its body is read; leaving the block closes the connection.
 
-        Raises what `send` raises, also while the body is read.
+        This raises the same errors as `send`, also while the body is read.
         """
         deadline = _Deadline(timeout_s, self.provider, masked_url(request.url))
         reply: Reply | None = None
@@ -217,7 +217,7 @@ class HttpClient:
         # Importing an HTTP library takes a tenth of a second, which must not block the event loop.
         is_fast = self._is_fast() and not request.connect_to
         await import_on_thread("roundtable.http.fast" if is_fast else "roundtable.http.transport")
-        # A traceback may show local variables, so the headers stay in the request, whose `repr` hides them.
+        # A traceback may show local variables. So the headers stay in the request, whose `repr` hides them.
         request = replace(request, headers={**_HEADERS, **request.headers})
         if not all(name.isascii() and value.isascii() for name, value in request.headers.items()):
             from roundtable.http.failures import unusable_request
@@ -257,7 +257,7 @@ class HttpClient:
 
 
 class HttpStream:
-    """A response whose body is not read yet; iterate over it for the decoded pieces."""
+    """A response whose body has not been read yet; iterate over it for the decoded pieces."""
 
     def __init__(self, reply: Reply, deadline: _Deadline, limits: HttpLimits, provider: str) -> None:
         self.status: int = reply.status
@@ -279,18 +279,18 @@ class HttpStream:
 
         Raises:
             APINetworkError: The body is cut short or corrupt.
-            APITimeoutError: The deadline of the call is over.
+            APITimeoutError: The deadline of the call has passed.
             AgentError: The body is too large.
         """
         while (piece := next(self._pieces, None)) is None:
             if not await self._read_chunk():
                 raise StopAsyncIteration
-        # Reading bytes that have arrived needs no wait that the deadline could end.
+        # Bytes that have arrived are read without a wait, so the deadline must be checked here.
         self._deadline.check()
         return piece
 
     async def read(self) -> bytes:
-        """Return the whole decoded body; of an error response (status 400 and above) at most `error_bytes`."""
+        """Return the whole decoded body; for an error response (status 400 and above), at most `error_bytes` of it."""
         body = bytearray()
         while True:
             for piece in self._pieces:
@@ -323,18 +323,18 @@ class HttpStream:
 def _tls_context() -> ssl.SSLContext:
     import ssl
 
-    # Calls that start together ask on threads of their own.
+    # Calls that start at the same time call this function on several threads.
     with _tls_lock:
         return _tls_context_of(ssl.get_default_verify_paths())
 
 
 @lru_cache(maxsize=4)
 def _tls_context_of(_store: ssl.DefaultVerifyPaths) -> ssl.SSLContext:
-    """Create the TLS context, once per process and certificate store: it takes as long as a dozen calls."""
+    """Create the TLS context, once per process and certificate store, since this takes as long as a dozen calls."""
     import httpx
 
     context = httpx.create_ssl_context(trust_env=False)
-    # Load the system's store too: it may hold the certificate authority of a company.
+    # Load the system's store too, since it may contain the certificate authority of a company.
     context.load_default_certs()
     context.set_alpn_protocols(["http/1.1"])
     return context
@@ -348,7 +348,7 @@ def _has_fast() -> bool:
         major, minor = version("aiohttp").split(".")[:2]
     except PackageNotFoundError:
         return False
-    # Other libraries bring older ones, which lack options that are used here.
+    # Other libraries may have installed an older version, which lacks options that this package uses.
     return (int(major), int(minor)) >= _AIOHTTP
 
 
@@ -364,7 +364,7 @@ def _require_httpx_client(client: object) -> httpx.AsyncClient:
 
 
 class _Deadline:
-    """The end of a request: its own time limit or the deadline handed down, whichever comes first."""
+    """The end of a request: its own time limit, or the deadline that a caller passed, whichever comes first."""
 
     def __init__(self, timeout_s: float, provider: str, address: str) -> None:
         self.address = address
@@ -374,12 +374,12 @@ class _Deadline:
         handed = call_deadline.get()
         self._handed = handed if handed is not None and handed.ends_at < now + timeout_s else None
         self.ends_at: float = now + timeout_s if self._handed is None else self._handed.ends_at
-        """On the clock of the event loop."""
+        """End of the request, on the clock of the event loop."""
         self._ends_at_monotonic = time.monotonic() + self.ends_at - now
 
     def check(self) -> None:
-        """Raise `APITimeoutError` after the deadline."""
-        # Once per piece: asking the event loop for its time takes ten times as long.
+        """Raise `APITimeoutError` if the deadline has passed."""
+        # This runs once per piece, and asking the event loop for its time takes ten times as long.
         if time.monotonic() >= self._ends_at_monotonic:
             raise self.to_error()
 

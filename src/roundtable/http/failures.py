@@ -1,4 +1,4 @@
-"""Convert failures of HTTP libraries to errors of this library. Messages hold no header, key or body."""
+"""Convert failures of HTTP libraries to errors of this library. The messages contain no header, key or body."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 
 def not_an_address(provider: str, address: str) -> ConfigurationError:
-    """Return the error of an address without a host or with another scheme than http and https."""
+    """Return the error of an address that has no host, or a scheme other than http and https."""
     return ConfigurationError(f"{_prefix(address)}not an address that can be called", provider=provider)
 
 
@@ -53,7 +53,7 @@ def unusable_client(exc: Exception, provider: str, address: str) -> AgentError:
         f"{_prefix(address)}the HTTP client could not be used: {type(exc).__name__}",
         provider=provider,
         cause=exc,
-        hint="Keep your own client open as long as models use it.",
+        hint="Keep your own client open as long as models use it, and use it in one event loop only.",
     )
 
 
@@ -73,13 +73,13 @@ def no_connection(exc: Exception, provider: str, address: str) -> APINetworkErro
 
 
 def broken_connection(provider: str, address: str) -> APINetworkError:
-    """Return the error of a response that is cut short or breaks HTTP."""
+    """Return the error of a response that is cut short or violates the rules of HTTP."""
     message = f"{_prefix(address)}the connection broke off, or the server does not speak HTTP"
     return APINetworkError(message, provider=provider)
 
 
 def failed_connection(exc: Exception, provider: str, address: str) -> APINetworkError:
-    """Return the error of a connection that the system reports as failed."""
+    """Return the error of a connection that failed according to the operating system."""
     return APINetworkError(f"{_prefix(address)}the connection failed", provider=provider, cause=exc)
 
 
@@ -89,7 +89,7 @@ def _prefix(address: str) -> str:
 
 @contextmanager
 def library_errors(provider: str, address: str) -> Generator[None]:
-    """Convert what httpx raises inside the block to errors of this library."""
+    """Convert exceptions of httpx inside the block to errors of this library."""
     import httpx
 
     try:
@@ -147,7 +147,7 @@ def to_library_error(exc: Exception, provider: str, address: str) -> RoundtableE
             # These messages quote the response, which may repeat the request.
             return broken_connection(provider, address)
         case httpx.TooManyRedirects() | httpx.HTTPStatusError():
-            # Only the caller's own client can raise these; their messages hold the whole address.
+            # Only the caller's own client can raise these exceptions; their messages contain the whole address.
             message = f"{_prefix(address)}your own client refused the answer"
             return APINetworkError(message, provider=provider, retryable=False)
         case httpx.ProxyError():
@@ -179,7 +179,7 @@ def _certificate_fault(exc: BaseException | None) -> str | None:
 
 
 def _find(exc: BaseException | None, kind: type[BaseException]) -> BaseException | None:
-    """Return the first exception of a kind among an exception and its causes."""
+    """Return the first exception of a kind in a chain of an exception and its causes."""
     for _ in range(10):
         if exc is None or isinstance(exc, kind):
             return exc

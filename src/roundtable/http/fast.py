@@ -35,17 +35,17 @@ if TYPE_CHECKING:
 __all__ = ["FastTransport"]
 
 READ_BYTES: Final = 4 * 1024
-"""Most bytes of one read; a larger read would hold up the first piece of a stream that arrives in one burst."""
+"""Most bytes of one read. A larger read would delay the first piece of a stream that arrives all at once."""
 
 
 class FastTransport:
-    """Send requests through one aiohttp session without a connection limit: the gateway limits the calls.
+    """Sends requests through one aiohttp session without a connection limit, since the gateway limits the calls.
 
-    It stores no cookies, uses no proxy or netrc file of the environment, decodes nothing and follows no redirect.
+    It stores no cookies, uses no proxy or netrc file from the environment, decodes nothing and follows no redirects.
 
     Args:
         provider: Provider that is called, for messages.
-        context: Returns the TLS context; called on a thread, on the first https request.
+        context: Returns the TLS context; called on a thread, at the first https request.
     """
 
     def __init__(self, provider: str, context: Callable[[], ssl.SSLContext]) -> None:
@@ -58,9 +58,9 @@ class FastTransport:
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             trust_env=False,
-            # The client has one deadline for the whole call.
+            # No time-out here, since the client has one deadline for the whole call.
             timeout=aiohttp.ClientTimeout(),
-            # The limits of httpx; usual headers are far shorter.
+            # The same limits as in httpx; usual headers are far shorter.
             max_line_size=65_536,
             max_field_size=65_536,
             max_headers=10_000,
@@ -71,8 +71,8 @@ class FastTransport:
         address = masked_url(request.url)
         if self._tls is None and request.url.startswith("https:"):
             self._tls = await on_thread(self._context, name="roundtable TLS")
-        # Let the event loop notice idle connections that the server has closed: it polls in its next iteration, and
-        # handles what it found after the tasks that are already ready, such as this one.
+        # Let the event loop notice idle connections that the server has closed. The loop polls in its next iteration,
+        # and handles the result after the tasks that are already ready, such as this one.
         for _ in range(2):
             await anyio.lowlevel.checkpoint()
         with _library_errors(self._provider, address):
@@ -95,7 +95,7 @@ class FastReply:
     """A response of aiohttp, as a `Reply`.
 
     Args:
-        response: The response; its body is not read yet.
+        response: The response; its body has not been read yet.
         provider: Provider that responds, for messages.
         address: Address that was called, as `masked_url` returns it.
     """
@@ -108,7 +108,7 @@ class FastReply:
         self._address = address
 
     async def read(self, deadline: float) -> bytes | None:
-        """Return the next bytes of the body; `None` at its end. Only a read that must wait needs a cancel scope."""
+        """Return the next bytes of the body; `None` at its end. A cancel scope is needed only if the read must wait."""
         body = self._response.content
         with _library_errors(self._provider, self._address):
             chunk = body.read_nowait(READ_BYTES)
@@ -126,15 +126,15 @@ class FastReply:
 class _Response(aiohttp.ClientResponse):
     """A response whose body fails as soon as its connection closes.
 
-    aiohttp closes the connection on a parse error, such as a chunk without a size. If the error arrives in a packet of
-    its own, aiohttp leaves the reader of the body waiting forever.
+    aiohttp closes the connection after a parse error, such as a chunk without a size. If the invalid bytes arrive in a
+    separate packet, aiohttp makes the reader of the body wait forever.
     """
 
     async def start(self, connection: Connection) -> Self:
         """Read the head of the response."""
         closed = None if connection.protocol is None else connection.protocol.closed
         if closed is not None:
-            # Once per connection: asyncio logs an exception that nobody has retrieved.
+            # asyncio logs an exception that was never retrieved, so retrieve it, once per connection.
             closed.remove_done_callback(_retrieve_exception)
             closed.add_done_callback(_retrieve_exception)
         await super().start(connection)
@@ -150,7 +150,7 @@ class _Response(aiohttp.ClientResponse):
             closed.remove_done_callback(fail)
 
         closed.add_done_callback(fail)
-        # A connection may serve many responses.
+        # Remove the callback after this response, since a connection may serve many responses.
         body.on_eof(remove_callback)
         return self
 
@@ -162,7 +162,7 @@ def _retrieve_exception(closed: Future[None]) -> None:
 
 @contextmanager
 def _library_errors(provider: str, address: str) -> Generator[None]:
-    """Convert what aiohttp raises inside the block to errors of this library."""
+    """Convert exceptions of aiohttp inside the block to errors of this library."""
     try:
         yield
     except (aiohttp.ClientError, OSError, ValueError, RuntimeError) as exc:
@@ -181,7 +181,7 @@ def _to_library_error(exc: Exception, provider: str, address: str) -> Roundtable
         case aiohttp.ClientOSError():
             return failed_connection(exc, provider, address)
         case aiohttp.ClientError():
-            # Its message may quote the response, which may repeat the request.
+            # The message may quote the response, which may repeat the request.
             return broken_connection(provider, address)
         case OSError():
             return failed_connection(exc, provider, address)

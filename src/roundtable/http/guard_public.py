@@ -1,7 +1,7 @@
 """The SSRF guard: allow only addresses of the public web.
 
-A model writes the address, and a text that it has read may have told it which. So only one spelling of an address is
-accepted, and it must resolve to public unicast IP addresses.
+A model writes the address, and a text that the model has read may have told it which address to write. So only one
+spelling of an address is accepted, and the address must resolve to public unicast IP addresses.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ __all__ = [
 _HINT = "Pass a full address such as https://api.example.org/v1 or http://127.0.0.1:8080/v1."
 
 WEB_PORTS: Final = (80, 443)
-"""Ports of web servers; other ports may be databases, caches and consoles."""
+"""Ports of web servers; other ports may belong to databases, caches and admin consoles."""
 LONGEST: Final = 2_048
-"""Maximum characters of an address."""
+"""Most characters of an address."""
 
 _NOT_PUBLIC_4: Final = tuple(
     map(
@@ -57,7 +57,7 @@ _NOT_PUBLIC_4: Final = tuple(
         ),
     )
 )
-# Listed here instead of `is_global`, which differs between releases of Python.
+# Listed here, because the result of `is_global` differs between releases of Python.
 _PUBLIC_6: Final = ipaddress.IPv6Network("2000::/3")
 _NOT_PUBLIC_6: Final = tuple(
     map(
@@ -71,7 +71,7 @@ _NOT_PUBLIC_6: Final = tuple(
     )
 )
 _ISATAP: Final = frozenset({0x0000_5EFE, 0x0200_5EFE})
-"""The bits before an IPv4 address in the interface id of ISATAP."""
+"""The 32 bits before the IPv4 address in an interface id of ISATAP."""
 
 _LOCAL_NAMES: Final = ("localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "home.arpa", "corp")
 _NAME: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_-]{1,63})+")
@@ -80,7 +80,7 @@ _FORBIDDEN_CHARACTERS: Final = re.compile(r"[\x00-\x20\x7f\\]")
 
 
 def is_loopback(host: str) -> bool:
-    """Check whether a host is this machine, without asking a name server.
+    """Check whether a host is this machine, without a name lookup.
 
     Example:
         >>> [is_loopback(host) for host in ("localhost", "127.0.0.8", "::1", "localhost.example.org")]
@@ -95,7 +95,7 @@ def is_loopback(host: str) -> bool:
 
 
 def checked_url(url: str, *, what: str = "the base URL", has_key: bool = True) -> str:
-    """Check an address before a key is sent there, and return it without a trailing slash.
+    """Check an address before a key is sent to it, and return the address without a trailing slash.
 
     Args:
         url: The address.
@@ -103,8 +103,8 @@ def checked_url(url: str, *, what: str = "the base URL", has_key: bool = True) -
         has_key: Whether a key is sent to the address.
 
     Raises:
-        ConfigurationError: It is not an http address, holds a user name, a query or a fragment, or would send a key
-            over plain http to another machine.
+        ConfigurationError: The address is not an http address, contains a user name, a query or a fragment, or would
+            send a key over plain http to another machine.
     """
     try:
         parts = urlsplit(url)
@@ -128,8 +128,8 @@ def checked_url(url: str, *, what: str = "the base URL", has_key: bool = True) -
 def masked_url(url: str) -> str:
     """Return an address without secrets, for messages: no user name, query or fragment, at most 200 characters.
 
-    Also for addresses of storages. If the parts of an address are not certain, for example because its password
-    holds a slash, only the scheme is shown.
+    This also works for addresses of storages. If it is not certain where the parts of an address begin, for example
+    because a password contains a slash, only the scheme is shown.
 
     Example:
         >>> masked_url("https://me:secret@api.example.org/v1/x?key=secret")
@@ -148,7 +148,7 @@ def masked_url(url: str) -> str:
 
 
 class AddressRefused(APINetworkError):
-    """The address is not part of the public web, or its spelling hides where it leads."""
+    """The address is not part of the public web, or its spelling hides its target."""
 
     default_message: ClassVar[str] = "The address is not part of the public web"
     default_retryable: ClassVar[bool] = False
@@ -156,18 +156,18 @@ class AddressRefused(APINetworkError):
 
 @dataclass(frozen=True, slots=True)
 class WebAddress:
-    """A parsed address whose spelling is checked."""
+    """A parsed address whose spelling was checked."""
 
     scheme: str
     """`http` or `https`."""
     host: str
-    """Name in ASCII, or an IP address, without brackets."""
+    """Name in ASCII, or an IP address without brackets."""
     port: int
     """Port."""
     path: str
     """Path and query."""
     is_allowed: bool = False
-    """Whether its host and port are listed in `allow`, so that they need not be public."""
+    """Whether `allow` lists the host and port, which then need not be public."""
 
     @property
     def is_ip(self) -> bool:
@@ -176,7 +176,7 @@ class WebAddress:
 
     @property
     def authority(self) -> str:
-        """Host and port as a `Host` header has them."""
+        """Host and port, as in a `Host` header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == {"http": 80, "https": 443}[self.scheme] else f"{host}:{self.port}"
 
@@ -207,7 +207,7 @@ def is_public(address: str) -> bool:
 
 
 def web_address(url: str, *, ports: Collection[int] = WEB_PORTS, allow: Collection[str] = ()) -> WebAddress:
-    """Parse an address and check its spelling, without asking a name server.
+    """Parse an address and check its spelling, without a name lookup.
 
     Args:
         url: The address; its fragment is dropped.
@@ -215,8 +215,8 @@ def web_address(url: str, *, ports: Collection[int] = WEB_PORTS, allow: Collecti
         allow: Hosts with their port, such as `127.0.0.1:8080`, that need not be public.
 
     Raises:
-        AddressRefused: It is not an http address, holds a user name, a port that is not allowed or a local name, or
-            its IP address is not public or not spelt in the usual way.
+        AddressRefused: The address is not an http address, or contains a user name, a port that is not allowed or a
+            local name, or its IP address is not public or not in the usual spelling.
 
     Example:
         >>> web_address("https://Example.org/a?b=c#d").url
@@ -236,7 +236,7 @@ def web_address(url: str, *, ports: Collection[int] = WEB_PORTS, allow: Collecti
         if _NUMBER.fullmatch(address.host.rstrip(".").rpartition(".")[2]):
             raise _refused(url, "the host must not end in a number")
     elif not is_public(address.host):
-        raise _refused(url, "the IP address is not public, or not spelt in the usual way")
+        raise _refused(url, "the IP address is not public, or not in the usual spelling")
     return address
 
 
@@ -246,7 +246,7 @@ def _parse(url: str, allow: Collection[str]) -> WebAddress:
     if len(url) > LONGEST:
         raise _refused(url, f"it is longer than {LONGEST} characters")
     if _FORBIDDEN_CHARACTERS.search(url):
-        raise _refused(url, "it holds a space, a control character or a backslash")
+        raise _refused(url, "it contains a space, a control character or a backslash")
     try:
         parts = httpx.URL(url)
         host, port = parts.raw_host.decode("ascii").lower(), parts.port
@@ -256,7 +256,7 @@ def _parse(url: str, allow: Collection[str]) -> WebAddress:
     if parts.scheme not in {"http", "https"} or not host:
         raise _refused(url, "it is not an http or https address")
     if parts.userinfo or "@" in re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0]:
-        raise _refused(url, "it holds a user name")
+        raise _refused(url, "it contains a user name")
     port = (443 if parts.scheme == "https" else 80) if port is None else port
     allowed = f"{f'[{host}]' if ':' in host else host}:{port}" in allow
     return WebAddress(parts.scheme, host, port, parts.raw_path.decode("ascii"), allowed)

@@ -14,13 +14,13 @@ _SYNTAX: Final = re.compile(rb'["\\{}\[\]]')
 
 
 class JsonArrayFramer:
-    r"""Split the text of a JSON array into the texts of its items, objects or arrays, as soon as each is complete.
+    r"""Split the text of a JSON array into the texts of its items (objects or arrays), each as soon as it is complete.
 
-    Chunks may be cut anywhere. Items are not parsed, only their brackets are counted; memory is limited to one item and
+    Chunks may be cut anywhere. Items are not parsed; only their brackets are counted. Memory is limited to one item and
     one chunk.
 
     Args:
-        max_item_bytes: Maximum bytes of one item.
+        max_item_bytes: Most bytes of one item.
 
     Example:
         >>> framer = JsonArrayFramer()
@@ -88,5 +88,5 @@ class JsonArrayFramer:
         if len(self._item) > self._max:
             raise AgentError(
                 f"an item of the stream is larger than {self._max} bytes",
-                hint="The server does not respond like a model; check the base URL.",
+                hint="The server does not answer like a model; check the base URL.",
             )

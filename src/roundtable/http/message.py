@@ -1,4 +1,4 @@
-"""Requests, responses, and what the client needs of a transport, without an HTTP library."""
+"""Requests, responses, and the interface between the client and a transport, without an HTTP library."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = [
 ]
 
 KEEPALIVE_S: Final = 30.0
-"""Seconds that an unused connection stays open; less than the load balancers of the providers allow."""
+"""Seconds for which an unused connection stays open; less than the load balancers of the providers allow."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A request. Its `repr` leaves out headers and body, because they hold keys and texts of users.
+    """A request. Its `repr` leaves out headers and body, because they contain keys and texts of users.
 
     Example:
         >>> HttpRequest("POST", "https://api.example.org/v1/chat", {"authorization": "Bearer k"})
@@ -50,10 +50,10 @@ class HttpRequest:
     stream: bool = False
     """Whether the response is streamed."""
     connect_to: str = field(default="", repr=False)
-    """IP address to connect to, over a separate connection, instead of looking up the host."""
+    """IP address to connect to, over a separate connection, without a lookup of the host."""
 
     def with_headers(self, headers: Mapping[str, str]) -> HttpRequest:
-        """Return the same request with more headers; new ones replace those of the same name."""
+        """Return the same request with more headers; new headers replace headers of the same name."""
         return replace(self, headers={**self.headers, **headers})
 
 
@@ -69,23 +69,23 @@ class HttpResponse:
     status: int
     """Status code."""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Headers, names in lower case; a repeated one keeps its last value."""
+    """Headers, names in lower case; of a repeated header, the last value is kept."""
     body: bytes = field(default=b"", repr=False)
     """Decoded body."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpLimits:
-    """Size limits of a response; a larger one fails, so that it cannot fill the memory."""
+    """Size limits of a response. A larger response fails, so that it cannot fill the memory."""
 
     body_bytes: int = 32 * 2**20
     """Most decoded bytes of a response, streamed or not."""
     error_bytes: int = 2**20
     """Most decoded bytes of an error response; the rest is not read."""
     ratio: int = 200
-    """Most decoded bytes per received byte, checked above `ratio_from_bytes`."""
+    """Most decoded bytes per received byte; checked only above `ratio_from_bytes`."""
     ratio_from_bytes: int = 2**20
-    """Decoded size from which `ratio` is checked."""
+    """Decoded size above which `ratio` is checked."""
 
 
 DEFAULT_LIMITS: Final = HttpLimits()
@@ -93,7 +93,7 @@ DEFAULT_LIMITS: Final = HttpLimits()
 
 
 class Reply(Protocol):
-    """A response of a transport, with a body that is not read yet."""
+    """A response of a transport, whose body has not been read yet."""
 
     @property
     def status(self) -> int:
@@ -101,17 +101,17 @@ class Reply(Protocol):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Headers, names in lower case; a repeated one keeps its last value."""
+        """Headers, names in lower case; of a repeated header, the last value is kept."""
 
     async def read(self, deadline: float) -> bytes | None:
-        """Return the next bytes of the body as the server sent them; `None` at its end.
+        """Return the next bytes of the body, as the server sent them; `None` at the end of the body.
 
         Args:
-            deadline: Until when to wait, on the clock of the event loop. Bytes that have arrived are returned even
-                after it.
+            deadline: End of the wait, on the clock of the event loop. Bytes that have already arrived are returned even
+                after the deadline.
 
         Raises:
-            TimeoutError: No byte arrived by then.
+            TimeoutError: No byte arrived before the deadline.
             RoundtableError: The connection failed.
         """
 
@@ -120,7 +120,7 @@ class Reply(Protocol):
 
 
 def header_texts(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Return headers as texts, names in lower case; a repeated one keeps its last value."""
+    """Return headers as texts, names in lower case; of a repeated header, the last value is kept."""
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in raw}
 
 
@@ -139,23 +139,23 @@ class Transport(Protocol):
 
 
 class CallDeadline(Protocol):
-    """Deadline that a caller of the client hands down to it, so that one scope enforces both."""
+    """Deadline that a caller passes to the client, so that one cancel scope enforces both deadlines."""
 
     @property
     def ends_at(self) -> float:
-        """When the call ends, on the clock of the event loop."""
+        """End of the call, on the clock of the event loop."""
 
     def missed(self, provider: str) -> APITimeoutError:
         """Return the error of a call that missed the deadline."""
 
 
 call_deadline: Final[ContextVar[CallDeadline | None]] = ContextVar("roundtable_call_deadline", default=None)
-"""Deadline of the requests that start now; the client ends them at this or at their own time, whichever is first."""
+"""Deadline of requests that start now; the client ends them at this deadline or at their own, whichever is first."""
 
 
 @contextmanager
 def ending_at(deadline: CallDeadline | None) -> Generator[None]:
-    """Hand a deadline down to the requests that start in this block."""
+    """Pass a deadline to the requests that start in this block."""
     token = call_deadline.set(deadline)
     try:
         yield

@@ -24,7 +24,7 @@ Resolver: TypeAlias = "Callable[[str, int], Awaitable[Sequence[str]]]"
 PAGE_BYTES: Final = 2 * 2**20
 """Most decoded bytes of a page."""
 REDIRECTS: Final = 5
-"""Maximum redirects followed."""
+"""Most redirects that are followed."""
 TRIED: Final = 3
 """Most IP addresses of one host that are tried."""
 _REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
@@ -35,7 +35,7 @@ class Page:
     """A web page."""
 
     url: str
-    """Its final address, after redirects."""
+    """Final address of the page, after redirects."""
     headers: Mapping[str, str] = field(repr=False)
     """Headers, names in lower case."""
     body: bytes = field(repr=False)
@@ -45,7 +45,7 @@ class Page:
 
 
 async def system_resolver(host: str, port: int) -> Sequence[str]:
-    """Ask the system's name service.
+    """Look up a host with the name service of the system.
 
     Raises:
         OSError: The host is unknown.
@@ -55,15 +55,15 @@ async def system_resolver(host: str, port: int) -> Sequence[str]:
 
 
 class PublicWeb:
-    """Fetch pages from servers of the public internet only.
+    """Fetches pages from servers of the public internet only.
 
-    Each host is looked up once. If any of its IP addresses is not public, the page is refused; otherwise the connection
-    goes to one of these addresses, so that a later change of the name service (DNS rebinding) has no effect. Every
-    redirect is checked in the same way. Requests contain only the address: no key, cookie or referrer. Proxies of the
-    environment are not used.
+    Each host is looked up once. If any of its IP addresses is not public, the page is refused. Otherwise, the
+    connection goes to one of these addresses, so that a later change in the name service (DNS rebinding) has no effect.
+    Every redirect is checked in the same way. Requests contain only the address: no key, cookie or referrer. Proxies
+    set by environment variables are not used.
 
     Args:
-        domains: The only domains to call, with their subdomains; any domain if empty.
+        domains: The only domains that may be called, with their subdomains; any domain if empty.
         allow: Hosts with their port, such as `127.0.0.1:8080`, that need not be public or in `domains`.
         ports: Ports that may be called.
         page_bytes: Most decoded bytes of a page; a longer page is cut.
@@ -84,23 +84,23 @@ class PublicWeb:
         self._ports = frozenset(ports)
         self._page_bytes = page_bytes
         self._resolver = resolver or system_resolver
-        # Above `page_bytes`, so that a long page is cut here instead of refused by the client.
+        # Larger than `page_bytes`, so that a long page is cut here instead of being refused by the client.
         self._client = HttpClient("web", limits=HttpLimits(body_bytes=page_bytes + 2**20), shows_redirects=True)
 
     async def get(self, url: str, *, timeout_s: float, accept: str = "*/*") -> Page:
         """Fetch a page.
 
         Args:
-            url: Its address.
-            timeout_s: Maximum seconds, with all redirects and name look-ups.
+            url: Address of the page.
+            timeout_s: Most seconds in total, with all redirects and name lookups.
             accept: Value of the `accept` header.
 
         Raises:
-            AddressRefused: The address, or one it redirects to, is not part of the public web.
-            APITimeoutError: It took longer than `timeout_s`.
+            AddressRefused: The address, or the target of a redirect, is not part of the public web.
+            APITimeoutError: The page took longer than `timeout_s`.
             APIRateLimitError: The server responds with status 429.
             APINetworkError: The host or the page does not exist, or the connection failed.
-            AgentError: The page is compressed more than the limits allow.
+            AgentError: The page is compressed more strongly than the limits allow.
         """
         with anyio.move_on_after(timeout_s):
             for _ in range(REDIRECTS + 1):
@@ -117,7 +117,7 @@ class PublicWeb:
         await self._client.aclose()
 
     async def _fetch_once(self, url: str, timeout_s: float, accept: str) -> Page | str:
-        """Return the page at an address, or the address that it redirects to."""
+        """Return the page at an address or, if it is a redirect, the address of its target."""
         address = web_address(url, ports=self._ports, allow=self._allow)
         if self._domains and not address.is_allowed and not f".{address.host.rstrip('.')}".endswith(self._domains):
             raise AddressRefused(

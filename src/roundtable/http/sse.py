@@ -9,10 +9,10 @@ from roundtable.errors import AgentError
 __all__ = ["BARE", "MAX_EVENT_BYTES", "SseEvent", "SseFramer"]
 
 MAX_EVENT_BYTES: Final = 4 * 2**20
-"""Maximum bytes of one event."""
+"""Most bytes of one event."""
 
 BARE: Final = "\n"
-"""Event name for bare JSON between the events; real events cannot have it."""
+"""Event name for bare JSON between the events; real events cannot have this name."""
 
 _JSON_STARTS: Final = (b"{", b"[")
 _FIELDS: Final = frozenset({b"", b"data", b"event", b"id", b"retry"})
@@ -24,9 +24,10 @@ class SseEvent(NamedTuple):
     """One event."""
 
     event: str
-    """Its name; `"message"` if it has none."""
+    """Name of the event; `"message"` if it has none."""
     data: bytes
-    """Its data lines, joined by line feeds; not decoded, so that the reader handles invalid text."""
+    """Data lines of the event, joined by line feeds. They are not decoded, so that the reader can handle invalid
+    text."""
 
 
 class SseFramer:
@@ -36,9 +37,9 @@ class SseFramer:
     ignored. Memory is limited to one event and one chunk.
 
     Args:
-        max_event_bytes: Maximum bytes of one event.
-        bare: Whether to return JSON lines between the events too, as an event named `BARE`; some servers write errors
-            that way. Such JSON ends at the next field, or at the end of the stream.
+        max_event_bytes: Most bytes of one event.
+        bare: Whether to return also JSON lines between the events, as an event named `BARE`, since some servers write
+            errors that way. Such JSON ends at the next field, or at the end of the stream.
 
     Example:
         >>> framer = SseFramer()
@@ -83,7 +84,7 @@ class SseFramer:
             if not line:
                 self._end_event(events)
             elif line.startswith(_DATA) and not self._bare:
-                # Nearly every line of a stream of answers.
+                # This applies to nearly every line of a streamed answer.
                 self._add_data(line[len(_DATA) :])
             else:
                 self._add_line(line, events)
@@ -92,9 +93,9 @@ class SseFramer:
         return events
 
     def finish(self) -> SseEvent | None:
-        """Return the last event if the stream ended without the empty line after it.
+        """Return the last event, if the stream ended without the empty line that should follow it.
 
-        The standard drops such an event, which may be cut short; the caller must check whether it is complete.
+        The standard drops such an event, since it may be cut short. The caller must check whether it is complete.
         """
         return next((event for event in self.rest() if event.event != BARE), None)
 
@@ -156,5 +157,5 @@ class SseFramer:
 def _too_large(max_bytes: int) -> AgentError:
     return AgentError(
         f"an event of the stream is larger than {max_bytes} bytes",
-        hint="The server does not respond like a model; check the base URL.",
+        hint="The server does not answer like a model; check the base URL.",
     )

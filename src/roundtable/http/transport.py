@@ -1,4 +1,4 @@
-"""Connections that the library makes itself, and the caller's own client; for asyncio and trio."""
+"""Connections that the library opens itself, and the caller's own client; for asyncio and trio."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ _LOGGERS: Final = ("connection", "http11", "http2", "proxy", "socks")
 _in_library_call: ContextVar[bool] = ContextVar("roundtable_http_call", default=False)
 
 CLOSE_S: Final = 1.0
-"""Seconds for closing a connection whose response was not read to its end."""
+"""Most seconds to close a connection whose response was not read to its end."""
 
 _READ_ERRORS: Final = (httpx.HTTPError, httpx.StreamError, OSError, RuntimeError)
-"""What reading a body raises."""
+"""Exceptions that may be raised while a body is read."""
 
 CONNECTIONS_PER_SHARD: Final = 5
-"""Maximum connections of one pool; three to five are the fastest."""
+"""Most connections of one pool; pools of three to five connections are the fastest."""
 
 
 class _StepNameFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if _in_library_call.get():
-            # "receive_response_headers.complete return_value=(...)": log the step, but not its data.
+            # "receive_response_headers.complete return_value=(...)": log the name of the step without its data.
             record.msg, record.args = str(record.msg).partition(" ")[0], ()
         return True
 
@@ -76,22 +76,22 @@ class QuietHttpLogs:
 
 
 class _Target(NamedTuple):
-    """Where a request goes."""
+    """The target of a request."""
 
     url: httpx.URL
     host: bytes
     """Value of the `Host` header."""
     origin: tuple[str, str, int | None]
-    """Scheme, host and port: calls with the same origin share connections."""
+    """Scheme, host and port; calls with the same origin share connections."""
 
 
 @lru_cache(maxsize=256)
 def _target(url: str) -> _Target:
-    """Parse an address; the few addresses of an API come again.
+    """Parse an address. The result is cached, since an API has few addresses.
 
     Raises:
-        httpx.InvalidURL: It is not an address.
-        httpx.UnsupportedProtocol: It has no host or another scheme than http and https.
+        httpx.InvalidURL: The text is not an address.
+        httpx.UnsupportedProtocol: The address has no host, or a scheme other than http and https.
     """
     parsed = httpx.URL(url)
     if parsed.scheme not in {"http", "https"} or not parsed.raw_host:
@@ -103,7 +103,7 @@ def _target(url: str) -> _Target:
 def _http_request(
     request: HttpRequest, url: httpx.URL, host: bytes, extensions: Mapping[str, object] | None = None
 ) -> httpx.Request:
-    """Return a request of httpx with ready headers and body, so that httpx has nothing to work out."""
+    """Return a request of httpx with complete headers and body, so that httpx computes nothing itself."""
     headers = [(name.encode("ascii"), value.encode("ascii")) for name, value in request.headers.items()]
     headers.append((b"host", host))
     if request.body or request.method in {"POST", "PUT", "PATCH"}:
@@ -126,18 +126,18 @@ class _Shard:
         )
         self.calls: int = 0
         self.idle_since: float = 0.0
-        """When the last call ended, on the clock of the event loop."""
+        """End of the last call, on the clock of the event loop."""
 
 
 class ShardingTransport:
-    """Distribute requests over pools of a few connections each, per origin: one large pool of httpx is slow.
+    """Distributes requests over several pools with few connections each, per origin: one large pool of httpx is slow.
 
-    The first pool with a free connection is used, so that few connections are reused often. A pool that nobody has used
-    for `KEEPALIVE_S` seconds is closed when another call ends.
+    A request uses the first pool with a free connection, so that the same few connections are used often. When a call
+    ends, pools that were not used for `KEEPALIVE_S` seconds are closed.
 
     Args:
         provider: Provider that is called, for messages.
-        context: Returns the TLS context; called on a thread, on the first https request.
+        context: Returns the TLS context; called on a thread, at the first https request.
     """
 
     def __init__(self, provider: str, context: Callable[[], ssl.SSLContext]) -> None:
@@ -158,7 +158,7 @@ class ShardingTransport:
             shards = self._shards.setdefault(target.origin, [])
             shard = next((candidate for candidate in shards if candidate.calls < CONNECTIONS_PER_SHARD), None)
             if shard is None:
-                # httpx needs a context for plain http too; an empty one is cheap.
+                # httpx needs a context even for plain http; an empty context is created quickly.
                 tls = self._tls if target.url.scheme == "https" else None
                 shard = _Shard(tls or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
                 shards.append(shard)
@@ -171,14 +171,14 @@ class ShardingTransport:
         return OwnReply(response, self._provider, address, partial(self.release, shard))
 
     async def release(self, shard: _Shard) -> None:
-        """Free the place of a call that has ended, and close the pools that nobody has used for long."""
+        """Free the connection of a call that has ended, and close the pools that were not used for a long time."""
         now = anyio.current_time()
         shard.calls -= 1
         shard.idle_since = now
         while (unused := self._take_unused(now)) is not None:
             try:
                 await unused.transport.aclose()
-            except Exception as exc:  # noqa: BLE001  (the call that has ended is not concerned)
+            except Exception as exc:  # noqa: BLE001  (the error does not concern the call that has ended)
                 _log.debug("an idle pool could not be closed: %s", type(exc).__name__)
 
     def _take_unused(self, now: float) -> _Shard | None:
@@ -197,10 +197,10 @@ class ShardingTransport:
 
 
 async def open_pinned(request: HttpRequest, provider: str, context: Callable[[], ssl.SSLContext]) -> OwnReply:
-    """Send a request to the IP address `request.connect_to`, with the `Host` header and the TLS name of its address.
+    """Send a request to the IP address `request.connect_to`, with the `Host` header and the TLS name of its URL.
 
-    The connection is closed with the response and never reused: on a connection to the same IP address for another
-    host, the server has shown a certificate for that host only.
+    The connection is closed with the response and never reused: the server has shown a certificate for this host only,
+    and another host may have the same IP address.
     """
     QuietHttpLogs.install()
     address = masked_url(request.url)
@@ -222,7 +222,7 @@ async def open_pinned(request: HttpRequest, provider: str, context: Callable[[],
 
 
 class CallersTransport:
-    """Requests through a client of the caller, which stays open.
+    """Sends requests through a client of the caller, which stays open.
 
     Args:
         client: The client.
@@ -252,7 +252,7 @@ class HttpxReply:
     """A response of httpx, as a `Reply`.
 
     Args:
-        response: The response; its body is not read yet.
+        response: The response; its body has not been read yet.
         provider: Provider that responds, for messages.
         address: Address that was called, as `masked_url` returns it.
     """
@@ -260,7 +260,8 @@ class HttpxReply:
     def __init__(self, response: httpx.Response, provider: str, address: str) -> None:
         self.status: int = response.status_code
         self.headers: dict[str, str] = header_texts(response.headers.raw)
-        # Not `aiter_raw`: of nested generators only the outermost can be closed if the body is not read to its end.
+        # Don't use `aiter_raw`: if the body is not read to its end, only the outermost of its nested generators can be
+        # closed.
         self._pieces = aiter(cast("httpx.AsyncByteStream", response.stream))
         self._response = response
         self._provider = provider
@@ -279,7 +280,7 @@ class HttpxReply:
     async def aclose(self) -> None:
         """Close the connection, unless the body was read to its end; idempotent."""
         with library_errors(self._provider, self._address), anyio.move_on_after(CLOSE_S):
-            # Close the response first: then closing its iterators does not wait.
+            # Close the response first; after that, closing its iterators does not wait.
             await self._response.aclose()
             if isinstance(self._pieces, AsyncGenerator):
                 await self._pieces.aclose()
@@ -289,10 +290,10 @@ class OwnReply(HttpxReply):
     """A response over a connection of the library.
 
     Args:
-        response: The response; its body is not read yet.
+        response: The response; its body has not been read yet.
         provider: Provider that responds, for messages.
         address: Address that was called, as `masked_url` returns it.
-        release: Called once, when the response is closed; frees its place in a pool, or closes its transport.
+        release: Called once, when the response is closed. It frees a connection of a pool, or closes a transport.
     """
 
     def __init__(
@@ -314,10 +315,10 @@ class OwnReply(HttpxReply):
 
 
 async def _drain(pieces: AsyncIterator[bytes]) -> None:
-    """Run the iterators of httpcore under a closed body to their end; else the event loop has to close them."""
+    """Run the iterators of httpcore under a closed body to their end; otherwise, the event loop must close them."""
     try:
         async for _ in pieces:
             pass
     except httpx.TransportError:
-        # Expected: the connection is closed.
+        # This error is expected, since the connection is closed.
         return
