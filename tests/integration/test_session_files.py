@@ -174,8 +174,8 @@ def foreign() -> str:
         pytest.param(changed(events={}), "no list of events", id="no list"),
         pytest.param(changed(events=[1]), "cannot be read", id="no events"),
         pytest.param(changed(session=None), "cannot be read", id="no session"),
-        pytest.param(swapped(), "event 4 is not the one", id="swapped"),
-        pytest.param(foreign(), "event 4 is not the one", id="of another session"),
+        pytest.param(swapped(), "event 4 has a different number", id="swapped"),
+        pytest.param(foreign(), "event 4 has a different number", id="of another session"),
         pytest.param(changed(session=json.loads(ARCHIVE)["session"] | {"schemaVersion": "x"}), "read", id="no version"),
     ],
 )

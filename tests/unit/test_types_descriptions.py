@@ -47,7 +47,7 @@ def test_every_field_of_the_schema_of_a_result_is_described() -> None:
 
 def test_a_description_is_the_docstring_of_the_field() -> None:
     found = Budget.model_json_schema()["properties"]["maxCalls"]["description"]
-    assert found == field_docs(Budget)["max_calls"] == "Maximum model calls, failed attempts included."
+    assert found == field_docs(Budget)["max_calls"] == "Maximum model calls, including failed attempts."
 
 
 def test_other_schemas_stay_as_short_as_they_are() -> None:

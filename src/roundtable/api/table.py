@@ -227,9 +227,9 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
                 `"schulze"` with a vote, else `"plurality"`. A rule for rankings, grades or approvals asks for a vote by
                 itself, unless the debate has options. With `"judge"` and `"judge-panel"`, models that take no part vote
                 after each round; see `seats`.
-            vote: Whether the debaters vote after the last round, or with `"every"` after every round: on each other's
-                answers, or on the options if the debate has any. Each vote costs one call per debater. Voters see the
-                answers without names, and no agent sees the votes.
+            vote: Whether the debating agents vote after the last round, or with `"every"` after every round. They vote
+                on each other's answers, or on the options if the debate has any. Each vote costs one call per debating
+                agent. Voters see the answers without names, and no agent sees the votes.
             exit_when: Criterion that ends the debate early, such as `ConsensusReached(0.9) & MinRounds(2)`, or as text:
                 `"consensus(0.9) & min_rounds(2)"`.
             exit_on_consensus: Whether the debate also ends when agreement, convergence or confidence reaches its
@@ -242,18 +242,18 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             search: How agents search the web in this debate, instead of what the table says: `"auto"`, `True`, `False`,
                 or options. Stored with the session.
             baseline: Whether all agents first answer alone and in private, which costs one call per agent. No agent
-                sees these answers. The independent agreement and the baselines of the result are computed from them.
-            synthesize: Whether one model summarizes the debate at its end, at the cost of one call: common ground,
-                differences, conclusion. If the decision has no winner, this conclusion is the answer.
+                sees these answers. They are the basis of the independent agreement and the baselines in the result.
+            synthesize: Whether one model summarizes the debate at its end (common ground, differences, conclusion),
+                which costs one call. If the decision has no winner, this conclusion is the answer.
             claims: Whether agents also give their reasons as claims: at most five short sentences, each with its
-                sources and the earlier claims that it supports or attacks. Claims make answers and prompts longer; the
-                estimate shows how much.
+                sources and with the earlier claims that it supports or attacks. Claims make answers and prompts longer;
+                the estimate shows how much.
             answer_schema: Type of an object that every agent returns in addition to its position: a pydantic model,
                 another class that pydantic knows, or a JSON Schema. It is checked as JSON Schema (extra `schema`), and
                 the agent is asked once more if it does not fit. `value` of the result is what those who hold the answer
                 agree on.
-            skip_rounds_when: End the debate after the first round if the independent answers agree at least this much,
-                0 to 1. `exit` of the result says how many rounds and turns this saved.
+            skip_rounds_when: Level, 0 to 1: if the independent answers agree at least this much, the debate ends after
+                the first round. `exit` of the result states how many rounds and turns this saved.
             budget: Limits for this debate, in addition to those of the table.
             deadline_s: Seconds after which running calls are cancelled and the result is partial.
             metadata: Your own notes, stored with the session.

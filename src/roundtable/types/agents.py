@@ -46,8 +46,8 @@ __all__ = [
 
 
 ErrorAction: TypeAlias = Literal["skip", "retry", "abort"]
-"""What happens when an agent's turn fails: `skip` continues without it, `retry` tries once more and then continues,
-`abort` ends the run."""
+"""What happens when an agent's turn fails: `skip` continues without the turn, `retry` takes it once more and then
+continues, `abort` ends the run."""
 
 _PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _MAX_STEPS: Final = 50
@@ -55,18 +55,19 @@ _MAX_STEPS: Final = 50
 
 @dataclass(frozen=True)
 class AgentProfile:
-    """A specialised agent of a team: its instructions, its tools and its limits.
+    """A specialised agent of a team, with its own instructions, tools and limits.
 
     Args:
         name: Name that selects this agent; up to 100 letters, digits, `.`, `_` and `-`.
-        instructions: Who it is and what it does; trusted text that opens its system prompt.
+        instructions: Who the agent is and what it does; trusted text at the start of its system prompt.
         model: `"provider:model"`, or a chat model; a model of the table if omitted.
-        tools: Tools it may call: names of tools of the table or of plugins, typed functions, or tools. A session stores
-            their names; to resume it elsewhere, that table needs tools with the same names.
+        tools: Tools that the agent may call: names of tools of the table or of plugins, typed functions, or tool
+            objects. A session stores only the names. To resume the session at another table, that table needs tools
+            with the same names.
         max_steps: Maximum model calls of one turn, 1 to 50.
-        on_error: What happens when its turn fails: continue without it (`"skip"`), try once more and then continue
-            (`"retry"`), or end the conversation (`"abort"`).
-        temperature: Sampling temperature in [0, 2]; `None` sends none.
+        on_error: What happens when the agent's turn fails: continue without it (`"skip"`), take it once more and then
+            continue (`"retry"`), or end the conversation (`"abort"`).
+        temperature: Sampling temperature in [0, 2]; with `None`, requests contain no temperature.
         max_tokens: Maximum tokens of one answer.
 
     Raises:
@@ -94,7 +95,7 @@ class AgentProfile:
 
 
 def _find_problem(profile: AgentProfile) -> str | None:
-    """Return what is wrong with a profile, or `None`."""
+    """Return a description of the first invalid value of a profile, or `None`."""
     steps, actions = profile.max_steps, get_args(ErrorAction)
     if not isinstance(profile.name, str) or not _PROFILE_NAME.fullmatch(profile.name):
         return "the name must have 1 to 100 letters, digits, '.', '_' or '-', and begin with a letter or digit"
@@ -110,7 +111,7 @@ def _find_problem(profile: AgentProfile) -> str | None:
 
 
 AIProvider: TypeAlias = str
-"""Name of a provider, such as `"anthropic"`; open, since plugins add providers."""
+"""Name of a provider, such as `"anthropic"`; any name is accepted, since plugins add providers."""
 
 
 def _without_spaces(value: str) -> str:
@@ -128,44 +129,44 @@ AgentId: TypeAlias = Annotated[
 
 
 class Persona(Value):
-    """A point of view an agent speaks from; plain data."""
+    """A point of view from which an agent speaks; plain data."""
 
     name: NonEmpty
     """Short display name, such as `"Skeptic"`."""
     description: str = ""
-    """What this persona cares about, in a sentence."""
+    """What is important to this persona, in a sentence."""
 
 
 class Perspective(Value):
-    """A subject-matter angle for an expert panel."""
+    """A subject area for one agent of an expert panel."""
 
     name: NonEmpty
     """Short name, such as `"Economic"`."""
     description: str | None = None
-    """What it covers."""
+    """What the perspective covers."""
 
 
 class GeneratedPerspective(Perspective):
-    """A perspective written for one topic, with the material an expert would start from."""
+    """A perspective that was written for one topic, with material from which an expert can start."""
 
     focus_areas: tuple[str, ...] = ()
-    """Aspects this expert looks at first."""
+    """Aspects that this expert examines first."""
     evidence_types: tuple[str, ...] = ()
-    """Evidence this expert accepts."""
+    """Evidence that this expert accepts."""
     key_questions: tuple[str, ...] = ()
-    """Questions this expert asks."""
+    """Questions that this expert asks."""
     anti_patterns: tuple[str, ...] = ()
-    """Reasoning this expert must avoid."""
+    """Kinds of reasoning that this expert must avoid."""
 
 
 RetryKind: TypeAlias = Literal["rate_limit", "network", "timeout", "answer"]
-"""What may be retried: a rate limit, a network or server failure, a time-out, or an unusable answer."""
+"""Kinds of failures: a rate limit, a failure of the network or server, a time-out, or an unusable answer."""
 
 
 class RetryPolicy(Value):
-    """How often a model call is tried, instead of the gateway's default.
+    """How often a model call is tried; replaces the gateway's default.
 
-    A wait that the provider asks for replaces the delay set here. No wait exceeds the deadline of the call.
+    If the provider requests a wait, that wait replaces the delay set here. No wait exceeds the deadline of the call.
 
     Example:
         >>> RetryPolicy(max_attempts=5).on
@@ -175,15 +176,16 @@ class RetryPolicy(Value):
     """
 
     max_attempts: Annotated[int, Field(ge=1)] = 3
-    """Attempts in total, the first included."""
+    """Maximum attempts in total, with the first one."""
     base_delay_ms: Annotated[int, Field(ge=0)] = 1000
-    """Milliseconds before the second attempt; doubles with each further one, up to 32 s."""
+    """Milliseconds before the second attempt; doubled for each further attempt, up to 32 s."""
     on: tuple[RetryKind, ...] = ("rate_limit", "network", "timeout", "answer")
-    """What is retried; everything that may be temporary if omitted. An unusable answer is still billed."""
+    """Failures after which to retry; when omitted, all failures that may be temporary. An unusable answer is still
+    billed."""
 
 
 class AgentConfig(Value):
-    """How to build one agent.
+    """Configuration from which one agent is built.
 
     Example:
         >>> AgentConfig(id="skeptic", name="Skeptic", provider="google", model="gemini-3-flash-preview").temperature
@@ -191,7 +193,7 @@ class AgentConfig(Value):
     """
 
     id: AgentId
-    """Unique within a debate."""
+    """Id of the agent; unique within a debate."""
     name: NonEmpty
     """Display name."""
     provider: NonEmpty
@@ -201,23 +203,25 @@ class AgentConfig(Value):
     system_prompt: str | None = None
     """Replaces the default opening of the system prompt."""
     temperature: Annotated[float, Field(ge=0.0, le=2.0)] | None = 0.7
-    """Sampling temperature in [0, 2]; `None` sends none."""
+    """Sampling temperature in [0, 2]; with `None`, requests contain no temperature."""
     max_tokens: Annotated[int, Field(gt=0)] = 4096
     """Maximum tokens of one completion."""
     persona: Annotated[Persona | None, BeforeValidator(named)] = None
-    """The point of view this agent speaks from; a plain string is its name, which may be a persona of a plugin."""
+    """Point of view from which this agent speaks. A plain string is its name; a plugin may provide a persona by
+    name."""
     retry: RetryPolicy | None = None
-    """How often its model calls are tried; `None` uses the gateway's default: up to four attempts if the failure may be
+    """How often a model call is tried. `None` uses the gateway's default: up to four attempts if the failure may be
     temporary."""
     max_tool_rounds: Annotated[int, Field(ge=1, le=50)] = 10
-    """Model calls of one turn that may ask for tools, 1 to 50; then the model is called once more without tools."""
+    """Maximum model calls of one turn that may request tools, 1 to 50; after that, one more call is made without
+    tools."""
     search: NativeSearch | bool | None = None
-    """Web search by its provider: `False` turns it off, `True` searches with the options of the provider and the table,
-    and options set here override those. `None` uses the table's setting."""
+    """Web search by the agent's provider. `False` turns it off. `True` uses the options of the provider and the table,
+    and options set here replace those. `None` uses the table's setting."""
 
     @model_serializer(mode="wrap")
     def _serialize(self, serialize_fields: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
-        """Keep `temperature: null` where other nulls are left out: a missing temperature is read as 0.7."""
+        """Keep `temperature: null` even if other nulls are left out: a missing temperature is read as 0.7."""
         data: dict[str, Any] = serialize_fields(self)
         if self.temperature is None and info.exclude_none:
             data["temperature"] = None
@@ -225,17 +229,17 @@ class AgentConfig(Value):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Describe the fields in the schema of the serialized form too, not just "an object"."""
+        """Describe the fields also in the schema of the serialized form, which would otherwise be just "an object"."""
         fields: Any = {name: value for name, value in core_schema.items() if name != "serialization"}
         return super().__get_pydantic_json_schema__(fields, handler)
 
 
 InputKind: TypeAlias = Literal["image", "pdf"]
-"""What a model can see besides text."""
+"""Kind of input that a model can see in addition to text."""
 
 
 class AgentInfo(Value):
-    """What an agent says about itself."""
+    """Information that an agent returns about itself."""
 
     id: str
     """Agent id."""
@@ -244,42 +248,41 @@ class AgentInfo(Value):
     provider: str
     """Provider name."""
     model: str
-    """Model id in use."""
+    """Id of the model that the agent uses."""
 
 
 class AgentHealth(Value):
-    """Outcome of a health check; a failing provider is reported, never raised."""
+    """Outcome of a health check; a failure of the provider is reported here and never raised."""
 
     healthy: bool
-    """Whether a minimal call succeeded."""
+    """Whether a minimal model call succeeded."""
     error: str | None = None
     """Why the call failed."""
 
 
 class ModelProfile(Value):
-    """What the library must know about a model to prompt it well."""
+    """Facts about a model that the library needs to write good prompts for it."""
 
     prompt_style: Literal["full", "compact"] = "full"
-    """`compact` keeps prompts within 350 tokens, for models too small to follow long instructions."""
+    """`compact` keeps prompts within 350 tokens, for models that are too small to follow long instructions."""
     context_tokens: Annotated[int, Field(gt=0)] = 128_000
     """Size of the context window in tokens."""
     structured_output: bool = False
-    """Whether a JSON schema sent with the request constrains the answer."""
+    """Whether the model follows a JSON schema that is sent with the request."""
     confidence_scale: Literal[1, 100] = 1
-    """Scale on which the model is asked for its confidence: 0-1 or integers 0-100."""
+    """Scale on which the model gives its confidence: 0 to 1, or integers from 0 to 100."""
     streams: bool = False
     """Whether the model can send its answer piece by piece."""
     inputs: tuple[InputKind, ...] = ()
-    """What the model can see besides text."""
+    """Kinds of input that the model can see in addition to text."""
     calls_tools: bool = True
-    """Whether the model can call tools; a model that cannot is offered none."""
+    """Whether the model can call tools; if not, its requests contain no tools."""
     gives_values: bool = True
-    """Whether the model is asked for a value of the caller's own type (`answer_schema`). With compact prompts it never
-    is."""
+    """Whether the prompt requests a value of the caller's own type (`answer_schema`). Compact prompts never do."""
     search_alone: bool = False
-    """Whether the provider's own search and tools cannot be combined in one call."""
+    """Whether one call cannot combine the provider's own search with tools."""
     search_model: str | None = None
-    """Model that searches where search needs a call of its own; the same model if omitted."""
+    """Model that searches, if the search needs a separate call; the same model if omitted."""
     search: SearchProfile | None = None
     """Options that the provider's own web search supports; `None` if the model cannot search."""
 
@@ -291,7 +294,7 @@ class ModelProfile(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOptions:
-    """How calls are handed in as batches, see `ProviderConfig.batch`.
+    """Options for calls that are sent to the provider in batches; see `ProviderConfig.batch`.
 
     Example:
         >>> BatchOptions(wait_s=3600).collect_s
@@ -299,21 +302,21 @@ class BatchOptions:
     """
 
     wait_s: float = 86_400.0
-    """Most seconds that a call may take; this is the deadline of the call, whatever `timeout_s` says."""
+    """Maximum seconds for a call. This is the deadline of the call; `timeout_s` does not apply."""
     collect_s: float = 2.0
-    """Seconds to collect calls in before they are handed in as one batch."""
+    """Seconds for which calls are collected before they are sent as one batch."""
     poll_s: float = 60.0
-    """Most seconds between two looks at a batch; the first look comes after 5 seconds at most."""
+    """Maximum seconds between two checks of a batch; the first check comes after 5 seconds at most."""
     most_calls: int = 500
-    """Most calls in one batch."""
+    """Maximum calls in one batch."""
     journal: str | None = None
-    """File that records batches, so that a call is not paid twice after a crash; `batches.db` in the user's data folder
-    if left out."""
+    """File that records batches, so that a call is not paid for twice after a crash; when left out, `batches.db` in the
+    user's data folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderConfig:
-    """Overrides for one provider. Not a JSON value: it may hold a secret and a live client.
+    """Settings for one provider that replace its defaults. Not a JSON value: it may contain a secret and a live client.
 
     Example:
         >>> ProviderConfig(api_key="sk-secret", base_url="http://127.0.0.1:8080/v1")
@@ -323,45 +326,46 @@ class ProviderConfig:
     api_key: str | None = field(default=None, repr=False)
     """Secret key; `None` reads the provider's environment variable."""
     base_url: str | None = None
-    """Root of the API; plain http is accepted for loopback addresses only."""
+    """Root of the API; plain http is accepted only for loopback addresses."""
     client: object | None = field(default=None, repr=False)
-    """Your own `httpx.AsyncClient`, used as it is and never closed by the library. For `human` it is the function that
-    asks a person, as in `roundtable.providers.HumanModel`."""
+    """Your own `httpx.AsyncClient`; the library uses it unchanged and never closes it. For `human`, it is the function
+    that asks a person, as in `roundtable.providers.HumanModel`."""
     timeout_s: float = 120.0
-    """Deadline of one call in seconds, retries and the waits between them included."""
+    """Deadline of one call in seconds, with all retries and the waits between them."""
     profile: str | None = field(default=None, repr=False)
-    """Name of the server, such as `"groq"` or `"vllm"`, for a provider that supports several; recognised by its address
-    if omitted. For `local` it is the prompt style, `"full"` or `"compact"`; chosen by model size if omitted."""
+    """Name of the server, such as `"groq"` or `"vllm"`, for a provider that supports several servers; when omitted, it
+    is recognised by its address. For `local`, it is the prompt style, `"full"` or `"compact"`; when omitted, the style
+    depends on the model size."""
     retry: RetryPolicy | None = field(default=None, repr=False)
-    """How often a call is tried; `None` uses the gateway's default. An agent's own policy wins."""
+    """How often a call is tried; `None` uses the gateway's default. A policy of the agent has priority."""
     requests_per_minute: float | Literal["auto"] | None = field(default="auto", repr=False)
-    """Calls per minute, above 0, for each key and model; further calls wait, at most 60 seconds. `"auto"` uses the
-    provider's default (50 for `anthropic`, 60 for `openai` and `google`, 20 for `perplexity`, no limit for others)
-    until response headers state the limit of the key; `None` sets no limit."""
+    """Calls per minute, above 0, for each key and model; further calls wait for at most 60 seconds. `"auto"` uses the
+    provider's default until response headers state the limit of the key: 50 for `anthropic`, 60 for `openai` and
+    `google`, 20 for `perplexity`, no limit for others. `None` sets no limit."""
     tokens_per_minute: float | None = field(default=None, repr=False)
     """Tokens per minute that the provider allows, input and output together."""
     model: str | None = field(default=None, repr=False)
-    """Model for agents that name none; `None` uses the provider's default model."""
+    """Model for agents without a model; `None` uses the provider's default model."""
     light_model: str | None = field(default=None, repr=False)
-    """Small model for auxiliary work, such as analysis and synthesis; `None` uses the provider's default."""
+    """Small model for additional work, such as analysis and synthesis; `None` uses the provider's default."""
     extra_body: Mapping[str, JsonValue] | None = field(default=None, repr=False)
-    """Additional fields of every request to an HTTP provider, in its own format, such as
-    `{"reasoning": {"effort": "low"}}`; they are merged last and win."""
+    """Additional fields of every request to an HTTP provider, in the provider's own format, such as
+    `{"reasoning": {"effort": "low"}}`. They replace fields of the same name."""
     inputs: tuple[InputKind, ...] | None = field(default=None, repr=False)
-    """What its models can see besides text, `"image"` and `"pdf"`, where the library does not know them, as at
-    compatible servers; `None` uses what it knows."""
+    """Inputs that the provider's models can see in addition to text, `"image"` and `"pdf"`. Set this if the library
+    does not know the models, for example at compatible servers. `None` uses what the library knows."""
     search: NativeSearch | bool | None = field(default=None, repr=False)
-    """Web search by this provider for its agents: `False` turns it off, and options override those of the table. `None`
+    """Web search by this provider for its agents. `False` turns it off, and options replace those of the table. `None`
     uses the table's setting."""
     batch: BatchOptions | bool = field(default=False, repr=False)
-    """Whether calls are handed in as batches, at half the price of tokens: an answer may take up to a day. For
-    `anthropic`, `openai`, `openai-chat` and `google`. Answers are not streamed."""
+    """Whether calls are sent in batches. Tokens then cost half the price, but an answer may take up to a day, and
+    answers are not streamed. Supported by `anthropic`, `openai`, `openai-chat` and `google`."""
     cache_prompts: bool = field(default=False, repr=False)
     """Whether the provider caches the prompts of turns with tools, so that each further call of a turn reads the prompt
-    of the last one from the cache. Only `anthropic` has to be asked: writing to its cache costs a quarter more than
-    plain input, and reading a tenth of it. Other providers cache by themselves or not at all."""
+    of the previous call from the cache. Only `anthropic` needs a request for that: writing to its cache costs a quarter
+    more than plain input, and reading costs a tenth. Other providers cache by themselves or not at all."""
 
     @property
     def batch_options(self) -> BatchOptions | None:
-        """How calls are made in batches; `None` if they are not."""
+        """Options for calls in batches; `None` if calls are not made in batches."""
         return BatchOptions() if self.batch is True else self.batch or None

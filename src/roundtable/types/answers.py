@@ -39,10 +39,10 @@ __all__ = [
 ]
 
 Stance: TypeAlias = Literal["YES", "NO", "NEUTRAL"]
-"""Which side of a yes-or-no question an answer takes."""
+"""The side that an answer takes on a yes-or-no question."""
 
 AnswerKind: TypeAlias = Literal["position", "ballot", "ranking", "approval", "scores", "plan", "text"]
-"""Kind of answer that a turn asks for."""
+"""Kind of answer that a turn requests."""
 
 MOST_CLAIMS: Final = 5
 """Most claims of one answer."""
@@ -57,7 +57,7 @@ class TurnKey(NamedTuple):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Describe the array; pydantic leaves the docstring of a named tuple out."""
+        """Describe the array, since pydantic leaves out the docstring of a named tuple."""
         return {
             **handler(schema),
             "description": "Position of a turn: round (from 1), stage, slot (from 0).",
@@ -65,27 +65,27 @@ class TurnKey(NamedTuple):
 
 
 class Comparison(Value):
-    """What an agent says about an earlier answer that it was shown: whether its own answer now says the same."""
+    """An agent's statement about an earlier answer: whether the agent's own answer now says the same."""
 
     turn: TurnKey
     """Key of the turn that gave the earlier answer: round, stage and slot."""
     verdict: Literal["same", "different"]
-    """Whether both answers say the same, in whatever words."""
+    """Whether both answers say the same, even in different words."""
 
 
 class Citation(Value):
-    """A source an agent relied on."""
+    """A source on which an agent relied."""
 
     title: str
     """Title of the page or document."""
     url: NonEmpty
     """Address of the source."""
     snippet: str | None = None
-    """The passage used."""
+    """The passage that was used."""
 
 
 class ClaimEvidence(Value):
-    """A source of a claim, as the agent gave it; nobody has checked whether the page supports the claim."""
+    """A source of a claim, as the agent gave it; it was not checked whether the page supports the claim."""
 
     url: NonEmpty
     """Address of the page."""
@@ -94,39 +94,39 @@ class ClaimEvidence(Value):
 
 
 class Claim(Value):
-    """A reason of an answer in one short sentence, with the earlier claims that it supports or attacks."""
+    """A reason for an answer in one short sentence, with the earlier claims that the reason supports or attacks."""
 
     id: NonEmpty
-    """Label of the claim, such as `R2-KTBM-1`: the round, letters that stand for the answer, and a number. It shows
-    neither the agent nor its seat."""
+    """Label of the claim, such as `R2-KTBM-1`: the round, letters that identify the answer, and a number. The label
+    reveals neither the agent nor its position in the speaking order."""
     text: NonEmpty
     """The claim."""
     supports: tuple[str, ...] = ()
-    """Labels of the earlier claims that it supports."""
+    """Labels of the earlier claims that this claim supports."""
     attacks: tuple[str, ...] = ()
-    """Labels of the earlier claims that it attacks."""
+    """Labels of the earlier claims that this claim attacks."""
     evidence: tuple[ClaimEvidence, ...] = ()
-    """Its sources."""
+    """Sources of the claim."""
 
 
 class ImageResult(Value):
-    """An image found by a search provider."""
+    """An image that a search provider found."""
 
     url: NonEmpty
     """Address of the image."""
     description: str | None = None
-    """What it shows."""
+    """What the image shows."""
 
 
 class ToolCallRecord(Value):
-    """One tool call as it happened."""
+    """The record of one tool call."""
 
     tool_name: NonEmpty
-    """Name the model called."""
+    """Name of the tool that the model called."""
     input: JsonValue = None
-    """Arguments as sent."""
+    """Arguments, as the model sent them."""
     output: JsonValue = None
-    """Result as returned to the model."""
+    """Result, as it was returned to the model."""
     timestamp: Timestamp = Field(default_factory=utc_now)
     """When the call ended."""
     started_at: Timestamp | None = None
@@ -136,22 +136,22 @@ class ToolCallRecord(Value):
     error: str | None = None
     """What went wrong; `None` if the call succeeded."""
     cached: bool = False
-    """Whether the result was reused from the same call earlier in this round."""
+    """Whether the result was taken from the same call earlier in this round."""
 
 
 class RoleViolation(Value):
-    """An answer that takes another side than the agent was assigned."""
+    """An answer that takes a different side from the one assigned to the agent."""
 
     expected: Stance
-    """Side assigned to the agent."""
+    """Side that was assigned to the agent."""
     actual: Stance | None = None
-    """Side the answer took; `None` when it stated none."""
+    """Side that the answer took; `None` if it stated none."""
 
 
 class AgentResponse(Value):
-    """A position with its reasoning and the confidence the agent reports.
+    """A position with its reasoning, and with the confidence that the agent reports.
 
-    Confidence is the agent's own claim, not a probability. It is used as a weight only if a rule asks for it.
+    Confidence is a claim of the agent, not a probability. It is a weight only if the decision rule uses it.
 
     Example:
         >>> AgentResponse(agent_id="ada", agent_name="Ada", position="Yes", reasoning="It scales.", confidence=0.8).kind
@@ -162,47 +162,47 @@ class AgentResponse(Value):
     agent_id: str
     """Id of the agent that answered."""
     agent_name: str
-    """Its display name."""
+    """Display name of the agent."""
     position: str
     """The agent's answer to the question, in a sentence or two."""
     reasoning: str = ""
     """Reasoning behind the position."""
     confidence: Share = 0.5
-    """Reported confidence in [0, 1]; 0.5 where the agent reported none."""
+    """Reported confidence in [0, 1]; 0.5 if the agent reported none."""
     stance: Stance | None = None
-    """Side taken on a yes-or-no question, if the agent stated one."""
+    """Side that the agent took on a yes-or-no question, if it stated one."""
     choice: str | None = None
-    """The option chosen, if the debate has options."""
+    """The option that the agent chose, if the debate has options."""
     bottom_line: str | None = None
-    """The answer alone, in at most a dozen words or so; `"ABSTAIN"` if the agent gives none. `None` if it was not asked
-    for, or the model left it out."""
+    """The answer alone, in at most about a dozen words; `"ABSTAIN"` if the agent gives no answer. `None` if it was not
+    requested, or if the model left it out."""
     compared: tuple[Comparison, ...] = ()
-    """Which earlier answers the agent calls the same as its own, and which different; others are unknown."""
+    """Earlier answers that the agent calls the same as its own, or different; about other answers, nothing is known."""
     claims: tuple[Claim, ...] = ()
-    """The agent's reasons as claims, at most five, if the debate asks for them."""
+    """The agent's reasons as claims, at most five, if the debate requests claims."""
     value: JsonObject | None = None
-    """What the agent says in the caller's own type, if the debate has an `answer_schema`, which it fits. `None` if the
-    agent gave none that does; then the turn has a warning."""
+    """The agent's value in the caller's own type, if the debate has an `answer_schema`; the value fits this schema.
+    `None` if the agent gave no value that fits; the turn then has a warning."""
     citations: tuple[Citation, ...] = ()
-    """Sources used."""
+    """Sources that the agent used."""
     tool_calls: tuple[ToolCallRecord, ...] = ()
-    """Tools used, in order."""
+    """Tools that the agent used, in order."""
     images: tuple[ImageResult, ...] = ()
-    """Images returned by a search provider."""
+    """Images that a search provider returned."""
     related_questions: tuple[str, ...] = ()
-    """Follow-up questions returned by a search provider."""
+    """Follow-up questions that a search provider returned."""
     role_violation: RoleViolation | None = None
-    """How the answer departs from the assigned side; the answer itself is not changed."""
+    """How the answer differs from the assigned side; the answer itself is not changed."""
     timestamp: Timestamp = Field(default_factory=utc_now)
     """When the answer was complete."""
 
 
 class BallotAnswer(Value):
-    """A vote for one option; `choice=None` abstains."""
+    """A vote for one option; `choice=None` is an abstention."""
 
     kind: Literal["ballot"] = "ballot"
     choice: str | None = None
-    """The option voted for."""
+    """The option that gets the vote."""
     reasoning: str = ""
     """Reasoning behind the vote."""
     same: tuple[tuple[str, ...], ...] = ()
@@ -210,7 +210,7 @@ class BallotAnswer(Value):
 
 
 class RankingAnswer(Value):
-    """Options from best to worst; options in one group are tied, options left out are unranked."""
+    """Options from best to worst. Options in one group are tied; options that are left out are unranked."""
 
     kind: Literal["ranking"] = "ranking"
     ranking: tuple[tuple[str, ...], ...]
@@ -222,11 +222,11 @@ class RankingAnswer(Value):
 
 
 class ApprovalAnswer(Value):
-    """Every option that the agent can accept; an empty list accepts none, `approved=None` abstains."""
+    """All options that the agent can accept. An empty list accepts none; `approved=None` is an abstention."""
 
     kind: Literal["approval"] = "approval"
     approved: tuple[str, ...] | None = None
-    """The options accepted."""
+    """The accepted options."""
     reasoning: str = ""
     """Reasoning behind the vote."""
     same: tuple[tuple[str, ...], ...] = ()
@@ -234,7 +234,7 @@ class ApprovalAnswer(Value):
 
 
 class ScoresAnswer(Value):
-    """A score for each option that the agent wants to score."""
+    """Scores for the options that the agent wants to score."""
 
     kind: Literal["scores"] = "scores"
     scores: Mapping[str, float]
@@ -246,13 +246,13 @@ class ScoresAnswer(Value):
 
 
 class PlanAnswer(Value):
-    """A shared goal for a team and how to reach it."""
+    """A shared goal for a team, and how to reach it."""
 
     kind: Literal["plan"] = "plan"
     goal: NonEmpty
-    """What the team works towards."""
+    """The goal of the team."""
     strategy: str = ""
-    """How it plans to reach the goal."""
+    """How the team plans to reach the goal."""
     success_criteria: tuple[str, ...] = ()
     """Conditions under which the goal is reached."""
 
@@ -273,18 +273,18 @@ Answer: TypeAlias = Annotated[
 
 
 class ContextRequest(Value):
-    """An agent's request to the caller for information it lacks."""
+    """An agent's request to the caller for missing information."""
 
     id: NonEmpty
     """Id of the request, repeated in the result."""
     agent_id: str
-    """Id of the agent that asks."""
+    """Id of the agent that needs the information."""
     query: Annotated[str, Field(min_length=1, max_length=1000)]
-    """The information needed."""
+    """The information that is needed."""
     reason: Annotated[str, Field(min_length=1, max_length=500)]
     """Why it is needed."""
     priority: Literal["required", "optional"] = "required"
-    """Whether the debate waits for it."""
+    """Whether the debate waits for the information."""
     timestamp: Timestamp = Field(default_factory=utc_now)
     """When the agent asked."""
 
@@ -301,4 +301,4 @@ class ContextResult(Value):
     error: str | None = None
     """Why the information was not found."""
     query: str | None = None
-    """The information requested; filled in from the request, and shown with the result."""
+    """The requested information. It is copied from the request, and shown with the result."""

@@ -35,21 +35,21 @@ __all__ = [
 ]
 
 AttachmentKind: TypeAlias = Literal["image", "pdf", "text"]
-"""What a file is to a model: an image, a PDF document, or text that becomes a part of the prompt."""
+"""How a model receives a file: as an image, as a PDF document, or as text in the prompt."""
 
 IMAGE_TOKENS: Final = 1_600
-"""Tokens of an image, estimated: what Anthropic counts for its largest size. The models of others take about as many,
-or fewer."""
+"""Estimated tokens of an image. This is the number for Anthropic's largest size; models of other providers need about
+as many tokens, or fewer."""
 PAGE_TOKENS: Final = 3_000
-"""Tokens of a page of a PDF document, which models read as text and as an image; estimated."""
+"""Estimated tokens of a page of a PDF document, which models read both as text and as an image."""
 
 _MOST_FILES: Final = 20
 _MOST_BYTES: Final = 12 * 1024 * 1024
-_MOST_IMAGE_BYTES: Final = 3_750_000  # in base64 the 5 MB that Anthropic accepts, the least of all providers
-_MOST_PAGES: Final = 100  # Anthropic accepts no more, https://docs.claude.com/en/docs/build-with-claude/pdf-support
+_MOST_IMAGE_BYTES: Final = 3_750_000  # 5 MB in base64, Anthropic's limit, which is the lowest of all providers
+_MOST_PAGES: Final = 100  # Anthropic's limit, https://docs.claude.com/en/docs/build-with-claude/pdf-support
 _MOST_CHARS: Final = 1_000_000
 _MOST_STREAMS: Final = 2_000
-_MOST_INFLATED: Final = 32 * 1024 * 1024  # with what is read for it
+_MOST_INFLATED: Final = 32 * 1024 * 1024  # bytes that are inflated, plus the bytes that are read for that
 _BLOCK: Final = 16 * 1024
 
 _PDF: Final = "application/pdf"
@@ -58,7 +58,7 @@ _SIGNATURES: Final = (
     (re.compile(rb"\xff\xd8\xff"), "image/jpeg"),
     (re.compile(rb"GIF8[79]a"), "image/gif"),
     (re.compile(rb"RIFF....WEBP", re.DOTALL), "image/webp"),
-    # Readers accept a PDF whose header stands within the first kilobyte; see `_media_type`.
+    # Readers accept a PDF whose header is anywhere in the first kilobyte; see `_media_type`.
     (re.compile(rb".{0,1019}%PDF-\d", re.DOTALL), _PDF),
 )
 _BINARY_TYPES: Final = frozenset(media_type for _, media_type in _SIGNATURES)
@@ -66,15 +66,15 @@ _TEXTUAL: Final = re.compile(
     r"text/.+|application/(?:json|xml|yaml|x-yaml|toml|javascript|x-javascript|sql|x-sh|x-ndjson|.+\+(?:json|xml))"
 )
 _TEXT_SUFFIXES: Final = (".txt", ".md", ".csv", ".json", ".html", ".htm", ".xml", ".yaml", ".yml", ".toml", ".py")
-"""Ends of names that say on every machine that a file is a text."""
+"""Ends of file names that mean a text on every machine."""
 _PAGE: Final = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 _OBJECTS: Final = re.compile(rb"/ObjStm\b")
 _STREAM: Final = re.compile(rb".{0,300}?stream\r?\n", re.DOTALL)
 
 _MOST_CHECKED: Final = 4_096
 _checked: Final[set[tuple[str, int]]] = set()
-"""Contents that have their hash: SHA-256 and the hash of Python, which differs from process to process. A session is
-read again and again, and the SHA-256 of large files takes a tenth of a second."""
+"""Contents whose hash was checked: SHA-256, and the hash of Python, which differs from process to process. A session is
+read often, and the SHA-256 of large files takes a tenth of a second."""
 
 _SPLIT_IT: Final = "Attach the part that the question is about."
 _KINDS: Final = "Attach PNG, JPEG, GIF or WebP images, PDF documents, or texts in UTF-8."
@@ -100,13 +100,14 @@ class Attachment(Value):
     """
 
     name: _FileName = "attachment"
-    """File name; agents see it."""
+    """File name; agents can see it."""
     media_type: Annotated[str, Field(max_length=100)] | None = None
-    """Media type, such as `image/png`; recognised by the content when left out, and refused if the content differs."""
+    """Media type, such as `image/png`; when left out, it is recognised by the content. A wrong media type is
+    refused."""
     text: Annotated[str, Field(max_length=_MOST_CHARS)] | None = Field(default=None, repr=False)
     """Content of a text, at most 1,000,000 characters."""
     data: Annotated[str, Field(max_length=_MOST_BYTES * 4 // 3 + 4)] | None = Field(default=None, repr=False)
-    """Content of any file, in base64. An image takes at most 3.75 MB, a PDF document 100 pages."""
+    """Content of any file, in base64. An image may have at most 3.75 MB, a PDF document at most 100 pages."""
 
     @model_validator(mode="after")
     def _has_one_content(self) -> Self:
@@ -119,8 +120,8 @@ class Attachment(Value):
         """Create an attachment from the content of a file.
 
         Raises:
-            ConfigurationError: It is not an image, a PDF document or a text, is too large, or has another type than
-                its name or `media_type` says.
+            ConfigurationError: The content is not an image, a PDF document or a text, is too large, or has another type
+                than its name or `media_type` states.
         """
         detected = _media_type(content, name, media_type)
         if detected in _BINARY_TYPES:
@@ -136,7 +137,8 @@ class Attachment(Value):
         """Create an attachment from a file.
 
         Raises:
-            ConfigurationError: It is not a regular file, cannot be read, or `from_bytes` refuses its content.
+            ConfigurationError: The path does not lead to a regular file, the file cannot be read, or `from_bytes`
+                refuses its content.
         """
         file = Path(path).expanduser()
         name = "".join(char if char.isprintable() else "?" for char in file.name)[-200:] or "attachment"
@@ -145,7 +147,7 @@ class Attachment(Value):
                 status = os.fstat(opened.fileno())
                 if not S_ISREG(status.st_mode):
                     raise _refused(name, "is not a regular file", "Attach a file, or pass its bytes.")
-                # It may grow meanwhile, or have no size, as files of the system do.
+                # The file may grow meanwhile, or state no size, as special files of the system do.
                 content = b"" if status.st_size > _MOST_BYTES else opened.read(_MOST_BYTES + 1)
         except OSError as error:
             raise _refused(name, f"cannot be read: {error}", "Check the path and its permissions.") from error
@@ -155,7 +157,7 @@ class Attachment(Value):
 
     @classmethod
     def stored(cls, info: AttachmentInfo, content: str) -> Self:
-        """Return an attachment from its stored content; `is_unchanged` checks it."""
+        """Return an attachment from its stored content; `is_unchanged` checks the content."""
         form = {"text": content} if info.kind == "text" else {"data": content}
         attachment = cls(name=info.name, media_type=info.media_type, **form)
         vars(attachment)["info"] = info
@@ -163,7 +165,7 @@ class Attachment(Value):
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the content has the hash that `info` says; computed once for each content while a process runs."""
+        """Whether the content has the hash in `info`; computed only once per process for each content."""
         mark = self.info.sha256, hash(self.text if self.data is None else self.data)
         if mark in _checked:
             return True
@@ -178,7 +180,7 @@ class Attachment(Value):
         return is_unchanged
 
     def checked(self) -> Self:
-        """Return this attachment with the media type of its content.
+        """Return this attachment with the media type that its content has.
 
         Raises:
             ConfigurationError: `data` is not base64, or `from_bytes` refuses the content.
@@ -196,7 +198,7 @@ class Attachment(Value):
 
     @property
     def kind(self) -> AttachmentKind:
-        """What the file is to a model."""
+        """How a model receives the file."""
         return _kind_of(self.media_type or "")
 
     @cached_property
@@ -241,16 +243,16 @@ class AttachmentInfo(Value):
     sha256: str
     """SHA-256 of its content, in hexadecimal digits."""
     pages: Annotated[int, Field(ge=1)] | None = None
-    """Number of pages of a PDF document; estimated if they cannot be counted."""
+    """Number of pages of a PDF document; an estimate if the pages cannot be counted."""
 
     @property
     def kind(self) -> AttachmentKind:
-        """What the file is to a model."""
+        """How a model receives the file."""
         return _kind_of(self.media_type)
 
     @property
     def tokens(self) -> int:
-        """Estimated tokens of an image or a document; 0 for a text, whose tokens are counted with the prompt."""
+        """Estimated tokens of an image or a document; 0 for a text, since its tokens are counted with the prompt."""
         return IMAGE_TOKENS if self.kind == "image" else PAGE_TOKENS * (self.pages or 0)
 
     @property
@@ -260,11 +262,11 @@ class AttachmentInfo(Value):
 
 
 AttachmentLike: TypeAlias = Attachment | str | bytes | PathLike[str]
-"""A file of a question: a path, its bytes, or an `Attachment`."""
+"""A file of a question: its path, its bytes, or an `Attachment`."""
 
 
 def read_attachments(files: Sequence[AttachmentLike]) -> tuple[Attachment, ...]:
-    """Read and check the files of a question; a file that is given twice is kept once.
+    """Read and check the files of a question; if a file is given twice, it is kept once.
 
     Raises:
         ConfigurationError: There are too many files, or one of them is refused.
@@ -285,12 +287,12 @@ def read_attachments(files: Sequence[AttachmentLike]) -> tuple[Attachment, ...]:
 
 
 def stored_contents(attachments: Iterable[Attachment]) -> dict[str, str]:
-    """Return the contents of files as a session stores them, by hash: a text as it is, any other file in base64."""
+    """Return the contents of files by hash, in their stored form: a text unchanged, any other file in base64."""
     return {each.info.sha256: (each.text if each.data is None else each.data) or "" for each in attachments}
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open a file without waiting for the other end of a pipe."""
+    """Open a file at once, even if it is a pipe whose other end is not open."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
@@ -329,7 +331,7 @@ def _media_type(content: bytes, name: str, claimed: str | None) -> str:
     """Return the media type of a content.
 
     Raises:
-        ConfigurationError: The content has an unknown type, or another one than claimed.
+        ConfigurationError: The content has an unknown type, or another type than stated.
     """
     if not content:
         raise _refused(name, "is empty", _KINDS)
@@ -353,7 +355,7 @@ def _media_type(content: bytes, name: str, claimed: str | None) -> str:
 
 
 def _text_type(content: bytes, claim: str) -> str | None:
-    """Return the media type of a text; `None` if the content is not one."""
+    """Return the media type of a text; `None` if the content is not a text."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -372,13 +374,13 @@ def _check_size(content: bytes, name: str, media_type: str) -> None:
 
 
 def _count_pages(content: bytes) -> int:
-    """Count the pages of a PDF document; estimate them by its size if they are compressed in an unknown way."""
+    """Count the pages of a PDF document; if they are compressed in an unknown way, estimate them from the size."""
     pages = len(_PAGE.findall(content)) + sum(len(_PAGE.findall(objects)) for objects in _object_streams(content))
     return pages or max(1, min(_MOST_PAGES, len(content) // 50_000))
 
 
 def _object_streams(content: bytes) -> Iterator[bytes]:
-    """Yield what the compressed object streams of a PDF document contain, up to limits of their number and size."""
+    """Yield the contents of the compressed object streams of a PDF document, up to limits of their number and size."""
     view, position, room = memoryview(content), 0, _MOST_INFLATED
     for _ in range(_MOST_STREAMS):
         mark = _OBJECTS.search(content, position)
@@ -393,11 +395,11 @@ def _object_streams(content: bytes) -> Iterator[bytes]:
 
 
 def _inflated(content: memoryview, room: int) -> tuple[bytes, int]:
-    """Return what a compressed stream contains, and how many bytes were read and inflated for it.
+    """Return the content of a compressed stream, and the number of bytes that were read and inflated for it.
 
     Args:
         content: Bytes that begin with the stream.
-        room: Number of bytes after which it is cut off.
+        room: Number of bytes after which the content is cut off.
     """
     inflater, inflated, used = zlib.decompressobj(), bytearray(), 0
     for at in range(0, len(content), _BLOCK):

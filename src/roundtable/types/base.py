@@ -1,4 +1,4 @@
-"""The base of every value that crosses a boundary: frozen, camelCase on the wire, snake_case in Python."""
+"""The base of every value that crosses a boundary: frozen, with camelCase names in JSON, and snake_case in Python."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _FALLBACK_MEDIA_TYPE: Final = "image/png"
 
 
 def _unknown_field(kind: type[BaseModel], changes: Mapping[str, Any]) -> TypeError:
-    """Return the error for changes of a field that a type does not have."""
+    """Return the error for a change to a field that a type does not have."""
     known = kind.__pydantic_fields__
     name = next(name for name in changes if name not in known)
     close = get_close_matches(name, known, 1)
@@ -63,11 +63,11 @@ def _unknown_field(kind: type[BaseModel], changes: Mapping[str, Any]) -> TypeErr
 
 
 class Value(BaseModel):
-    """A frozen value; equal fields make equal values.
+    """A frozen value; two values with equal fields are equal.
 
-    Python reads and writes snake_case; JSON is camelCase. Both are accepted on input, unknown
-    names are refused so that a misspelt option is never silently ignored. What JSON cannot carry is
-    refused too: NaN, infinities, and halves of surrogate pairs. A value is hashable unless it contains a mapping.
+    Names are snake_case in Python and camelCase in JSON. Input may have either form. Unknown names are refused, so that
+    a misspelt option is never ignored. Values that JSON cannot represent are refused too: NaN, infinities, and halves
+    of surrogate pairs. A value is hashable unless it contains a mapping.
 
     Example:
         >>> from roundtable.types import Citation
@@ -84,7 +84,7 @@ class Value(BaseModel):
         serialize_by_alias=True,
         defer_build=True,
         allow_inf_nan=False,
-        # Zero allows every length, and makes pydantic check that text is encodable.
+        # Every length is at least zero; the setting makes pydantic check that texts can be encoded.
         str_min_length=0,
     )
 
@@ -92,7 +92,7 @@ class Value(BaseModel):
     def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401  (pydantic's signature)
         """Return the JSON schema, with the docstring of each field as its description; see pydantic."""
         if cls.model_computed_fields and len(args) < 4:
-            # What is written has more fields than what is read.
+            # The written form has more fields than the form that is read.
             kwargs.setdefault("mode", "serialization")
         token = _with_descriptions.set(True)
         try:
@@ -102,7 +102,7 @@ class Value(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Return the JSON schema of this type, with the docstrings of its fields if they are wanted."""
+        """Return the JSON schema of this type; with the docstrings of its fields, if they were requested."""
         schema = handler(core_schema)
         if _with_descriptions.get():
             properties = handler.resolve_ref_schema(schema).get("properties", {})
@@ -117,7 +117,7 @@ class Value(BaseModel):
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy with some fields changed, without validation; see pydantic.
 
-        What a property has computed from the fields is not copied.
+        Results that a property has computed from the fields are not copied.
 
         Raises:
             TypeError: `update` names a field that does not exist.
@@ -134,9 +134,9 @@ class Value(BaseModel):
 
     @classmethod
     def _made(cls, fields: dict[str, Any], names: set[str]) -> Self:
-        """Create a value from all its fields, without validation; `names` are those that were set.
+        """Create a value from all its fields, without validation; `names` are the fields that were set explicitly.
 
-        Only for fields that come from checked values.
+        Use this only for fields that come from validated values.
         """
         value = cls.__new__(cls)
         _set(value, "__dict__", fields)
@@ -161,9 +161,9 @@ class Value(BaseModel):
 
 @cache
 def field_docs(kind: type) -> dict[str, str]:
-    """Return the docstring of each field of a class, inherited ones included; read from its source on first use.
+    """Return the docstring of each field of a class, including inherited fields; the source is parsed on first use.
 
-    Classes without source have none. Reading them at import would take longer than the import itself.
+    Classes without source code have no docstrings. Reading them at import would take longer than the import itself.
     """
     docs: dict[str, str] = {}
     for base in reversed(kind.__mro__):
@@ -194,7 +194,7 @@ def _docs_by_class(module: str) -> dict[str, dict[str, str]]:
 
 
 def with_upper_bound(data: object, lower: str, upper: str) -> object:
-    """Return the data of a value with its lower bound as the upper one, if that is left out."""
+    """Return the data of a value; if the upper bound is left out, it is set to the lower bound."""
     if not isinstance(data, Mapping) or upper in data or to_camel(upper) in data:
         return data
     bound = data.get(lower, data.get(to_camel(lower)))
@@ -207,7 +207,7 @@ def utc_now() -> datetime:
 
 
 def first_error(error: ValidationError) -> tuple[str, str]:
-    """Return the first invalid field, as a dotted path, and what is wrong with it.
+    """Return the first invalid field as a dotted path, and a description of the fault.
 
     Example:
         >>> from roundtable.types import Message
@@ -222,7 +222,7 @@ def first_error(error: ValidationError) -> tuple[str, str]:
 
 
 def nearest_error(error: ValidationError) -> ErrorDetails:
-    """Return the first validation error; for a union, the one of the member that comes nearest to the value.
+    """Return the first validation error; for a union, the error of the member that is most similar to the value.
 
     Example:
         >>> from roundtable.types import AgentConfig
@@ -244,13 +244,13 @@ def nearest_error(error: ValidationError) -> ErrorDetails:
 
 
 def _without_kinds(loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """Return an error location without the union members that pydantic names in it: classes and written types."""
+    """Return an error location without the names of union members that pydantic adds: classes and types."""
     inner = [part for part in loc[1:] if isinstance(part, int) or not _KIND.fullmatch(part)]
     return (*loc[:1], *inner)
 
 
 def named(value: object) -> object:
-    """Return a bare text as `{"name": text}`; a validator that runs before the fields are parsed."""
+    """Return a plain text as `{"name": text}`; for validators that run before the fields are parsed."""
     return {"name": value} if isinstance(value, str) else value
 
 
@@ -273,11 +273,11 @@ Share: TypeAlias = Annotated[float, Field(ge=0.0, le=1.0)]
 """A finite number in [0, 1]."""
 
 Timestamp: TypeAlias = Annotated[datetime, AfterValidator(_as_utc)]
-"""An aware UTC time; a naive one is read as UTC."""
+"""A UTC time with time zone; a time without a time zone counts as UTC."""
 
 
 class ImagePart(Value):
-    """An image shown to a model.
+    """An image that a model sees.
 
     Example:
         >>> image = ImagePart.from_bytes(b"hi", "image/png")
@@ -301,14 +301,14 @@ class ImagePart(Value):
 
     @property
     def media_type(self) -> str:
-        """Its media type; guessed from the file extension of an address."""
+        """Media type of the image; guessed from the file extension if only the address is known."""
         if self.data is not None:
             return self.url[5:].partition(";")[0] or _FALLBACK_MEDIA_TYPE
         return guess_type(self.url.partition("?")[0])[0] or _FALLBACK_MEDIA_TYPE
 
 
 class FilePart(Value):
-    """A document shown to a model.
+    """A document that a model sees.
 
     Example:
         >>> FilePart(name="report.pdf", media_type="application/pdf", data="JVBERg==").url
@@ -322,7 +322,7 @@ class FilePart(Value):
     data: NonEmpty = Field(repr=False)
     """The document in base64."""
     pages: Annotated[int, Field(ge=1)] = 1
-    """Number of its pages, from which its tokens are estimated; not sent."""
+    """Number of pages, from which the tokens are estimated; it is not sent."""
 
     @property
     def url(self) -> str:
@@ -331,16 +331,16 @@ class FilePart(Value):
 
 
 class NativeContent(Value):
-    """An answer in its provider's own format.
+    """An answer in the format of its provider.
 
-    Some providers need parts of their answer back unchanged when the conversation continues, such as signed or
+    When the conversation continues, some providers need parts of their answer back unchanged, such as signed or
     encrypted reasoning, or search results with their keys.
     """
 
     provider: NonEmpty
-    """Name of the provider that reads this format."""
+    """Name of the provider that uses this format."""
     items: tuple[JsonObject, ...]
-    """Its blocks, parts or items, in order."""
+    """Blocks, parts or items of the answer, in order."""
 
 
 def _bare_domain(value: str) -> str:
@@ -355,7 +355,7 @@ _Domains: TypeAlias = tuple[Annotated[NonEmpty, AfterValidator(_bare_domain)], .
 
 
 class NativeSearch(Value):
-    """Options of a provider's own web search. `SearchProfile` says which of them a provider supports.
+    """Options of a provider's own web search. `SearchProfile` states which of them a provider supports.
 
     Example:
         >>> NativeSearch(recency="week").max_uses
@@ -363,17 +363,17 @@ class NativeSearch(Value):
     """
 
     max_uses: Annotated[int, Field(ge=1, le=100)] = 5
-    """Maximum searches per answer, 1 to 100."""
+    """Maximum number of searches per answer, 1 to 100."""
     context_size: Literal["low", "medium", "high"] = "medium"
-    """How much of the search results the model reads."""
+    """Amount of search results that the model reads."""
     recency: Literal["hour", "day", "week", "month", "year"] | None = None
     """Maximum age of a result."""
     allowed_domains: _Domains = ()
-    """The only domains to search, such as `example.org`."""
+    """Only these domains are searched, for example `example.org`."""
     blocked_domains: _Domains = ()
-    """Domains to exclude."""
+    """Domains that are not searched."""
     images: bool = False
-    """Whether to look for images too."""
+    """Whether to search for images too."""
     related_questions: bool = False
     """Whether to suggest follow-up questions."""
 
@@ -383,7 +383,7 @@ class NativeSearch(Value):
         return frozenset(self.model_dump(exclude_defaults=True, by_alias=False))
 
     def over(self, other: NativeSearch) -> NativeSearch:
-        """Return these options; those not set are taken from `other`.
+        """Return these options; options that are not set have the values of `other`.
 
         Example:
             >>> NativeSearch(recency="week").over(NativeSearch(max_uses=2, recency="day"))
@@ -395,7 +395,7 @@ class NativeSearch(Value):
 
 
 class SearchProfile(Value):
-    """Options that a provider's own web search supports.
+    """The options that a provider's own web search supports.
 
     Example:
         >>> SearchProfile(takes=("max_uses",)).misfits(NativeSearch(max_uses=2, recency="day"))
@@ -403,18 +403,18 @@ class SearchProfile(Value):
     """
 
     by_default: bool = True
-    """Whether `search="auto"` uses it; otherwise it is used only if options ask for it."""
+    """Whether `search="auto"` uses this search; if not, only explicit options turn it on."""
     built_in: bool = False
-    """Whether the model searches unless a request turns it off."""
+    """Whether the model searches by default, so that a request must turn the search off."""
     takes: tuple[str, ...] = ()
     """Names of the supported options of `NativeSearch`."""
     one_list: bool = False
-    """Whether domains can be either allowed or blocked, but not both at once."""
+    """Whether a search may have allowed or blocked domains, but not both."""
     most_domains: int | None = None
     """Maximum number of domains; `None` if no limit is known."""
 
     def misfits(self, search: NativeSearch) -> tuple[str, ...]:
-        """Return the names of the options that this search does not support, too many domains included."""
+        """Return the names of the options that this search does not support, also those with too many domains."""
         requested, domains = search.asked, len(search.allowed_domains) + len(search.blocked_domains)
         unsupported = {name for name in requested if name not in self.takes}
         if self.one_list and search.allowed_domains and search.blocked_domains:
@@ -424,7 +424,7 @@ class SearchProfile(Value):
         return tuple(sorted(unsupported))
 
     def fitted(self, search: NativeSearch) -> NativeSearch | None:
-        """Return the supported part of a search; `None` if it could not respect the requested domains.
+        """Return the supported part of a search; `None` if the search could not respect the requested domains.
 
         Example:
             >>> search = NativeSearch(max_uses=2, recency="day")
@@ -443,23 +443,23 @@ class ServerCall(Value):
     name: NonEmpty
     """Tool name, such as `web_search`."""
     input: JsonValue = None
-    """Its input."""
+    """Input of the tool."""
     output: JsonValue = None
-    """Its result, if the provider reports it."""
+    """Result of the tool, if the provider reports it."""
 
 
 class RateLimit(Value):
-    """Rate limits of a provider and what remains of them, from the headers of a response."""
+    """Rate limits of a provider and their remainders, from the headers of a response."""
 
     requests_limit: int | None = None
-    """Calls allowed per window."""
+    """Calls that are allowed per time window."""
     requests_remaining: int | None = None
-    """Calls left in the window."""
+    """Calls that are left in the time window."""
     requests_reset_s: float | None = None
-    """Seconds until the full limit is available again."""
+    """Seconds until the full limit of calls is available again."""
     tokens_limit: int | None = None
-    """Tokens allowed per window."""
+    """Tokens that are allowed per time window."""
     tokens_remaining: int | None = None
-    """Tokens left in the window."""
+    """Tokens that are left in the time window."""
     tokens_reset_s: float | None = None
-    """Seconds until the full limit is available again."""
+    """Seconds until the full limit of tokens is available again."""

@@ -1,4 +1,4 @@
-"""Limits on what a debate may consume, and estimates of its worst case."""
+"""Limits for the consumption of a debate, and estimates of its worst case."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ __all__ = ["AgentEstimate", "Budget", "Estimate"]
 class Budget(Value):
     """Limits for one debate, or for all debates of a table; an omitted field sets no limit.
 
-    Every model call reserves its worst case before it starts and settles the actual amount afterwards, so concurrent
-    calls never overspend together. A call that does not fit is not made: the debate ends with exit reason `budget`, its
-    session becomes `paused`, and `Roundtable.resume` with a larger budget continues it.
+    Every model call reserves its worst case before it starts. After the call, the actual amount replaces the
+    reservation. So concurrent calls never exceed the budget together. A call that the budget does not cover is not
+    made: the debate ends with the exit reason `budget`, and its session becomes `paused`. `Roundtable.resume` with a
+    larger budget continues it.
 
     Example:
         >>> Budget(max_cost_usd=0.50, max_tokens=200_000).max_tokens
@@ -26,25 +27,26 @@ class Budget(Value):
     max_cost_usd: Annotated[float, Field(gt=0)] | None = None
     """Maximum cost in US dollars. Requires a known price for every model."""
     max_tokens: Annotated[int, Field(ge=1)] | None = None
-    """Maximum tokens, input and output together."""
+    """Maximum tokens, input plus output."""
     max_seconds: Annotated[float, Field(gt=0)] | None = None
     """Maximum seconds in which turns run; time between runs does not count."""
     max_calls: Annotated[int, Field(ge=1)] | None = None
-    """Maximum model calls, failed attempts included."""
+    """Maximum model calls, including failed attempts."""
     synthesis_share: Share = 0.0
-    """Share of the dollars and tokens reserved for the synthesis, so that a debate can always pay for its verdict.
-    Above 0, one call is reserved too."""
+    """Share of the dollars and tokens that is reserved for the synthesis, so that a debate can always pay for it. If
+    the share is above 0, one call is reserved too."""
 
 
 class _WorstCase(Value):
     planned_calls: int = 0
-    """Model calls if every answer is readable at first and no tool is used."""
+    """Model calls if every first answer is readable and no tool is used."""
     calls: int = 0
-    """Maximum model calls: every answer requested twice, every tool call made, every fallback model tried."""
+    """Maximum model calls: every answer is requested twice, every allowed tool call is made, every fallback model is
+    tried."""
     input_tokens: int = 0
-    """Maximum input tokens, as an upper estimate."""
+    """Maximum input tokens; an upper estimate."""
     output_tokens: int = 0
-    """Maximum output tokens: `max_tokens` in every call."""
+    """Maximum output tokens: `max_tokens` for every call."""
     searches: int = 0
     """Maximum web searches that providers run themselves."""
     cost_usd: float | None = None
@@ -52,11 +54,11 @@ class _WorstCase(Value):
     tries: int = 0
     """Maximum requests: `calls`, each retried as often as its retry policy allows."""
     cost_with_retries_usd: float | None = None
-    """Maximum cost in US dollars if every attempt is billed in full, though most providers do not bill failed ones."""
+    """Maximum cost in US dollars if every attempt is billed in full; most providers do not bill failed attempts."""
 
     @property
     def total_tokens(self) -> int:
-        """Input and output tokens together."""
+        """Input plus output tokens."""
         return self.input_tokens + self.output_tokens
 
 
@@ -70,17 +72,17 @@ class AgentEstimate(_WorstCase):
 
 
 class Estimate(_WorstCase):
-    """The worst case of a debate, before anything is spent; see `Roundtable.estimate`."""
+    """The worst case of a debate, computed before it spends anything; see `Roundtable.estimate`."""
 
     turns: int = 0
     """Turns in all rounds."""
     by_agent: tuple[AgentEstimate, ...] = ()
-    """The same figures by agent, in speaking order."""
+    """The same figures for each agent, in speaking order."""
     notes: tuple[str, ...] = ()
     """What the figures do not include."""
 
     def times(self, number: int) -> Self:
-        """Return the estimate of so many debates like this one.
+        """Return the estimate of `number` debates like this one.
 
         Example:
             >>> Estimate(calls=3, cost_usd=0.5).times(4).cost_usd

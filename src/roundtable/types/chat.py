@@ -43,16 +43,16 @@ __all__ = [
 ]
 
 FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter", "refusal", "pause", "other"]
-"""Why a completion ended, in one vocabulary for all providers; `pause` asks for another call to continue."""
+"""Why a completion ended, with the same values for all providers; `pause` means that another call must continue it."""
 
 Count: TypeAlias = Annotated[int, Field(ge=0)]
 
 
 class Usage(Value):
-    """Tokens, calls and cost of model calls. Tokens are counted as the provider reports them; usages add up with `+`.
+    """Tokens, calls and cost of model calls. Token counts are those that the provider reports; `+` adds usages.
 
-    If a provider reports nothing, or an answer breaks off, the counts are unknown rather than zero: `unreported_calls`
-    is the number of such calls.
+    If a provider reports nothing, or if an answer breaks off, the counts are unknown rather than zero.
+    `unreported_calls` is the number of such calls.
 
     Example:
         >>> (Usage(input_tokens=10, calls=1) + Usage(output_tokens=5, calls=1)).total_tokens
@@ -60,28 +60,28 @@ class Usage(Value):
     """
 
     input_tokens: Count = 0
-    """Input tokens, cached ones included."""
+    """Input tokens, including cached tokens."""
     output_tokens: Count = 0
-    """Output tokens, reasoning included."""
+    """Output tokens, including reasoning."""
     cache_read_tokens: Count = 0
-    """Part of the input served from a cache."""
+    """Part of the input that was read from a cache."""
     cache_write_tokens: Count = 0
-    """Part of the input written to a cache."""
+    """Part of the input that was written to a cache."""
     reasoning_tokens: Count = 0
-    """Part of the output spent on reasoning."""
+    """Part of the output that was used for reasoning."""
     searches: Count = 0
     """Web searches that providers ran themselves and reported; some are billed in addition to tokens."""
     calls: Count = 0
     """Model calls made."""
     unreported_calls: Count = 0
-    """Calls for which the provider reported no usage; with any, the token counts are a lower bound."""
+    """Calls for which the provider reported no usage. If there are any, the token counts are lower bounds."""
     cost_usd: Annotated[float, Field(ge=0)] | None = None
-    """Cost in US dollars; `None` if the price of any call is unknown, never a guess."""
+    """Cost in US dollars; `None` if the price of any call is unknown. It is never a guess."""
     partial_cost_usd: Annotated[float, Field(ge=0)] | None = None
-    """Known part of the cost if `cost_usd` is unknown; `None` if no part is known, or the whole cost is."""
+    """Known part of the cost if `cost_usd` is unknown; `None` if no part is known, or if the whole cost is known."""
     saved_usd: float | None = None
-    """US dollars saved by prompt caches and batches, against the price without them, as far as prices are known;
-    negative if writing to a cache cost more than reading from it saved. `None` if neither was used."""
+    """US dollars saved by prompt caches and batches, compared with the price without them, as far as prices are known.
+    The value is negative if writing to a cache cost more than reading from it saved. `None` if neither was used."""
 
     @property
     def known_cost_usd(self) -> float:
@@ -90,7 +90,7 @@ class Usage(Value):
 
     @property
     def total_tokens(self) -> int:
-        """Input and output tokens together."""
+        """Input plus output tokens."""
         return self.input_tokens + self.output_tokens
 
     @property
@@ -98,11 +98,11 @@ class Usage(Value):
         return self.cache_read_tokens + self.cache_write_tokens
 
     def __add__(self, other: Usage) -> Usage:
-        """Add two usages; the cost of a sum with an unknown part is unknown.
+        """Add two usages; if a part of the cost is unknown, the cost of the sum is unknown.
 
-        Costs are added as decimals: with at most 15 significant digits the order makes no difference.
+        Costs are added as decimals: with at most 15 significant digits, the order makes no difference.
         """
-        # A caller without a type checker gets a TypeError.
+        # Without a type checker, a caller may pass another type, and then gets a TypeError.
         if not isinstance(other, Usage):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
         if not self.calls and self._is_empty:
@@ -131,7 +131,7 @@ class Usage(Value):
 
 
 NO_USAGE: Final = Usage()
-"""Nothing was used. Values are frozen, so one serves all."""
+"""The usage of no calls. Values are frozen, so one object is enough."""
 
 
 def _add_saved(left: float | None, right: float | None) -> float | None:
@@ -141,12 +141,12 @@ def _add_saved(left: float | None, right: float | None) -> float | None:
 
 
 def _add_costs(left: Usage, right: Usage) -> tuple[float | None, float | None]:
-    """Return the cost of a sum, and the known part of it if the whole is unknown."""
+    """Return the cost of a sum and, if the whole cost is unknown, the known part of it."""
     costs = [cost for usage in (left, right) for cost in (usage.cost_usd, usage.partial_cost_usd) if cost is not None]
     if not costs:
         return None, None
     known = float(Decimal(repr(left.known_cost_usd)) + Decimal(repr(right.known_cost_usd)))
-    # Without calls, no cost is unknown.
+    # A usage without calls has no unknown cost.
     if any(usage.cost_usd is None and (usage.calls or usage.partial_cost_usd is not None) for usage in (left, right)):
         return None, known
     return known, None
@@ -156,9 +156,9 @@ class AgentTool(Value):
     """A tool as a model sees it."""
 
     name: NonEmpty
-    """Name the model calls."""
+    """Name by which the model calls the tool."""
     description: str
-    """What it does and when to use it."""
+    """What the tool does, and when to use it."""
     parameters: Mapping[str, JsonValue] = Field(default_factory=dict)
     """JSON Schema of the arguments object."""
 
@@ -167,15 +167,15 @@ class ToolCall(Value):
     """A tool call requested by a model."""
 
     id: str
-    """Call id, echoed with the result."""
+    """Id of the call; the result repeats it."""
     name: str
     """Tool name."""
     arguments: Mapping[str, JsonValue] = Field(
         default_factory=dict, validation_alias="args", serialization_alias="args"
     )
-    """Arguments object; `args` in JSON."""
+    """The arguments as an object; named `args` in JSON."""
     invalid: str | None = None
-    """What the model wrote if it is not a JSON object; such a call gets an error and is never run."""
+    """Text of the arguments if they are not a JSON object. Such a call returns an error, and the tool never runs."""
 
 
 class ToolCallDelta(Value):
@@ -192,42 +192,42 @@ class ToolCallDelta(Value):
 
 
 class ToolResult(Value):
-    """Result of a tool; a failure is a result too, not an exception."""
+    """Result of a tool; a failure is also a result, not an exception."""
 
     success: bool
     """Whether the tool succeeded."""
     data: JsonValue = None
     """Return value of the tool."""
     error: str | None = None
-    """What went wrong, in words the model can use."""
+    """Description of the failure, in words that help the model."""
 
 
 class OpenApproval(Value):
     """A tool call that waits for approval."""
 
     approval_id: str
-    """Id of the question."""
+    """Id of this request for approval."""
     agent_id: str
     """Agent that calls the tool."""
     round: int = 0
     """Round, from 1; 0 before the first one."""
     tool_name: str
-    """The tool."""
+    """Name of the tool."""
     description: str = ""
     """What the tool does."""
     arguments: JsonObject = Field(default_factory=dict)
-    """Its arguments, which a model wrote."""
+    """Arguments of the call; a model wrote them."""
     asked_at: Timestamp
-    """When the agent called it."""
+    """When the agent called the tool."""
     expires_at: Timestamp
-    """When the call is refused if nobody has decided about it."""
+    """When the call is refused if nobody has decided by then."""
 
 
 class Message(Value):
     """One message of a conversation."""
 
     role: Literal["system", "user", "assistant", "tool"]
-    """Who speaks."""
+    """Role of the author."""
     content: str = ""
     """Text of the message."""
     tool_calls: tuple[ToolCall, ...] = ()
@@ -239,22 +239,23 @@ class Message(Value):
     files: tuple[FilePart, ...] = ()
     """Documents of a user message, shown before its text."""
     native: NativeContent | None = None
-    """The answer in its provider's own format; sent back unchanged to that provider, ignored by others."""
+    """The answer in its provider's own format; it is sent back unchanged to that provider, and other providers ignore
+    it."""
     cache: bool = False
-    """Whether to cache the prompt up to here, for providers where caching has to be requested."""
+    """Whether to cache the prompt up to this message, for providers that cache only on request."""
 
 
 class OutputSchema(Value):
-    """A JSON Schema the answer must satisfy."""
+    """A JSON Schema that the answer must satisfy."""
 
     name: NonEmpty
-    """Short name, letters, digits, `_` and `-`."""
+    """Short name of letters, digits, `_` and `-`."""
     definition: JsonObject
     """The schema."""
 
 
 def _as_schema(value: object) -> object:
-    """Wrap a bare JSON Schema, with its title as the name."""
+    """Wrap a plain JSON Schema, with its title as the name."""
     if not isinstance(value, dict) or "definition" in value:
         return value
     title = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in str(value.get("title", "")))
@@ -266,7 +267,7 @@ def _as_search(value: object) -> object:
 
 
 class ChatRequest(Value):
-    """One model call, independent of the provider.
+    """One model call, in a form that does not depend on the provider.
 
     Example:
         >>> ChatRequest(model="m", messages=(Message(role="user", content="Hello"),)).max_tokens
@@ -274,36 +275,36 @@ class ChatRequest(Value):
     """
 
     model: str = ""
-    """The provider's model id; empty uses the model's own."""
+    """The provider's model id; if empty, the default model of the object that answers."""
     messages: tuple[Message, ...]
     """The conversation, system message first."""
     temperature: float | None = None
-    """Sampling temperature; `None` sends none."""
+    """Sampling temperature; with `None`, the request contains no temperature."""
     max_tokens: Annotated[int, Field(gt=0)] = 4096
     """Maximum tokens to generate."""
     tools: tuple[AgentTool, ...] = ()
-    """Tools offered."""
+    """Tools that the model may call."""
     tool_choice: str = "auto"
-    """`auto`, `none`, `required`, or the name of the one tool to call; ignored without tools."""
+    """`auto`, `none`, `required`, or the name of the only tool to call; ignored if there are no tools."""
     output_schema: Annotated[OutputSchema | None, BeforeValidator(_as_schema)] = Field(
         default=None,
         validation_alias=AliasChoices("outputSchema", "output_schema", "responseSchema", "response_schema"),
     )
-    """Schema of the requested JSON, for models that support it; the name `response_schema` and a bare JSON Schema are
-    accepted too."""
+    """Schema of the requested JSON, for models that support it. The name `response_schema` and a plain JSON Schema are
+    also accepted."""
     search: Annotated[NativeSearch | Literal[False] | None, BeforeValidator(_as_search)] = None
-    """Web search by the provider itself; `True` searches with the defaults. `False` and `None` request no search, and
-    `False` also turns off a built-in one."""
+    """Web search by the provider itself; `True` searches with the default options. `False` and `None` request no
+    search, and `False` also turns off a search that the model makes by default."""
     stop: tuple[str, ...] = ()
     """Texts that end the answer, if the provider supports them."""
     seed: int | None = None
     """Sampling seed, if the provider supports one."""
     extra_body: Mapping[str, JsonValue] = Field(default_factory=dict)
-    """Additional fields of the provider's own request; they are merged last and win."""
+    """Additional fields of the request in the provider's own format. They replace fields of the same name."""
     extra_headers: Mapping[str, str] = Field(default_factory=dict, repr=False)
-    """Additional headers of the provider's own request; they never replace the key."""
+    """Additional headers of the request to the provider; they never replace the key."""
     metadata: Mapping[str, str] = Field(default_factory=dict)
-    """Facts such as `agent`, `session`, `round`, `stage` and `slot`, for logs and test doubles; never sent."""
+    """Facts such as `agent`, `session`, `round`, `stage` and `slot`, for logs and test doubles; they are never sent."""
 
     @property
     def instructions(self) -> str:
@@ -312,7 +313,7 @@ class ChatRequest(Value):
 
     @property
     def prompt(self) -> str:
-        r"""The other messages as one text, for models that take no conversation; earlier answers are marked.
+        r"""The other messages as one text, for models that accept no conversation; answers and tool results are marked.
 
         Example:
             >>> asked, again = Message(role="user", content="Well?"), Message(role="user", content="As JSON, please.")
@@ -332,104 +333,105 @@ class ChatRequest(Value):
 
 
 class ChatResponse(Value):
-    """A completion, independent of the provider."""
+    """A completion, in a form that does not depend on the provider."""
 
     text: str
     """The generated text."""
     finish_reason: FinishReason = "stop"
-    """Why it ended."""
+    """Why the completion ended."""
     tool_calls: tuple[ToolCall, ...] = ()
     """Tool calls that the model requests."""
     citations: tuple[Citation, ...] = ()
-    """Sources the provider's own search returned."""
+    """Sources that the provider's own search returned."""
     images: tuple[ImageResult, ...] = ()
-    """Images the provider's own search returned."""
+    """Images that the provider's own search returned."""
     related_questions: tuple[str, ...] = ()
-    """Follow-up questions the provider suggested."""
+    """Follow-up questions that the provider suggested."""
     server_calls: tuple[ServerCall, ...] = ()
     """Tools that the provider ran itself, such as its web search."""
     reasoning: str = ""
-    """The part of its reasoning that the model shows."""
+    """The part of the model's reasoning that the provider shows."""
     native: NativeContent | None = None
     """The answer in the provider's own format, if the next call must send it back."""
     usage: Usage = Usage(calls=1)
     """What the call consumed."""
     provider: str | None = None
-    """Provider that answered, if several were tried in turn."""
+    """Provider that answered, if several providers were tried."""
     model: str | None = None
-    """Model that answered, as the provider names it."""
+    """Model that answered, with the provider's name for it."""
     request_id: str | None = None
     """The provider's id of the call, for support requests."""
     warnings: tuple[str, ...] = ()
-    """What a reader should know about the call, such as models that did not answer."""
+    """Notes for a reader about the call, such as models that did not answer."""
     rate_limit: RateLimit | None = None
     """Remaining rate limits, if the provider reports them."""
     _raw: JsonObject | None = PrivateAttr(default=None)
 
     @property
     def raw(self) -> JsonObject | None:
-        """The provider's unparsed answer, for fields unknown to this library; for a stream, only if sent whole.
+        """The provider's unparsed answer, for fields unknown to this library; for a stream, only if sent as a whole.
 
-        It is not part of the JSON form, and is never stored.
+        This answer is not part of the JSON form, and is never stored.
         """
         return self._raw
 
     def with_raw(self, raw: JsonObject | None) -> Self:
-        """Return a copy of this answer with the provider's unparsed one attached."""
+        """Return a copy of this answer, with the provider's unparsed answer attached."""
         copy = self.model_copy()
         copy._raw = raw  # noqa: SLF001  (same class)
         return copy
 
     def __eq__(self, other: object) -> bool:
-        """Compare the fields; the unparsed answers of the providers do not count."""
+        """Compare the fields; unparsed answers of providers are ignored."""
         return self.__dict__ == other.__dict__ if isinstance(other, ChatResponse) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(tuple(self.__dict__.values()))
 
     def to_message(self) -> Message:
-        """Return the answer as a message of the conversation, with all that the provider needs to continue."""
+        """Return the answer as a message of the conversation, with everything that the provider needs to continue."""
         return Message(role="assistant", content=self.text, tool_calls=self.tool_calls, native=self.native)
 
 
 class ChatDelta(Value):
-    """A piece of a streamed completion; together the pieces make up the whole answer."""
+    """A piece of a streamed completion; all pieces together are the whole answer."""
 
     text: str = ""
     """Text added by this piece."""
     reasoning: str = ""
-    """Shown reasoning added by this piece."""
+    """Visible reasoning that this piece adds."""
     tool_calls: tuple[ToolCallDelta, ...] = ()
     """Pieces of tool calls."""
     citations: tuple[Citation, ...] = ()
-    """Sources added by this piece."""
+    """Sources that this piece adds."""
     usage: Usage | None = None
-    """What the call consumed so far; the last one counts."""
+    """What the call has consumed so far; the last value counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
-    """One try of a call of a model, once it is over, as observers with `notify_call` get it.
+    """One try of a model call, in the form in which observers receive it with `notify_call` when the try is over.
 
-    A call that fails and is tried again is several of these. It holds nothing of what was asked or answered.
+    A call that fails and is retried consists of several tries, with one object for each. The object contains no text of
+    the request or of the answer.
     """
 
     provider: str
-    """Provider that was asked."""
+    """Provider that received the request."""
     model: str
     """Model that was requested."""
     endpoint: str
-    """Root of the API; empty where there is none."""
+    """Root of the API; empty if there is none."""
     started_at: datetime
     """When the try began."""
     duration_s: float
-    """Seconds until its end, without the waits for admission and between tries."""
+    """Seconds until the end of the try, without the wait for admission and the waits between tries."""
     first_text_s: float | None = None
     """Seconds until the first piece of text, if the answer was streamed."""
     attempt: int = 1
     """Number of the try, from 1."""
     usage: Usage | None = None
-    """What it used; `None` where that is unknown."""
+    """What the try consumed; `None` if that is unknown."""
     finish_reason: FinishReason | None = None
     """Why the answer ended; `None` without an answer."""
     response_model: str | None = None
@@ -437,10 +439,10 @@ class ModelCall:
     request_id: str | None = None
     """The provider's id of the request."""
     error: str | None = None
-    """Class of the error of a failed try, such as `"APIRateLimitError"`; `"cancelled"` for one that was given up."""
+    """Class of the error of a failed try, such as `"APIRateLimitError"`; `"cancelled"` for a cancelled try."""
     temperature: float | None = None
     """Temperature that was requested."""
     max_tokens: int | None = None
-    """Most tokens that were requested."""
+    """Maximum tokens that were requested."""
     metadata: Mapping[str, str] = field(default_factory=dict)
-    """What the call is for: `session`, `agent`, `round`, `stage` and `slot` of a turn, or a `purpose`."""
+    """Purpose of the call: `session`, `agent`, `round`, `stage` and `slot` of a turn, or a `purpose`."""

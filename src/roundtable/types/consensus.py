@@ -1,4 +1,4 @@
-"""Consensus of a debate: measured agreement, clusters, the decision of a rule, the synthesis."""
+"""Consensus of a debate: measured agreement, clusters, the decision of a rule, and the synthesis."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _UPPER_BOUND: Final = frozenset({"agreement_at_most", "agreementAtMost"})
 
 
 class Cluster(Value):
-    """Agents with positions that count as the same."""
+    """Agents whose positions count as the same."""
 
     theme: str
-    """The shared position, in one agent's words."""
+    """The shared position, in the words of one agent."""
     agent_ids: tuple[str, ...]
-    """Ids of the agents that hold it."""
+    """Ids of the agents with this position."""
     summary: str = ""
     """Summary of the position."""
     answers: tuple[int, ...] = ()
-    """Indices of its answers among those that were measured, from 0; empty if the method knows agents only."""
+    """Indices of the cluster's answers among the measured ones, from 0; empty if the method only knows agents."""
 
 
 class PairReading(Value):
@@ -48,7 +48,7 @@ class PairReading(Value):
     agent_ids: tuple[str, str]
     """Ids of the two agents."""
     score: Share
-    """0 means contradiction or nothing in common, 1 means the same."""
+    """Score of the similarity: 0 means contradiction or nothing in common, 1 means the same."""
     reasons: tuple[str, ...] = ()
     """Reasons for the score, in words."""
 
@@ -59,56 +59,57 @@ class GroupthinkWarning(Value):
     detected: bool
     """Whether any sign was found."""
     indicators: tuple[str, ...] = ()
-    """The signs found, in words."""
+    """The signs that were found, in words."""
     recommendation: str = ""
-    """What to do about it."""
+    """What to do about the signs."""
 
 
 class ConsensusResult(Value):
-    """How much the positions of one round agree, and how that was measured."""
+    """The agreement of the positions of one round, and how it was measured."""
 
     agreement_level: Share
-    """Agreement that is certain: 0 is full disagreement, 1 is full agreement. Answers that nobody compared count as
+    """Agreement that is certain: 0 is full disagreement, 1 is full agreement. Answers that were not compared count as
     different."""
     agreement_at_most: Share = 1.0
-    """Agreement if answers that nobody compared are the same. Equal to `agreement_level` if it is left out."""
+    """Agreement if all answers that were not compared are the same. Equal to `agreement_level` if it is left out."""
     common_ground: tuple[str, ...] = ()
-    """What the agents share: points common to all as a model reads them, else the position that more than half hold."""
+    """What the agents share: points common to all, if a model measured; else the position that more than half have."""
     disagreement_points: tuple[str, ...] = ()
-    """Where they disagree."""
+    """Points on which the agents disagree."""
     summary: str = ""
     """The agreement in a sentence or two."""
     method: str = "basic"
-    """How it was measured: `"ai"`, `"declared"`, `"semantic"`, `"stance"` or `"basic"`."""
+    """Method of the measurement: `"ai"`, `"declared"`, `"semantic"`, `"stance"` or `"basic"`."""
     clusters: tuple[Cluster, ...] = ()
     """Groups of equal positions, largest first."""
     assigned: bool = False
-    """Whether the mode assigned the stances, so that the level says nothing about what agents believe."""
+    """Whether the mode assigned the stances, so that the level does not show what the agents believe."""
     groupthink_warning: GroupthinkWarning | None = None
-    """Signs of groupthink, if they were looked for."""
+    """Signs of groupthink, if the measurement includes them."""
     pairs: tuple[PairReading, ...] = ()
-    """Similarity of pairs of positions, if the method compares them; only the first pairs if there are many."""
+    """Similarity of pairs of positions, if the method compares pairs; if there are many pairs, only the first ones."""
     key_points: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    """Points of each agent's reasoning by agent id, if the method provides them."""
+    """Points of each agent's reasoning, by agent id, if the method provides points."""
     causes: tuple[str, ...] = ()
-    """Why preferred methods were not used, in order of preference."""
+    """Why other methods, which have priority, were not used; in the order of their priority."""
     answers: Annotated[int, Field(ge=0)] | None = None
-    """Number of answers, abstentions excluded; `None` if it was not recorded. A single answer has nothing to agree
-    with."""
+    """Number of answers without abstentions; `None` if it was not recorded. A single answer has no other answer to
+    agree with."""
     not_compared: tuple[str, ...] = ()
-    """Agents outside the largest group whose answers may say the same as it: nobody told them apart."""
+    """Agents outside the largest group whose answers may say the same as this group, since they were not compared with
+    it."""
     is_lead_open: bool = False
-    """Whether no answer leads only because some answers were not compared."""
+    """Whether there is no leading answer only because some answers were not compared."""
     abstained: tuple[str, ...] = ()
-    """Agents whose answers all say that they cannot or will not answer; they are in no group."""
+    """Agents that only answered that they cannot or will not answer; they are in no group."""
     warnings: tuple[str, ...] = ()
-    """Declarations and stances of agents that were not counted, and why."""
+    """Declarations and stances of agents that were not counted, with the reasons."""
 
     @model_validator(mode="before")
     @classmethod
     def _one_level(cls, data: object) -> object:
         if isinstance(data, Mapping) and data.get("method") == "semantic" and not _UPPER_BOUND & data.keys():
-            # Stored before 0.3: level and groups were made from common words, which say nothing.
+            # Stored before version 0.3: level and groups were computed from common words, which have no significance.
             dropped = {"agreement_level", "agreementLevel", "clusters"}
             fields = {name: value for name, value in data.items() if name not in dropped}
             return {**fields, "agreement_level": 0.0, "agreement_at_most": 1.0, "is_lead_open": True}
@@ -116,7 +117,7 @@ class ConsensusResult(Value):
 
     @property
     def is_measured(self) -> bool:
-        """Whether the agreement is one figure: every answer that matters was compared, and there are at least two."""
+        """Whether the agreement is one figure: at least two answers, and every comparison that matters was made."""
         return self.agreement_at_most <= self.agreement_level and (self.answers is None or self.answers > 1)
 
     @property
@@ -151,7 +152,7 @@ class ConsensusResult(Value):
 
 
 class Nuances(Value):
-    """Details that a single agreement level does not show."""
+    """Details that a single level of agreement does not show."""
 
     partial_agreements: tuple[str, ...] = ()
     """Points that only some agents share."""
@@ -162,20 +163,20 @@ class Nuances(Value):
 
 
 class AIConsensusResult(ConsensusResult):
-    """A consensus assessed by a model."""
+    """A consensus that a model measured."""
 
     nuances: Nuances | None = None
-    """Details that the level misses."""
+    """Details that the level does not show."""
     reasoning: str | None = None
     """Reasoning behind the model's judgement."""
     analyzer_id: str | None = None
-    """Agent or model that judged; `"self"` if there was only one answer and so nothing to judge."""
+    """Agent or model that judged; `"self"` if there was only one answer, and therefore nothing to judge."""
     analyzer_provider: str | None = None
-    """Provider of the model that judged; if it also debates, it may favour its own answers."""
+    """Provider of the model that judged. If models of this provider also debate, it may favour their answers."""
     samples: int = 1
-    """Number of readings; the level is their median."""
+    """Number of times that the model judged; the level is the median."""
     spread: Share | None = None
-    """Difference between the highest and the lowest reading; `None` if there is only one."""
+    """Difference between the highest and the lowest level; `None` if the model judged only once."""
 
 
 AnyConsensus: TypeAlias = ConsensusResult | AIConsensusResult
@@ -183,7 +184,7 @@ AnyConsensus: TypeAlias = ConsensusResult | AIConsensusResult
 
 
 class Measured(Value):
-    """A consensus and the cost of measuring it."""
+    """A consensus, and what its measurement consumed."""
 
     consensus: AnyConsensus
     """The consensus."""
@@ -192,32 +193,33 @@ class Measured(Value):
 
 
 def _ballot_index(key: int | str) -> int | str:
-    """Return a ballot index as a number; JSON turns it into text where it is a key."""
+    """Return a ballot index as a number, since keys of a JSON object are text."""
     return int(key) if re.fullmatch(r"-?[0-9]{1,18}", str(key)) else key
 
 
 class Motion(Value):
-    """An answer that was voted on."""
+    """An answer that agents voted on."""
 
     name: str
-    """The answer in few words, as votes name it."""
+    """The answer in few words; votes use this name."""
     agents: tuple[str, ...] = ()
-    """Ids of the agents that gave it."""
+    """Ids of the agents that gave this answer."""
     joined: tuple[str, ...] = ()
-    """Other motions that the voters declared to be the same, and that are counted as this one."""
+    """Other motions that the voters declared to be the same; they are counted as this motion."""
 
 
 class VoteReport(Value):
     """How a vote on motions was counted."""
 
     motions: tuple[Motion, ...]
-    """The motions as counted, most held first."""
+    """The counted motions, ordered by the number of agents that gave them, highest first."""
     left_out: tuple[str, ...] = ()
-    """Answers that nobody could vote for, since too many others were held by more agents."""
+    """Answers that were not among the motions, since too many other answers were given by more agents."""
     own_share: Share | None = None
-    """Share of first places that went to the voter's own motion, among voters with one; `None` if there are none."""
+    """Share of first places that voters gave to their own motion, among voters with a motion; `None` if there are
+    none."""
     warnings: tuple[str, ...] = ()
-    """Parts of ballots that were not counted, and why."""
+    """Parts of ballots that were not counted, with the reasons."""
 
 
 class Decision(Value):
@@ -226,47 +228,47 @@ class Decision(Value):
     rule: str
     """Name of the rule."""
     parameters: Mapping[str, JsonValue] = Field(default_factory=dict)
-    """Parameters of the rule, defaults included; exact numbers as text."""
+    """Parameters of the rule, including defaults; exact numbers are text."""
     winners: tuple[str, ...] = ()
-    """Options that meet the rule's requirement. In a tie these are all options tied for the win, and `winner` is
-    `None`. Empty if nothing was decided, or if no option meets the requirement."""
+    """Options that meet the rule's requirement. In a tie, these are all options that are tied for the win, and `winner`
+    is `None`. Empty if nothing was decided, or if no option meets the requirement."""
     is_tie: bool = False
-    """Whether several options are tied for the lead and no tie rule picked one of them."""
+    """Whether several options are tied for the lead, and no tie rule chose one of them."""
     passed: bool = False
-    """Whether the rule produced exactly one winner with quorum met."""
+    """Whether the rule chose exactly one winner, and the quorum was met."""
     is_unanimous: bool = False
-    """Whether every ballot puts the same single option first, with no abstention and no invalid ballot."""
+    """Whether every ballot puts the same single option first, without abstentions and invalid ballots."""
     quorum_met: bool = True
     """Whether enough ballots were cast."""
     tied: tuple[str, ...] = ()
-    """Options that tied, even if a tie rule then picked one of them."""
+    """Options that were tied, even if a tie rule then chose one of them."""
     scores: Mapping[str, float] = Field(default_factory=dict)
     """Score of each option, in the rule's own unit."""
     margins: Mapping[str, float] = Field(default_factory=dict)
-    """Lead of each option over the best other one, in the same unit."""
+    """Lead of each option over the best other option, in the same unit."""
     pairwise: Mapping[str, Mapping[str, float]] = Field(default_factory=dict)
-    """For ranking rules: number of ballots that put the row above the column."""
+    """For ranking rules: number of ballots that rank the option of the row above the option of the column."""
     rounds: tuple[Mapping[str, float], ...] = ()
-    """For rules that eliminate options: the tally of each count."""
+    """For rules that eliminate options: the scores of each count."""
     cast: int = 0
     """Number of ballots that counted."""
     voters: tuple[str, ...] = ()
-    """Voters in the order of their ballots: the agents of a debate. Empty for ballots without names."""
+    """Voters in the order of their ballots; in a debate, its agents. Empty for ballots without names."""
     abstained: tuple[int | str, ...] = ()
-    """Voters who abstained or did not answer: names if `voters` is known, else indices of ballots, from 0."""
+    """Voters that abstained or did not answer: names if `voters` is known, otherwise indices of ballots, from 0."""
     invalid: Mapping[int | str, str] = Field(default_factory=dict)
-    """Reasons why ballots could not count: by name if `voters` is known, else by index, from 0."""
+    """Reasons why ballots were not counted: by name if `voters` is known, otherwise by index, from 0."""
     mapping: Mapping[str, str] = Field(default_factory=dict)
-    """Spellings as cast, each with the option it was counted for."""
+    """Spellings on the ballots, each with the option for which it was counted."""
     why: str = ""
     """The outcome in words."""
     vote: VoteReport | None = None
-    """How the vote on motions was counted, if there was one."""
+    """How the vote on motions was counted, if one was held."""
 
     @model_validator(mode="before")
     @classmethod
     def _restore_indices(cls, data: object) -> object:
-        """Turn indices back into numbers if no voters are named: keys of a JSON object are text."""
+        """Turn indices back into numbers if there are no names of voters, since keys of a JSON object are text."""
         if not isinstance(data, Mapping) or not isinstance(data.get("invalid"), Mapping):
             return data
         if data.get("voters"):
@@ -289,9 +291,9 @@ class SynthesisResult(Value):
     """A summary of a whole debate, written by one model."""
 
     common_ground: tuple[str, ...] = ()
-    """What the agents agreed on."""
+    """Points on which the agents agreed."""
     key_differences: tuple[str, ...] = ()
-    """What they disagreed on."""
+    """Points on which the agents disagreed."""
     evolution_summary: str = ""
     """How positions changed during the debate."""
     conclusion: str = ""
@@ -301,8 +303,9 @@ class SynthesisResult(Value):
     confidence: Share = 0.5
     """Reported confidence in [0, 1]."""
     readable: bool = True
-    """Whether the answer could be parsed; if not, `conclusion` holds the part that could, at worst the raw text."""
+    """Whether the answer could be parsed. If not, `conclusion` has the part that could be parsed, or else the raw
+    text."""
     synthesizer_id: str
-    """Id of the agent that wrote it."""
+    """Id of the agent that wrote the synthesis."""
     timestamp: Timestamp = Field(default_factory=utc_now)
-    """When it was written."""
+    """When the synthesis was written."""

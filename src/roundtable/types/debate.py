@@ -56,28 +56,29 @@ __all__ = [
 ]
 
 ExitReason: TypeAlias = str
-"""`consensus`, `convergence`, `confidence`, `max_rounds`, `stopped`, `paused`, `cancelled`, `deadline`,
-`budget`, `quorum_lost`, `error`, or the reason stated by a mode or an exit of a plugin."""
+"""`consensus`, `convergence`, `confidence`, `max_rounds`, `stopped`, `paused`, `cancelled`, `deadline`, `budget`,
+`quorum_lost`, `error`, `skipped`, `needs_context`, or the reason of a mode or of a plugin's exit criterion."""
 
 SCHEMA_VERSION: Final = 3
-"""Version of the format of stored and exported sessions; `roundtable.record.read_record` reads earlier ones too."""
+"""Version of the format of stored and exported sessions; `roundtable.record.read_record` also reads earlier
+versions."""
 
 
 class ExitCriteria(Value):
-    """Thresholds at which a debate ends."""
+    """Thresholds that end a debate."""
 
     max_rounds: Annotated[int, Field(ge=1)]
-    """End after this many rounds."""
+    """The debate ends after this many rounds."""
     consensus_threshold: Share | None = None
-    """End at this agreement level."""
+    """The debate ends at this agreement level."""
     convergence_rounds: Annotated[int, Field(ge=1)] | None = None
-    """End when positions have not changed for this many rounds."""
+    """The debate ends when no position has changed for this many rounds."""
     confidence_threshold: Share | None = None
-    """End when every agent reports at least this confidence."""
+    """The debate ends when every agent reports at least this confidence."""
 
 
 class ExitResult(Value):
-    """Whether a debate ends, and the figures behind it."""
+    """Whether a debate ends, and the figures on which that decision is based."""
 
     should_exit: bool
     """Whether the debate ends now."""
@@ -95,7 +96,7 @@ class ErrorInfo(Value):
     name: str
     """Class name."""
     message: str
-    """What happened and what to do."""
+    """What happened, and what to do."""
     code: str
     """Stable machine-readable code."""
     provider: str | None = None
@@ -105,11 +106,11 @@ class ErrorInfo(Value):
     cause: str | None = None
     """Message of the wrapped error."""
     hint: str | None = None
-    """How to fix it."""
+    """How to fix the error."""
     request_id: str | None = None
     """The provider's id of the failed call."""
     retry_after_s: float | None = None
-    """Seconds to wait, as requested by the provider."""
+    """Seconds to wait before a retry, as the provider requested."""
     details: JsonObject | None = None
     """Facts specific to this kind of error."""
     stack: str | None = None
@@ -117,12 +118,12 @@ class ErrorInfo(Value):
 
 
 class TurnResult(Value):
-    """Result of one turn of an agent: the answer and its cost."""
+    """Result of one turn of an agent: the answer and what it consumed."""
 
     answer: Answer
     """The answer."""
     usage: Usage = Usage()
-    """Tokens and calls of this turn, repair attempts included."""
+    """Tokens and calls of this turn, including attempts to repair an answer."""
     usage_by_call: tuple[Usage, ...] = ()
     """Usage of each model call, in order; empty if the agent does not report it."""
     provider: str | None = None
@@ -136,15 +137,15 @@ class TurnResult(Value):
     repaired: bool = False
     """Whether the text needed repair before it could be parsed."""
     warnings: tuple[str, ...] = ()
-    """What a reader of the answer should know, such as a missing confidence."""
+    """Notes for a reader of the answer, such as a missing confidence."""
     request_ids: tuple[str, ...] = ()
     """The provider's ids of the calls."""
     prompt_version: str | None = None
-    """Version of the prompt texts used."""
+    """Version of the prompt texts in this turn."""
     context_requests: tuple[ContextRequest, ...] = ()
     """Information that the agent requested from the caller."""
     tool_calls: tuple[ToolCallRecord, ...] = ()
-    """Tools used, unless the answer is a position, which lists them itself."""
+    """Tools that the agent used; empty if the answer is a position, which has its own list."""
 
 
 class _TurnBase(Value):
@@ -159,17 +160,17 @@ class _TurnBase(Value):
     agent_id: str
     """Id of the agent."""
     agent_name: str = ""
-    """Its display name."""
+    """Display name of the agent."""
     provider: str | None = None
-    """Provider that was asked; unknown for older turns that did not record it."""
+    """Provider that received the request; unknown for older turns that did not record it."""
     model: str | None = None
-    """Model that was requested; `TurnResult.model` is the one that answered."""
+    """Requested model; `TurnResult.model` is the model that answered."""
     role: str = "participant"
     """Role in this turn."""
     decides: bool = False
-    """Whether it is a vote of the mode that the decision rule counts; see `TurnSpec.counts`."""
+    """Whether the turn is a vote in a stage of the mode that the decision rule counts; see `TurnSpec.counts`."""
     duration_s: Annotated[float, Field(ge=0)] = 0.0
-    """Wall time in seconds."""
+    """Duration in seconds."""
     timestamp: Timestamp
     """When the turn ended."""
 
@@ -184,9 +185,9 @@ class Turn(_TurnBase):
 
     outcome: Literal["answered"] = "answered"
     result: TurnResult
-    """The answer and its figures."""
+    """The answer, with its usage and other facts."""
     independent: bool = False
-    """Whether the agent had seen no other answer before it gave this one."""
+    """Whether the agent had seen no other answer before it answered."""
 
     @property
     def answer(self) -> Answer:
@@ -201,11 +202,11 @@ class Turn(_TurnBase):
 
 
 class FailedTurn(_TurnBase):
-    """A turn that failed; the debate continues without it and reports it."""
+    """A turn that failed. The debate continues without it, and the result reports it."""
 
     outcome: Literal["failed"] = "failed"
     error: ErrorInfo
-    """Why it failed."""
+    """Why the turn failed."""
     usage: Usage = Usage()
     """Usage before the failure."""
 
@@ -215,7 +216,7 @@ AnyTurn: TypeAlias = Annotated[Turn | FailedTurn, Field(discriminator="outcome")
 
 
 DebateMode: TypeAlias = str
-"""Name of a registered mode, such as `"collaborative"`; open, since plugins add modes."""
+"""Name of a registered mode, such as `"collaborative"`; any name is accepted, since plugins add modes."""
 
 BuiltinMode: TypeAlias = Literal[
     "collaborative",
@@ -235,7 +236,7 @@ BuiltinMode: TypeAlias = Literal[
 """Name of a built-in mode."""
 
 ModeName: TypeAlias = BuiltinMode | str
-"""Name of a mode in signatures: editors offer the built-in ones, and type checkers accept those of plugins too."""
+"""Type of mode names in signatures: editors suggest the built-in modes, and type checkers also accept other names."""
 
 BuiltinRule: TypeAlias = Literal[
     "plurality",
@@ -272,13 +273,13 @@ BuiltinRule: TypeAlias = Literal[
 """Name of a built-in decision rule."""
 
 RuleName: TypeAlias = BuiltinRule | str
-"""Name of a decision rule in signatures, offered by editors in the same way; parameters may follow in brackets."""
+"""Type of rule names in signatures: editors suggest the built-in rules. Parameters in brackets may follow the name."""
 
 SessionStatus: TypeAlias = Literal["created", "active", "paused", "completed", "error"]
 """State of a stored session."""
 
 DebateStatus: TypeAlias = Literal["completed", "partial", "needs_context", "paused"]
-"""State of a debate's result."""
+"""State of the result of a debate."""
 
 
 def _not_blank(value: str) -> str:
@@ -314,7 +315,7 @@ class DebateConfig(Value):
     rounds: Annotated[int, Field(ge=1)] = 3
     """Maximum rounds to run."""
     focus_question: str | None = None
-    """Narrower question for the rounds to come."""
+    """Narrower question for the coming rounds."""
     perspectives: tuple[AnyPerspective, ...] = ()
     """Perspectives for an expert panel."""
     exit_on_consensus: bool | None = None
@@ -324,57 +325,59 @@ class DebateConfig(Value):
     attachments: tuple[AttachmentInfo, ...] = ()
     """Files that belong to the question; `SessionRecord.contents` has their content."""
     decide: str = "plurality"
-    """Decision rule, applied to the votes of the last round, else to its positions."""
+    """Decision rule; applied to the votes of the last round or, if there are none, to its positions."""
     vote: bool | Literal["every"] = False
-    """Whether the debaters vote on motions, after the last round or after every one."""
+    """Whether the debating agents vote on motions: after the last round, or with `"every"` after every round."""
     exit: JsonObject | None = None
-    """Stop criterion as data; `None` runs all rounds."""
+    """Exit criterion as data; with `None`, all rounds run."""
     budget: Budget | None = None
-    """Limits for this debate; `None` uses the table's."""
+    """Limits for this debate; `None` uses the limits of the table."""
     quorum: Annotated[int, Field(ge=1)] | None = None
-    """Answers needed in each stage that asks for positions; `None` needs one."""
+    """Number of answers that each stage needs if it requests positions; `None` means one."""
     baseline: bool = False
-    """Whether every agent answers alone, in private, before the first round."""
+    """Whether every agent answers alone and in private before the first round."""
     seats: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    """Ids of agents that do not debate, by seat (`judge`, `facilitator`); they count only in usage."""
+    """Ids of agents that have another role than debating, by role (`judge`, `facilitator`); they count only in
+    usage."""
     synthesize: bool = False
     """Whether one model writes a synthesis at the end."""
     claims: bool = False
-    """Whether agents give their reasons also as claims."""
+    """Whether agents also give their reasons as claims."""
     answer_schema: JsonObject | None = None
-    """JSON Schema of a value that agents give beside their position; `None` asks for none."""
+    """JSON Schema of a value that agents give in addition to their position; `None` requests no value."""
     skip_rounds_when: Share | None = None
-    """Agreement of independent answers at which the rounds after the first are skipped; `None` never skips them."""
+    """Agreement of independent answers at which all rounds after the first are skipped; with `None`, none are
+    skipped."""
     seed: int = 0
     """Random seed."""
     team: Team | None = None
-    """How the agents work together, if they are a team instead of debating."""
+    """How the agents work together, if they are a team and do not debate."""
     metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
-    """The caller's own notes, stored with the session."""
+    """Notes of the caller, stored with the session."""
 
     @property
     def everybody(self) -> tuple[str, ...]:
-        """Ids of all agents that are asked: in a team, the initiator and the summarizer too."""
+        """Ids of all agents that are called; in a team, also the initiator and the summarizer."""
         team = self.team
         return self.agents if team is None else (*self.agents, team.initiator.agent, team.summarizer.agent)
 
 
 class Seat(Value):
-    """An agent's place at the table, as a mode sees it."""
+    """An agent of the debate, as a mode sees it."""
 
     id: str
     """Agent id."""
     name: str
     """Display name."""
     persona: str | None = None
-    """Name of its persona."""
+    """Name of the agent's persona."""
 
 
 class DebateContext(Value):
     """What a mode sees when it plans and, limited to one turn, what an agent sees when it answers.
 
-    `previous_responses` and `transcript` hold only what the reader may see. For an agent, `turn` is the turn to
-    take. For a mode, `turn` is `None` and everything up to now is visible.
+    `previous_responses` and `transcript` contain only what the reader may see. For an agent, `turn` is the turn that it
+    takes. For a mode, `turn` is `None`, and everything so far is visible.
     """
 
     session_id: str
@@ -386,15 +389,15 @@ class DebateContext(Value):
     current_round: int = 1
     """Current round, from 1."""
     total_rounds: int = 3
-    """Rounds planned."""
+    """Number of planned rounds."""
     previous_responses: tuple[AgentResponse, ...] = ()
-    """Visible positions in speaking order; for an agent, under the names that it is shown."""
+    """Visible positions in speaking order; for an agent, with the speakers' names that it may see."""
     focus_question: str | None = None
     """Narrower question of this round."""
     mode_prompt: str | None = None
-    """Additional mode instructions."""
+    """Additional instructions of the mode."""
     context_results: tuple[ContextResult, ...] = ()
-    """Information supplied by the caller."""
+    """Information that the caller supplied."""
     perspectives: tuple[AnyPerspective, ...] = ()
     """Perspectives for an expert panel."""
     options: tuple[str, ...] | None = None
@@ -404,11 +407,11 @@ class DebateContext(Value):
     agents: tuple[Seat, ...] = ()
     """The debating agents, in speaking order."""
     transcript: tuple[AnyTurn, ...] = ()
-    """Visible turns in order; only the latest attempt of each slot."""
+    """Visible turns in order; for each slot, only the latest attempt."""
     turn: TurnSpec | None = None
-    """The turn to take, for an agent."""
+    """The turn that the agent takes."""
     stage: str = ""
-    """Name of the stage of that turn."""
+    """Name of the stage of this turn."""
     team: Team | None = None
     """How the agents work together, if they are a team."""
     seed: int = 0
@@ -416,15 +419,16 @@ class DebateContext(Value):
     tenant: str = "default"
     """Tenant that owns the session."""
     claims: bool = False
-    """Whether agents give their reasons also as claims."""
+    """Whether agents also give their reasons as claims."""
     answer_schema: JsonObject | None = None
-    """JSON Schema of a value that agents give beside their position."""
+    """JSON Schema of a value that agents give in addition to their position."""
     ends: bool = False
-    """For a mode: whether an exit criterion ends the debate after this round, whatever round it is."""
+    """For a mode: whether an exit criterion ends the debate after this round, even if it is not the last planned
+    round."""
 
     @property
     def turn_key(self) -> TurnKey | None:
-        """Key of the turn to take, for an agent; it stays the same when the session is resumed."""
+        """Key of the turn that an agent takes; it is the same after the session is resumed."""
         return None if self.turn is None else TurnKey(self.current_round, self.stage, self.turn.slot)
 
 
@@ -434,7 +438,7 @@ class RoundRecord(Value):
     number: int
     """Round, from 1."""
     turns: tuple[AnyTurn, ...] = ()
-    """Latest attempt of each slot, in stage and slot order."""
+    """Latest attempt of each slot, in the order of stages and slots."""
     focus_question: str | None = None
     """Narrower question of this round."""
     consensus: AnyConsensus | None = None
@@ -442,15 +446,15 @@ class RoundRecord(Value):
     decision: Decision | None = None
     """Outcome of the decision rule over this round's positions."""
     baseline: AnyConsensus | None = None
-    """Agreement of the private answers given before the round, if there are any."""
+    """Agreement of the private answers that were given before the round, if there are any."""
     complete: bool = False
     """Whether the round ran to its end."""
     usage: Usage = Usage()
-    """Usage of the round: all its turns, earlier attempts included, and its analysis."""
+    """Usage of the round: all its turns, including earlier attempts, and its analysis."""
 
     @property
     def responses(self) -> tuple[AgentResponse, ...]:
-        """Positions of this round, in speaking order; if a later stage asks an agent again, only the later ones."""
+        """Positions of this round, in speaking order; if a later stage asks an agent again, the later one counts."""
         return self._responses
 
     @cached_property
@@ -471,17 +475,17 @@ class RoundRecord(Value):
 
     @property
     def conclusion(self) -> AgentResponse | None:
-        """The chair's conclusion, if the mode has a chair; it is the answer, and does not count as a position."""
+        """The conclusion of a chair, if the mode has one: the answer of the round, not counted as a position."""
         return next((answer for stage, answer in reversed(_positions(self.turns)) if stage == CHAIR_STAGE), None)
 
     @property
     def spoken(self) -> tuple[AgentResponse, ...]:
-        """`responses`, followed by `conclusion` if there is one: what a reader of the round is shown."""
+        """`responses`, followed by `conclusion` if there is one: the texts that a reader of the round sees."""
         return self.responses if self.conclusion is None else (*self.responses, self.conclusion)
 
 
 def responses_of(turns: Iterable[AnyTurn]) -> tuple[AgentResponse, ...]:
-    """Return the positions of a round's turns; if a later stage asks an agent again, only the later ones."""
+    """Return the positions of a round's turns; if a later stage asks an agent again, only the later position counts."""
     excluded = (BASELINE_STAGE, CHAIR_STAGE)
     positions = [(stage, answer) for stage, answer in _positions(turns) if stage not in excluded]
     last_stage = {answer.agent_id: stage for stage, answer in positions}
@@ -505,11 +509,11 @@ def last_complete(rounds: Sequence[RoundRecord]) -> RoundRecord | None:
 
 
 def status_in_words(status: SessionStatus, exit_reason: ExitReason | None) -> str:
-    """Return the state of a session for display: `stopped` if somebody ended it early, else its status.
+    """Return the state of a session for display: `stopped` if someone ended it early, otherwise its status.
 
     Args:
         status: State of the session.
-        exit_reason: Why its last run ended.
+        exit_reason: Why the last run of the session ended.
 
     Example:
         >>> status_in_words("completed", "stopped"), status_in_words("completed", "max_rounds")
@@ -528,19 +532,19 @@ class RosterEntry(Value):
     provider: str
     """Provider name."""
     model: str | None = None
-    """Requested model; `None` is the provider's default."""
+    """Requested model; `None` for the provider's default model."""
     answered: int = 0
-    """Turns answered."""
+    """Number of answered turns."""
     failed: int = 0
-    """Turns that failed."""
+    """Number of failed turns."""
     errors: tuple[ErrorInfo, ...] = ()
-    """Why they failed."""
+    """Errors of the failed turns."""
     usage: Usage = Usage()
-    """Usage of its turns, failed ones and earlier attempts included."""
+    """Usage of the agent's turns, including failed turns and earlier attempts."""
 
 
 class Roster(Value):
-    """Who was asked, who answered and who is missing, so that a degraded debate never looks like a full one."""
+    """The agents that were asked, with their answers and failures, so that missing answers are always visible."""
 
     agents: tuple[RosterEntry, ...] = ()
     """One entry per agent, in speaking order."""
@@ -552,27 +556,27 @@ class Roster(Value):
 
 
 class ForkOrigin(Value):
-    """What a forked session shares with the one it was forked from."""
+    """The past that a forked session shares with its original."""
 
     session_id: NonEmpty
-    """The session it was forked from."""
+    """Id of the original session."""
     at_round: Annotated[int, Field(ge=0)]
     """Last round of the shared past; 0 shares only the question."""
     events: Annotated[int, Field(ge=0)]
-    """Number of events of its log that are the shared past."""
+    """Number of events of the shared past in the log of the fork."""
 
 
 class CallerObjects(Value):
-    """Objects passed when the session was created that cannot be rebuilt from names; pass them again to resume it."""
+    """Objects passed when the session was created, which names cannot replace; pass them again to resume it."""
 
     agents: tuple[AgentId, ...] = ()
-    """Ids of agents passed as objects, such as a person asked by a function, or a scripted model."""
+    """Ids of agents that were passed as objects, such as a person asked by a function, or a scripted model."""
     mode: bool = False
     """Whether the mode was an object with its own settings."""
     tools: tuple[str, ...] = ()
-    """Names of the table's tools."""
+    """Names of the tools of the table."""
     seats: tuple[str, ...] = ()
-    """Seats that do not debate, for which the table named models."""
+    """Roles of agents that do not debate, such as judge, for which the table named models."""
     analyzer: str | None = None
     """Class of the analyzer, if it was an object."""
     approval: bool = False
@@ -588,11 +592,11 @@ class PluginUse(Value):
     """
 
     name: NonEmpty
-    """Name of its distribution; for a plugin passed as an object, the name of its module or class."""
+    """Name of the plugin's distribution; for a plugin passed as an object, the name of its module or class."""
     version: str | None = None
     """Version of the distribution; `None` without a distribution."""
     provides: tuple[str, ...] = ()
-    """What the session used of it, as `"kind name"`, such as `"mode court"`."""
+    """Parts of the plugin that the session used, as `"kind name"`, such as `"mode court"`."""
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}" if self.version else self.name
@@ -610,20 +614,20 @@ class SessionRecord(Value):
     agents: tuple[AgentConfig, ...]
     """Full configurations of the agents."""
     created_at: Timestamp = Field(default_factory=utc_now)
-    """When it was created."""
+    """When the session was created."""
     prompt_version: str | None = None
     """Version of the prompt texts at the start of the debate; unknown for older debates that did not record it."""
     forked_from: ForkOrigin | None = None
-    """Origin of its past, if it was forked."""
+    """The session and the round from which this session was forked, if it was."""
     caller_objects: CallerObjects = CallerObjects()
-    """Objects passed when it was created that are not in any registry."""
+    """Objects that were passed when the session was created and that are not in any registry."""
     plugins: tuple[PluginUse, ...] = ()
-    """Plugins that took part, with their versions when the session was created; what is built in is left out."""
+    """Plugins that took part, with their versions at the creation of the session; built-in parts are left out."""
     imported: bool = False
-    """Whether it came from a file, so that someone else may have chosen its agents. A program of this machine is never
-    started just because the file names it as an agent."""
+    """Whether the session came from a file, so that someone else may have chosen its agents. The library never starts a
+    program on this machine only because the file names it as an agent."""
     contents: Mapping[str, str] = Field(default_factory=dict, repr=False)
-    """Contents of the files that belong to the question, by SHA-256: a text as it is, any other file in base64."""
+    """Contents of the files that belong to the question, by SHA-256: a text unchanged, any other file in base64."""
     schema_version: int = SCHEMA_VERSION
     """Version of the stored format."""
 
@@ -652,35 +656,35 @@ class DebateRecord(Value):
     """A session and everything that happened in it, built from its events."""
 
     session: SessionRecord
-    """The part of the session that is fixed at the start."""
+    """The part of the session that is fixed when it is created."""
     status: SessionStatus = "created"
     """State of the session."""
     total_rounds: int
-    """Rounds planned, extensions included."""
+    """Number of planned rounds, with extensions."""
     rounds: tuple[RoundRecord, ...] = ()
     """The rounds, in order."""
     independent_agreement: Share | None = None
-    """Agreement of answers given before any agent had seen another's."""
+    """Agreement of the answers that were given before any agent had seen another answer."""
     independent_agreement_reason: str | None = None
     """Why there is no independent agreement."""
     context_requests: tuple[ContextRequest, ...] = ()
-    """Requests that the caller has not answered."""
+    """Requests for information that the caller has not answered."""
     synthesis: SynthesisResult | None = None
-    """Synthesis of the debate; `None` if anything was said after it."""
+    """Synthesis of the debate; `None` if a turn was added after it."""
     synthesis_error: ErrorInfo | None = None
-    """Why the synthesis failed, if it was tried."""
+    """Why the synthesis failed, if it did."""
     exit: ExitResult | None = None
-    """Why the debate last stopped."""
+    """Why the debate stopped the last time."""
     usage: Usage = Usage()
-    """Usage of all turns, failed ones included; for a forked session, without the shared past."""
+    """Usage of all turns, including failed turns; for a forked session, without the shared past."""
     usage_by_agent: Mapping[str, Usage] = Field(default_factory=dict)
-    """Usage by agent id, without analysis and synthesis, which are not turns of an agent."""
+    """Usage by agent id; without analysis and synthesis, which are not turns of an agent."""
     error: ErrorInfo | None = None
-    """Error that put the session into the state `error`."""
+    """Error that caused the state `error` of the session."""
     last_seq: int = 0
     """Number of the last stored event."""
     log_hash: str | None = None
-    """Hash of the whole log, 64 hexadecimal digits: it changes with any change of a stored event."""
+    """Hash of the whole log, 64 hexadecimal digits; any change of a stored event changes it."""
     updated_at: Timestamp
     """When the last event was stored."""
 
@@ -697,13 +701,13 @@ class RoundResult(Value):
     decision: Decision | None = None
     """Outcome of the decision rule."""
     failed: tuple[ErrorInfo, ...] = ()
-    """Errors of the agents that are missing."""
+    """Errors of the agents whose answers are missing."""
     context_requests: tuple[ContextRequest, ...] | None = None
     """Information that agents requested from the caller; `None` if there is none."""
 
 
 class Session(Value):
-    """A session as one flat value, as the session manager and the storages return it."""
+    """A session as one flat value, in the form that the session manager and the storages return."""
 
     id: str
     """Session id."""
@@ -714,11 +718,11 @@ class Session(Value):
     agent_ids: tuple[str, ...]
     """Ids of the debating agents."""
     status: SessionStatus
-    """State."""
+    """State of the session."""
     current_round: Annotated[int, Field(ge=0)]
-    """Rounds started."""
+    """Number of rounds that have begun."""
     total_rounds: Annotated[int, Field(ge=1)]
-    """Rounds planned."""
+    """Number of planned rounds."""
     responses: tuple[AgentResponse, ...] = ()
     """All positions, in order."""
     consensus: AnyConsensus | None = None
@@ -728,6 +732,6 @@ class Session(Value):
     exit_on_consensus: bool | None = None
     """Whether to end early on consensus."""
     created_at: Timestamp
-    """When it was created."""
+    """When the session was created."""
     updated_at: Timestamp
-    """When it last changed."""
+    """When the session last changed."""

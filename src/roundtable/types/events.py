@@ -1,8 +1,8 @@
-"""Every event of a debate or a team, one class per `type`.
+"""Every event of a debate or a team, with one class for each `type`.
 
-*Durable* events are numbered (`seq`, from 1, without gaps), stored in the same transaction as the change they report,
-and can be replayed. *Live* events are sent once and not numbered; `after` is the number of the durable event they
-follow.
+*Durable* events have a number (`seq`, from 1, without gaps). They are stored in the same transaction as the change that
+they report, and can be replayed. *Live* events are sent once and have no number; their `after` is the number of the
+durable event before them.
 """
 
 from __future__ import annotations
@@ -70,20 +70,20 @@ class EventBase(Value):
     session_id: str
     """Session id."""
     timestamp: Timestamp
-    """When it happened."""
+    """When the event happened."""
 
     def to_wire(self) -> JsonObject:
-        """Return the form that every event stream sends: `{"type": ..., "data": {...}}` in camelCase."""
+        """Return the form in which every event stream sends the event: `{"type": ..., "data": {...}}` in camelCase."""
         data = self.model_dump(mode="json", exclude_none=True)
         kind = data.pop("type")
         return {"type": kind, "data": data}
 
     def to_sse(self) -> str:
-        r"""Return the event as a server-sent event, as the HTTP server sends it.
+        r"""Return the event as a server-sent event, in the form that the HTTP server sends.
 
-        The id of a durable event is `<session>:<number>`, or only the number if the id of the session is longer than
-        100 characters or has other characters than letters, digits, `_` and `-`. Browsers return it in `Last-Event-ID`
-        when they reconnect; `sse_event_id` parses it.
+        The id of a durable event is `<session>:<number>`. It is only the number if the id of the session is longer than
+        100 characters, or has other characters than letters, digits, `_` and `-`. When a browser reconnects, it sends
+        this id in `Last-Event-ID`, which `sse_event_id` parses.
 
         Example:
             >>> from datetime import UTC, datetime
@@ -103,9 +103,9 @@ class EventBase(Value):
 
 
 def sse_event_id(text: str | None) -> tuple[str, int]:
-    """Return session and number of the event that a `Last-Event-ID` names; `("", 0)` if it names none.
+    """Return the session and the number of the event in a `Last-Event-ID`; `("", 0)` if it names no event.
 
-    The number alone is accepted too; the session is then empty.
+    A number alone is also accepted; the session is then empty.
 
     Example:
         >>> sse_event_id("s1:7"), sse_event_id("7"), sse_event_id(None), sse_event_id("no id")
@@ -123,8 +123,8 @@ class DurableBase(EventBase):
     seq: Annotated[int, Field(ge=0)] = 0
     """Number of this event in its session, from 1; 0 until it is stored."""
     previous_hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
-    """Hash of everything stored before this event; `None` in events of older versions, and in requests of other
-    processes to pause or stop. `roundtable verify` checks it."""
+    """Hash of everything stored before this event. `None` in events of older versions, and in requests of other
+    processes to pause or stop. `roundtable verify` checks this hash."""
 
 
 class LiveBase(EventBase):
@@ -135,8 +135,8 @@ class LiveBase(EventBase):
     after: Annotated[int, Field(ge=0)] = 0
     """Number of the last durable event before this one."""
     missed: Annotated[int, Field(ge=1)] | None = None
-    """Number of live events before this one that this listener missed because it fell behind; `None` if it missed none.
-    The answer in `agent_complete` contains the text of missing pieces."""
+    """Number of live events that this listener missed before this event because it was too slow; `None` if it missed
+    none. The answer in `agent_complete` contains the text of missed pieces."""
 
 
 class ConversationStart(DurableBase):
@@ -146,11 +146,11 @@ class ConversationStart(DurableBase):
     agents: tuple[str, ...]
     """Ids of the team's agents."""
     rounds: int
-    """Rounds planned."""
+    """Number of planned rounds."""
 
 
 class InitiatorStart(LiveBase):
-    """The initiator begins to turn the request into a goal."""
+    """The initiator begins to derive a goal from the request."""
 
     type: Literal["initiator_start"] = "initiator_start"
     agent: str = "initiator"
@@ -172,9 +172,9 @@ class InitiatorComplete(DurableBase):
     turn: Turn
     """The whole turn."""
     goal: str
-    """What the team works towards."""
+    """The goal of the team."""
     strategy: str
-    """How it plans to reach the goal."""
+    """How the team plans to reach the goal."""
     success_criteria: tuple[str, ...]
     """Conditions under which the goal is reached."""
 
@@ -186,11 +186,11 @@ class SummarizerStart(LiveBase):
 
 
 class SummarizerChunk(LiveBase):
-    """A piece of the summary as the model sends it."""
+    """A piece of the summary, published as soon as the model sends it."""
 
     type: Literal["summarizer_chunk"] = "summarizer_chunk"
     chunk: str
-    """Text added."""
+    """Text that this piece adds."""
 
 
 class ConversationComplete(DurableBase):
@@ -200,7 +200,7 @@ class ConversationComplete(DurableBase):
     turn: Turn | None = None
     """The summarizer's whole turn; `None` if it failed."""
     summary: str
-    """The summary; if the summarizer failed, the unchanged contributions of the last round."""
+    """The summary; if the summarizer failed, the contributions of the last round, unchanged."""
     total_rounds: int
     """Number of rounds."""
     total_agents: int
@@ -216,7 +216,7 @@ ControlAction: TypeAlias = Literal["pause", "resume", "stop", "extend"]
 
 
 RunningCalls: TypeAlias = Literal["settle", "cancel"]
-"""What happens to running model calls when a debate pauses or stops: let them finish, or cancel them."""
+"""What happens to running model calls when a debate pauses or stops: they may finish, or they are cancelled."""
 
 
 class DebateStart(DurableBase):
@@ -230,7 +230,7 @@ class DebateStart(DurableBase):
     agents: tuple[str, ...]
     """Ids of the debating agents."""
     rounds: int
-    """Rounds planned."""
+    """Number of planned rounds."""
 
 
 class RoundStart(DurableBase):
@@ -244,7 +244,7 @@ class RoundStart(DurableBase):
     focus_question: str | None = None
     """Narrower question of this round."""
     context_results: tuple[ContextResult, ...] = ()
-    """Information supplied by the caller for this round."""
+    """Information that the caller supplied for this round."""
     goal: str | None = None
     """Shared goal, for teams."""
 
@@ -268,7 +268,7 @@ class AgentStart(LiveBase):
 
 
 class AgentResponseChunk(LiveBase):
-    """A piece of an agent's answer as the model sends it."""
+    """A piece of an agent's answer, published as soon as the model sends it."""
 
     type: Literal["agent_response_chunk"] = "agent_response_chunk"
     agent: str
@@ -276,15 +276,15 @@ class AgentResponseChunk(LiveBase):
     round: int
     """Round."""
     stage: str | None = None
-    """Stage; together with `slot` it identifies the turn of an agent."""
+    """Stage; together with `slot`, it identifies the turn of an agent."""
     slot: int | None = None
     """Slot."""
     chunk: str
-    """Text added."""
+    """Text that this piece adds."""
 
 
 class Retry(LiveBase):
-    """A model is asked again: a call failed, or its answer could not be parsed. Discard earlier pieces of this turn."""
+    """A model is asked again: a call failed, or its answer was not readable. Discard earlier pieces of this turn."""
 
     type: Literal["retry"] = "retry"
     agent: str | None = None
@@ -312,7 +312,7 @@ class AgentToolCall(DurableBase):
     round: int
     """Round."""
     step: int
-    """Model call within the turn, from 1."""
+    """Number of the model call within the turn, from 1."""
     tool_call: ToolCall
     """The call."""
 
@@ -326,11 +326,11 @@ class AgentToolResult(DurableBase):
     round: int
     """Round."""
     step: int
-    """Model call within the turn, from 1."""
+    """Number of the model call within the turn, from 1."""
     tool_call_id: str
     """Id of the tool call."""
     result: JsonValue = None
-    """What the tool returned."""
+    """Result that the tool returned."""
 
 
 class AgentComplete(DurableBase):
@@ -346,9 +346,9 @@ class AgentComplete(DurableBase):
     response: str | None = None
     """Text of the answer, for teams."""
     tool_calls: tuple[ToolCallRecord, ...] | None = None
-    """Tools used, for teams."""
+    """Tools that the agent used, for teams."""
     steps: int | None = None
-    """Model calls made, for teams."""
+    """Number of model calls, for teams."""
     finish_reason: FinishReason | None = None
     """Why the answer ended, for teams."""
 
@@ -366,11 +366,11 @@ class AgentError(DurableBase):
     error: str
     """Error message."""
     action: ErrorAction = "skip"
-    """What happens next."""
+    """What happens next: `skip`, `retry` or `abort`."""
 
 
 class ConsensusMeasured(DurableBase):
-    """Agreement of a round, measured and paid for once."""
+    """Agreement of a round, which is measured and paid for only once."""
 
     type: Literal["consensus"] = "consensus"
     round: int
@@ -380,9 +380,9 @@ class ConsensusMeasured(DurableBase):
     decision: Decision | None = None
     """Outcome of the decision rule."""
     baseline: AnyConsensus | None = None
-    """Agreement of the private answers given before the round, if there are any."""
+    """Agreement of the private answers that were given before the round, if there are any."""
     independent_agreement: Share | None = None
-    """Agreement of independent answers; set in the first round that can have any."""
+    """Agreement of independent answers; only the first round that can have such answers has this field."""
     independent_agreement_reason: str | None = None
     """Why there is no independent agreement."""
     usage: Usage | None = None
@@ -396,7 +396,7 @@ class ContextRequested(DurableBase):
     round: int
     """Round."""
     requests: tuple[ContextRequest, ...]
-    """Their requests."""
+    """Requests of the agents."""
 
 
 class RoundComplete(DurableBase):
@@ -406,14 +406,14 @@ class RoundComplete(DurableBase):
     round: int
     """Round."""
     answered: int
-    """Turns answered."""
+    """Number of answered turns."""
     failed: int
-    """Turns that failed."""
+    """Number of failed turns."""
     results: tuple[AgentResult, ...] | None = None
-    """What the agents contributed, for teams."""
+    """Contributions of the agents, for teams."""
     step: bool | None = None
-    """Whether rounds are held one at a time, so that the session waits for its holder after this one. `None` in logs of
-    earlier versions and in the past of a fork."""
+    """Whether rounds run one at a time, so that the session waits for its caller after this round. `None` in logs of
+    earlier versions, and in the past of a fork."""
 
 
 class DebateExit(DurableBase):
@@ -421,31 +421,31 @@ class DebateExit(DurableBase):
 
     type: Literal["exit"] = "exit"
     exit: ExitResult
-    """The reason and its figures."""
+    """The reason, and its figures."""
     usage: Usage | None = None
-    """Usage of calls for turns that were cancelled before they had an outcome; what they consumed is unknown."""
+    """Usage of calls for turns that were cancelled before they had an outcome; their tokens are unknown."""
 
 
 class Control(DurableBase):
-    """A request to pause, resume, stop or extend the session; it can be appended without holding the lease."""
+    """A request to pause, resume, stop or extend the session; it can be appended without a lease."""
 
     type: Literal["control"] = "control"
     action: ControlAction
     """Requested action."""
     by: str | None = None
-    """Who requests it."""
+    """Who made the request."""
     total_rounds: Annotated[int, Field(ge=1)] | None = None
-    """Rounds planned from now on, for `extend`."""
+    """New number of planned rounds, for `extend`."""
     focus_question: str | None = None
-    """Narrower question for the rounds to come."""
+    """Narrower question for the coming rounds."""
     context_results: tuple[ContextResult, ...] = ()
     """Answers to context requests."""
     running: RunningCalls | None = None
-    """What happens to running calls; `None` lets them settle on `pause` and cancels them on `stop`."""
+    """What happens to running calls. With `None`, they finish on `pause`, and are cancelled on `stop`."""
     agents: tuple[AgentConfig, ...] | None = None
-    """Agent configurations from now on, for `resume`; those of the session if omitted."""
+    """New configurations of the agents, for `resume`; the session's configurations if omitted."""
     prompt_version: str | None = None
-    """Version of the prompt texts from now on, for `resume`."""
+    """New version of the prompt texts, for `resume`."""
 
     @property
     def cancels(self) -> bool:
@@ -454,7 +454,7 @@ class Control(DurableBase):
 
 
 class SynthesisComplete(DurableBase):
-    """A model wrote the synthesis of the debate, or failed to."""
+    """A model wrote the synthesis of the debate, or failed to write it."""
 
     type: Literal["synthesis_complete"] = "synthesis_complete"
     synthesis: SynthesisResult | None = None
@@ -466,7 +466,7 @@ class SynthesisComplete(DurableBase):
 
 
 class DebateComplete(DurableBase):
-    """This run of the debate is over; the last event of a run without an error."""
+    """A run of the debate is over; this is the last event of a run without an error."""
 
     type: Literal["debate_complete"] = "debate_complete"
     status: SessionStatus
@@ -476,7 +476,7 @@ class DebateComplete(DurableBase):
 
 
 class DebateError(DurableBase):
-    """This run of the debate ended with an error; everything that was stored is kept."""
+    """A run of the debate ended with an error; everything stored before is kept."""
 
     type: Literal["error"] = "error"
     error: str
@@ -486,9 +486,9 @@ class DebateError(DurableBase):
     info: ErrorInfo
     """The whole error."""
     agent: str | None = None
-    """Id of the agent whose turn failed, if it was one."""
+    """Id of the agent whose failed turn caused the error, if there is one."""
     round: int | None = None
-    """Round it happened in."""
+    """Round in which the error happened."""
     recoverable: bool = True
     """Whether `resume` can continue the debate."""
 
@@ -540,7 +540,7 @@ def wire_event(wire: Mapping[str, JsonValue]) -> Event:
     """Parse an event from the form that `EventBase.to_wire` returns.
 
     Raises:
-        pydantic.ValidationError: It is not an event of this version.
+        pydantic.ValidationError: The value is not an event of this version.
     """
     data = wire.get("data")
     return _event_adapter().validate_python({**(data if isinstance(data, dict) else {}), "type": wire.get("type")})

@@ -1,4 +1,4 @@
-"""The four-layer response: a short decision first, then more and more detail."""
+"""The four-layer response: first a short decision, then more and more detail."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ ConsensusLevel: TypeAlias = Literal["high", "medium", "low", "unknown"]
 """`high` from 0.7, `medium` from 0.4, else `low`; `unknown` if the bounds of the agreement have different levels."""
 
 ActionRecommendationType: TypeAlias = Literal["proceed", "verify", "query_detail"]
-"""Recommended next step for the reader."""
+"""Recommended next step for the reader of the result."""
 
 RoundtableStatus: TypeAlias = Literal["completed", "needs_context", "in_progress"]
-"""State of the debate behind a response."""
+"""State of the debate to which a response belongs."""
 
 
 class ActionRecommendation(Value):
@@ -44,18 +44,19 @@ class ActionRecommendation(Value):
     type: ActionRecommendationType
     """What to do."""
     reason: str
-    """Reason for it."""
+    """Reason for the recommendation."""
 
 
 class DecisionLayer(Value):
-    """Layer 1: whether you can act on the result."""
+    """Layer 1: whether the reader can act on the result."""
 
     consensus_level: ConsensusLevel
-    """Agreement as `high`, `medium` or `low`; `unknown` if answers were not compared, and it may be either."""
+    """Agreement as `high`, `medium` or `low`; `unknown` if some answers were not compared and several levels are
+    possible."""
     agreement_score: Share
     """Agreement in [0, 1] that is certain."""
     agreement_at_most: Share = 1.0
-    """Agreement if answers that nobody compared say the same. Equal to `agreement_score` if it is left out."""
+    """Agreement if all answers that were not compared say the same. Equal to `agreement_score` if it is left out."""
     action_recommendation: ActionRecommendation
     """What to do next."""
 
@@ -71,9 +72,9 @@ class ConfidenceChange(Value):
     delta: float
     """Change in [-1, 1]."""
     previous_round: int
-    """Round to compare with."""
+    """Round with which the confidence is compared."""
     reason: str
-    """Direction of the change in a word."""
+    """Direction of the change, in one word."""
 
 
 class EvidenceUsed(Value):
@@ -84,7 +85,7 @@ class EvidenceUsed(Value):
     citations: int
     """Number of cited sources."""
     tool_calls: tuple[str, ...] = ()
-    """Names of the tools used, each once."""
+    """Names of the tools that were used, without duplicates."""
 
 
 class AgentResponseSummary(Value):
@@ -95,15 +96,15 @@ class AgentResponseSummary(Value):
     agent_name: str
     """Display name."""
     position: str
-    """Its position."""
+    """Position of the agent."""
     key_points: tuple[str, ...] = ()
-    """Two to four key points of its reasoning."""
+    """Two to four key points of the agent's reasoning."""
     confidence: Share
     """Reported confidence."""
     confidence_change: ConfidenceChange | None = None
-    """Change since the previous round."""
+    """Change of the confidence since the previous round."""
     evidence_used: EvidenceUsed
-    """Evidence that it used."""
+    """Evidence that the agent used."""
 
 
 class ConflictPosition(Value):
@@ -119,7 +120,7 @@ class Conflict(Value):
     """Agents that contradict each other on one issue."""
 
     issue: str
-    """What they disagree on."""
+    """The issue on which the agents disagree."""
     positions: tuple[ConflictPosition, ...]
     """Position of each agent in the conflict."""
 
@@ -145,12 +146,12 @@ class DetailReference(Value):
 
 
 class VerificationHint(Value):
-    """A part of the result that deserves a second look."""
+    """A part of the result that should be checked again."""
 
     field: str
-    """Field of the response."""
+    """Name of the field in the response."""
     reason: str
-    """Why it deserves a second look."""
+    """Why the field should be checked again."""
     suggested_tool: str
     """Tool that shows the details."""
 
@@ -161,9 +162,9 @@ class MetadataLayer(Value):
     detail_reference: DetailReference
     """Tool call that returns the full record."""
     verification_hints: tuple[VerificationHint, ...] = ()
-    """Parts that deserve a second look."""
+    """Parts of the result that should be checked again."""
     has_more_details: bool = True
-    """Whether the full record holds more than this response."""
+    """Whether the full record contains more than this response."""
 
 
 class RoundtableResponse(Value):
@@ -176,13 +177,13 @@ class RoundtableResponse(Value):
     mode: DebateMode
     """Debate mode."""
     round_number: int
-    """Round shown."""
+    """Round of this response."""
     total_rounds: int
-    """Rounds planned."""
+    """Number of planned rounds."""
     status: RoundtableStatus = "in_progress"
     """State of the debate."""
     decision: DecisionLayer
-    """Layer 1: whether you can act on the result."""
+    """Layer 1: whether the reader can act on the result."""
     agent_responses: tuple[AgentResponseSummary, ...]
     """Layer 2: each agent in brief."""
     evidence: EvidenceLayer

@@ -32,68 +32,68 @@ __all__ = [
 
 
 BASELINE_STAGE: Final = "private-baseline"
-"""Stage of private answers before the first round; they count in no round, and no agent sees them."""
+"""Stage of private answers before the first round. They do not count in any round, and no agent sees them."""
 
 JUDGE_STAGE: Final = "judgement"
 """Stage of the votes of judges, who take no part in the debate."""
 
 MODERATOR_STAGE: Final = "moderation"
-"""Stage of the decisions of a moderator, who takes no part in the debate, to end it or to go on."""
+"""Stage of a moderator, who does not debate and decides whether the debate ends or continues."""
 
 VOTE_STAGE: Final = "vote"
 """Stage of the vote on motions, after the answers of a round; no agent sees the votes."""
 
 MAX_STAGES: Final = 256
-"""Maximum stages of a round; a mode that plans more counts as endless. The largest table has 100 agents, and no mode
-asks each of them more than twice per round on its own."""
+"""Maximum stages of a round; a mode that plans more stages counts as endless. The largest table has 100 agents, and no
+mode uses more than two separate stages per agent in a round."""
 
 CHAIR_STAGE: Final = "chair"
 """Stage of the chair's conclusion: the answer of the round, which does not count as a position."""
 
 EXTERNAL: Final = "external"
-"""Stage of positions that come from outside the debate, and provider of agents that have only such positions."""
+"""Stage of positions from outside the debate; also the provider of agents that have only such positions."""
 
 JUDGED: Final = ("judge", "judge-panel")
-"""Values of `decide` that let one or several judges decide, instead of a rule over positions."""
+"""Values of `decide` with which one or several judges decide, instead of a rule that counts positions."""
 
 
 class Visible(Value):
-    """An earlier turn that a turn may see, and the name to show for its speaker."""
+    """An earlier turn that a turn may see, and the name under which its speaker is shown."""
 
     turn: TurnKey
     """Key of the earlier turn."""
     shown_as: NonEmpty
-    """Name of its speaker in the prompt; an alias in anonymous modes."""
+    """Name of the speaker in the prompt; in anonymous modes, an alias."""
 
 
 class ToolPolicy(Value):
     """Number of tool calls that a turn may make, and the allowed tools."""
 
     min: Annotated[int, Field(ge=0)] = 0
-    """Minimum calls requested."""
+    """Minimum number of tool calls that the prompt requests."""
     max: Annotated[int, Field(ge=0)] = 8
-    """Maximum calls executed."""
+    """Maximum number of tool calls that are executed."""
     allow: tuple[str, ...] | None = None
     """Names of allowed tools; `None` allows all tools of the debate."""
 
 
 class ContextPolicy(Value):
-    """How many of the visible turns the prompt contains."""
+    """How many of the visible turns are part of the prompt."""
 
     max_tokens: Annotated[int, Field(gt=0)] | None = None
-    """Maximum tokens of quoted turns; `None` uses the model's context window."""
+    """Maximum tokens of quoted turns; `None` uses the size of the model's context window."""
     keep: Literal["latest", "earliest"] = "latest"
-    """Which turns to keep if not all fit."""
+    """Which turns to keep if there is no space for all."""
 
 
 class Note(Value):
-    """Material for a turn besides earlier answers: statistics, a perspective, the side to argue.
+    """Material for a turn in addition to earlier answers: statistics, a perspective, or the side to argue.
 
-    It may contain text by others, so it is quoted in the user message like any untrusted text.
+    The material may contain text by others, so it is quoted in the user message like any untrusted text.
     """
 
     label: NonEmpty
-    """Heading, written by the mode."""
+    """Heading; the mode writes it."""
     text: NonEmpty
     """The material."""
     brief: str = ""
@@ -121,35 +121,35 @@ class TurnSpec(Value):
     prompt_id: str = ""
     """Id and version of the instructions in `task`; recorded with the turn."""
     speaks_as: str = ""
-    """Alias of the agent in its own prompt; if empty, its name."""
+    """Alias of the agent in its own prompt; if empty, the agent's name."""
     stance: Stance | None = None
-    """Side that the agent has to argue; an answer that takes another side is marked, never changed."""
+    """Side that the agent must argue. An answer that takes another side is marked, but never changed."""
     sees: tuple[Visible, ...] = ()
-    """Earlier turns to show, in this order."""
+    """Earlier turns that the prompt shows, in this order."""
     notes: tuple[Note, ...] = ()
-    """Further material, quoted after the earlier turns."""
+    """More material, quoted after the earlier turns."""
     answer: AnswerKind = "position"
     """Requested kind of answer."""
     options: tuple[str, ...] | None = None
     """Options to choose from."""
     counts: Literal["decide", "inform"] | None = None
-    """What the ballots of a mode's own stage are for, the same in each of them. `"decide"`: they are the votes
-    that the decision rule of the debate counts, instead of the positions, for `answer="ballot"`. `"inform"`: nothing
-    counts them, but the mode reads them. A stage of ballots that says neither is refused, as are other answers that say
-    one of them."""
+    """Purpose of the ballots in a stage of the mode; the same for each turn of the stage. `"decide"`: with
+    `answer="ballot"`, the decision rule of the debate counts these ballots instead of the positions. `"inform"`: only
+    the mode reads the ballots, and nothing counts them. A stage of ballots must have one of these values, and a turn
+    with another kind of answer must have none."""
     motions: Mapping[str, str] = Field(default_factory=dict)
-    """In a vote on motions: the motion behind each option, under whose name the vote is stored. Where they differ, the
-    options are letters, and the turn also asks which motions say the same."""
+    """In a vote on motions: the motion for each option; the vote is stored under the name of the motion. If options and
+    motions differ, the options are letters, and the turn also asks which motions say the same."""
     scale: tuple[float | None, float | None] = (None, None)
-    """In a vote on motions by scores: the lowest and the highest score; others are dropped with a warning."""
+    """In a vote on motions by scores: the lowest and the highest score. Other scores are dropped with a warning."""
     tools: ToolPolicy = ToolPolicy()
-    """Tool allowance."""
+    """Tool calls that the turn may make."""
     context: ContextPolicy = ContextPolicy()
-    """How to shorten visible turns to fit."""
+    """How to shorten the visible turns if there is no space for all."""
     max_tokens: Annotated[int, Field(gt=0)] | None = None
     """Maximum tokens of the answer; `None` uses the agent's limit."""
     max_steps: Annotated[int, Field(gt=0)] | None = None
-    """Maximum model calls in this turn, tool loop included."""
+    """Maximum model calls in this turn, including those after tool calls."""
 
 
 class Stage(Value):
@@ -157,9 +157,9 @@ class Stage(Value):
 
     kind: Literal["stage"] = "stage"
     name: NonEmpty
-    """Unique within its round."""
+    """Name of the stage; unique within its round."""
     turns: tuple[TurnSpec, ...]
-    """The turns, slots 0 to n-1 in order."""
+    """The turns in the order of their slots, 0 to n-1."""
 
     @model_validator(mode="after")
     def _slots_in_order(self) -> Stage:
@@ -170,7 +170,7 @@ class Stage(Value):
 
 
 class EndRound(Value):
-    """The round is over: consensus is measured, exits are checked, then the next round is planned."""
+    """The round is over: consensus is measured, exit criteria are checked, and then the next round is planned."""
 
     kind: Literal["end_round"] = "end_round"
 
@@ -180,8 +180,8 @@ class EndDebate(Value):
 
     kind: Literal["end_debate"] = "end_debate"
     reason: NonEmpty = "mode"
-    """Reason recorded in the exit."""
+    """Exit reason of the debate."""
 
 
 Plan: TypeAlias = Stage | EndRound | EndDebate
-"""What a mode can plan next."""
+"""Everything that a mode can plan next."""

@@ -1,8 +1,8 @@
-"""What callers can ask for: a debate, a fork, a team's conversation, more of a stored session.
+"""Everything that callers can request: a debate, a fork, a conversation of a team, or the continuation of a session.
 
-This is the list of options, with defaults, limits and descriptions. The signatures of `Roundtable`, the bodies of the
-HTTP API, the inputs of the MCP tools and the keywords of the client follow from it; `tools/generate.py` writes those
-that are code.
+This module is the list of options, with defaults, limits and descriptions. The signatures of `Roundtable`, the bodies
+of the HTTP API, the inputs of the MCP tools and the keywords of the client are derived from it. `tools/generate.py`
+writes those of them that are code.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _check_size(metadata: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
 
 
 SearchRequest: TypeAlias = Literal["auto"] | bool | NativeSearch
-"""How agents search the web: `"auto"` where their provider has a search, `False` not at all, or its options."""
+"""How agents search the web: `"auto"` uses the provider's search if there is one, `False` turns it off; or options."""
 
 _Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
 _Names: TypeAlias = Annotated[tuple[_Name, ...], Field(min_length=1, max_length=50)]
@@ -55,7 +55,7 @@ _Results: TypeAlias = Annotated[tuple[ContextResult, ...], Field(max_length=100)
 
 
 class _Request(Value):
-    """What a caller asks for; its JSON schema lists first what has to be given."""
+    """A request of a caller; in its JSON schema, required fields come first."""
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -69,7 +69,7 @@ class _Request(Value):
 
 
 class _DebateOptions(_Request):
-    """Options of a debate, and of a fork of one."""
+    """Options of a debate and of a fork."""
 
     mode: _Name = "collaborative"
     """Name of a debate mode from `GET /api/modes`, optionally with options after a colon, as in
@@ -77,21 +77,21 @@ class _DebateOptions(_Request):
     rounds: _Rounds = 3
     """Maximum number of rounds, 1 to 10 unless `ROUNDTABLE_MAX_ROUNDS` allows more."""
     agents: _Names | None = None
-    """Agents that debate: ids of offered agents (see `GET /api/agents` or `get_agents`), or `provider:model` with one
-    of their providers. When left out, all offered agents debate."""
+    """Agents that debate: ids of offered agents (see `GET /api/agents` or `get_agents`), or `provider:model` with a
+    provider of these agents. When left out, all offered agents debate."""
     options: _Options | None = None
     """Options to choose from, 2 to 50. When left out, the agents find their own positions."""
     attachments: _Attachments = ()
     """Files that belong to the question, at most 20: PNG, JPEG, GIF and WebP images, PDF documents, and texts. All
     agents must be able to see them."""
     decide: _Name | None = None
-    """Name of the rule that turns a round's positions or votes into a decision, with parameters as in
+    """Name of the rule that derives a decision from a round's positions or votes, with parameters as in
     `supermajority(2/3)`. When left out: `schulze` if there is a vote, otherwise `plurality`. A rule for rankings,
-    grades or approvals turns the vote on by itself, unless the debate has options."""
+    grades or approvals turns on the vote, unless the debate has options."""
     vote: bool | Literal["every"] = False
-    """Whether the debaters vote after the last round, or with `"every"` after every round: on each other's answers, or
-    on the options if the debate has any. Each vote costs one call per debater. Voters see the answers without names,
-    and no agent sees the votes."""
+    """Whether the debating agents vote after the last round, or with `"every"` after every round. They vote on each
+    other's answers, or on the options if the debate has any. Each vote costs one call per debating agent. Voters see
+    the answers without names, and no agent sees the votes."""
     exit_when: _Question | JsonObject | None = None
     """Criterion that ends the debate early, as text (`consensus(0.9) & min_rounds(2)`) or as JSON
     (`{"kind": "consensus", "threshold": 0.9}`)."""
@@ -99,8 +99,8 @@ class _DebateOptions(_Request):
     """Whether the debate also ends when agreement, convergence or confidence reaches its threshold in
     `ROUNDTABLE_EXIT_*`. An exit criterion, if given, is checked first."""
     quorum: _Quorum | None = None
-    """Minimum number of answers per stage, or per round if agents answer one after another; with fewer, the debate
-    fails (`QUORUM_LOST`). When left out: the quorum of the table or server, or 1 if none is set."""
+    """Minimum number of answers per stage, or per round if agents answer one after another; with fewer answers, the
+    debate fails (`QUORUM_LOST`). When left out: the quorum of the table or server, or 1 if they set none."""
     focus_question: _Question | None = None
     """Narrower question for the rounds."""
     perspectives: _Perspectives | None = None
@@ -110,20 +110,21 @@ class _DebateOptions(_Request):
     turns it off, and an object sets its options. When left out, the setting of the table or server applies."""
     baseline: bool = False
     """Whether all agents first answer alone and in private, which costs one call per agent. No agent sees these
-    answers. The independent agreement and the baselines of the result are computed from them."""
+    answers. They are the basis of the independent agreement and the baselines in the result."""
     synthesize: bool = False
-    """Whether one model summarizes the debate at its end, at the cost of one call: common ground, differences,
-    conclusion. If the decision has no winner, this conclusion is the answer."""
+    """Whether one model summarizes the debate at its end (common ground, differences, conclusion), which costs one
+    call. If the decision has no winner, this conclusion is the answer."""
     claims: bool = False
-    """Whether agents also give their reasons as claims: at most five short sentences, each with its sources and the
-    earlier claims that it supports or attacks. Claims make answers and prompts longer; the estimate shows how much."""
+    """Whether agents also give their reasons as claims: at most five short sentences, each with its sources and with
+    the earlier claims that it supports or attacks. Claims make answers and prompts longer; the estimate shows how
+    much."""
     answer_schema: JsonObject | None = None
     """JSON Schema of an object that every agent returns in addition to its position, for use in your program. If the
     object does not match the schema, the agent is asked once more. `value` of the result is the object that more than
     half of the agents with the winning answer gave."""
     skip_rounds_when: Share | None = None
-    """End the debate after the first round if the independent answers agree at least this much, 0 to 1. `exit` of the
-    result says how many rounds and turns this saved."""
+    """Level, 0 to 1: if the independent answers agree at least this much, the debate ends after the first round. `exit`
+    of the result states how many rounds and turns this saved."""
     budget: Budget | None = None
     """Limits for this debate, in addition to those of the table or server."""
     deadline_s: _Deadline | None = None
@@ -132,12 +133,12 @@ class _DebateOptions(_Request):
     """Your own notes, stored with the session: at most 100 entries and 16 KiB as JSON."""
 
     def given_options(self) -> dict[str, object]:
-        """Return the options that the caller gave, by name; those left out have no entry."""
+        """Return the options that the caller gave, by name; options that were left out have no entry."""
         return {name: getattr(self, name) for name in _DebateOptions.model_fields if name in self.model_fields_set}
 
 
 class DebateRequest(_DebateOptions):
-    """A debate to hold.
+    """A debate to run.
 
     Example:
         >>> DebateRequest(topic="Tea or coffee?", options=("Tea", "Coffee"), exit_when="consensus(0.9)").rounds
@@ -149,18 +150,18 @@ class DebateRequest(_DebateOptions):
 
 
 class ForkRequest(_DebateOptions):
-    """A new session that shares the past of another; an option that is left out is as it was."""
+    """A new session that shares the past of another session; options that are left out keep their earlier values."""
 
     rounds: _Rounds = 3
     """Total number of rounds, including the shared ones."""
     agents: _Names | None = None
-    """Agents that debate from now on: ids of offered agents (see `GET /api/agents`), or `provider:model` with one of
-    their providers."""
+    """Agents that debate from now on: ids of offered agents (see `GET /api/agents`), or `provider:model` with a
+    provider of these agents."""
     options: _Options | None = None
     """Options to choose from, 2 to 50; null lets the agents find their own positions."""
     quorum: _Quorum | None = None
-    """Minimum number of answers per stage, or per round if agents answer one after another; with fewer, the debate
-    fails (`QUORUM_LOST`)."""
+    """Minimum number of answers per stage, or per round if agents answer one after another; with fewer answers, the
+    debate fails (`QUORUM_LOST`)."""
     search: SearchRequest | None = None
     """Whether agents search the web with their provider's own search: `"auto"` uses it if the provider has one, `false`
     turns it off, and an object sets its options."""
@@ -185,15 +186,15 @@ class ConversationRequest(_Request):
     agents: Annotated[tuple[_Name, ...], Field(min_length=1, max_length=5)]
     """Members of the team: one to five names of profiles (see `GET /api/profiles`), in speaking order."""
     messages: Annotated[tuple[ChatMessage, ...], Field(min_length=1, max_length=1_000)]
-    """The conversation so far. It needs at least one message of the user; the last of these is the request."""
+    """The conversation so far. It must contain a message of the user; the last message of the user is the request."""
     rounds: _Rounds = 2
     """Rounds of work, 1 to 10."""
     order: TeamOrder = "sequential"
-    """Whether agents work one after another and read the reports of those before them (`sequential`), or at the same
+    """Whether agents work one after another and read the reports of earlier agents (`sequential`), or work at the same
     time (`parallel`)."""
     timeout_s: _Deadline | None = None
     """Seconds after which running calls are cancelled and the result is partial. The server sets the maximum, which is
-    also the default: 600 unless configured otherwise."""
+    also the default: 600 seconds unless configured otherwise."""
     budget: Budget | None = None
     """Limits for this conversation, in addition to those of the table or server."""
     metadata: _Metadata = Field(default_factory=dict)
@@ -201,25 +202,25 @@ class ConversationRequest(_Request):
 
 
 class ResumeRequest(_Request):
-    """How to resume a session that was paused, broke, or whose process died."""
+    """How to resume a session that was paused, that failed, or whose process ended."""
 
     context_results: _Results = ()
     """Answers to the agents' requests in `contextRequests` of the result."""
     force: bool = False
-    """Resume even if nobody gave information that the agents require; their prompts then say that it is missing."""
+    """Whether to resume even if information that the agents require is missing; their prompts then state that it is."""
     budget: Budget | None = None
-    """Limits for the whole debate, from its start. When left out, the limits that it started with apply."""
+    """Limits for the whole debate, from its start. When left out, the original limits apply."""
     deadline_s: _Deadline | None = None
-    """Seconds after which running calls are cancelled and the result is partial. A team's conversation gets its full
-    time limit again, unless you set a lower one."""
+    """Seconds after which running calls are cancelled and the result is partial. A conversation of a team gets its full
+    time limit again, unless you set a lower limit."""
     on_change: Literal["error", "adopt"] = "error"
-    """What to do if agents or prompt texts differ from those that the session began with: refuse (`error`), or use the
+    """What to do if agents or prompt texts differ from those at the start of the session: refuse (`error`), or use the
     new ones and record that in the session (`adopt`). With `adopt`, tools may also be called without the approval that
-    the session began with, and calls that are still waiting in a batch may be paid for twice."""
+    the session required at its start, and calls that still wait in a batch may be paid for twice."""
 
 
 class ExtendRequest(ResumeRequest):
-    """Further rounds of a session."""
+    """More rounds for a session."""
 
     rounds: _Rounds = 1
     """Rounds to add."""

@@ -20,7 +20,7 @@ def _checked(cursor: str) -> str:
 
 
 def _parse_cursor(cursor: str) -> tuple[datetime, str]:
-    """Return the creation time and the session id that a cursor consists of.
+    """Return the creation time and the session id in a cursor.
 
     Raises:
         ValueError: The text is not a cursor.
@@ -33,11 +33,11 @@ def _parse_cursor(cursor: str) -> tuple[datetime, str]:
 
 
 Cursor: TypeAlias = Annotated[str, AfterValidator(_checked)]
-"""A position in a list of sessions, as returned by `SessionSummary.cursor`."""
+"""A position in a list of sessions, returned by `SessionSummary.cursor`."""
 
 
 class Owner(Value):
-    """The process and task that hold a lease; enough to check whether they are still alive on this host."""
+    """The process and task that hold a lease; the facts show whether the process is still alive on this host."""
 
     name: str
     """Unique id of the holder."""
@@ -48,18 +48,18 @@ class Owner(Value):
     pid: int
     """Process id."""
     process_start: str
-    """When the process started, by the host's own clock."""
+    """When the process started, in the units of the host's system; empty if that is unknown."""
 
 
 class Lease(Value):
     """The right to append to one session until it expires."""
 
     token: Annotated[int, Field(ge=1)]
-    """Fencing token; every new holder gets a larger one."""
+    """Fencing token; every new holder gets a larger token."""
     owner: Owner
-    """Who holds it."""
+    """Holder of the lease."""
     expires_at: Timestamp
-    """When it expires unless renewed."""
+    """When the lease expires, unless it is renewed."""
 
 
 class SessionFilter(Value):
@@ -68,17 +68,17 @@ class SessionFilter(Value):
     tenant: str = "default"
     """Tenant that owns the sessions."""
     topic: str | None = None
-    """Part of the topic, case-insensitive; `%` and `_` are ordinary characters."""
+    """Part of the topic, in upper or lower case; `%` and `_` are ordinary characters."""
     mode: DebateMode | None = None
     """Debate mode."""
     status: SessionStatus | None = None
-    """State."""
+    """State of the sessions."""
     created_from: Timestamp | None = None
-    """Created at this time or later."""
+    """Earliest time of creation, inclusive."""
     created_to: Timestamp | None = None
-    """Created at this time or earlier."""
+    """Latest time of creation, inclusive."""
     updated_before: Timestamp | None = None
-    """Last changed before this time."""
+    """Only sessions that last changed before this time."""
     metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
     """Metadata that a session must have, each entry with exactly this value."""
     after: Cursor | None = None
@@ -100,40 +100,40 @@ class SessionSummary(Value):
     topic: str
     """The question."""
     mode: DebateMode
-    """Mode."""
+    """Debate mode."""
     status: SessionStatus
-    """State."""
+    """State of the session."""
     current_round: int
-    """Rounds started."""
+    """Number of rounds that have begun."""
     total_rounds: int
-    """Rounds planned."""
+    """Number of planned rounds."""
     agent_ids: tuple[str, ...]
     """Ids of the debating agents."""
     response_count: int
     """Number of stored positions."""
     created_at: Timestamp
-    """When it was created."""
+    """When the session was created."""
     updated_at: Timestamp
-    """When it last changed."""
+    """When the session last changed."""
     last_seq: int = 0
     """Number of the last stored event."""
     metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
-    """The caller's own metadata."""
+    """Metadata of the caller."""
     exit_reason: ExitReason | None = None
-    """Why its last run ended, such as `max_rounds` or `stopped`; `None` before that."""
+    """Why the last run of the session ended, such as `max_rounds` or `stopped`; `None` before a run ended."""
     error: str | None = None
-    """Why the entry cannot be read, if it is damaged; the other fields hold what could be read, or nothing."""
+    """Why the entry cannot be read, if it is damaged. The other fields then contain what could be read, or nothing."""
 
     @property
     def status_in_words(self) -> str:
-        """The state for display: `stopped` if somebody ended the debate early, else `status`."""
+        """The state for display: `stopped` if someone ended the debate early, otherwise `status`."""
         return status_in_words(self.status, self.exit_reason)
 
     @property
     def cursor(self) -> str:
         """Position of this session in lists, for `SessionFilter.after`.
 
-        Sessions after it are listed exactly once, even if others are added meanwhile.
+        Sessions after this position are listed exactly once, even if other sessions are added meanwhile.
         """
         return f"{self.created_at.isoformat()}/{self.id}"
 
@@ -147,12 +147,12 @@ class SearchQuery(Value):
     """
 
     text: Annotated[str, Field(min_length=1, max_length=1000)]
-    """Words that must all occur; case and accents are ignored. Put words in double quotes to find them together, and
-    end a word with a star to find all words that begin with it."""
+    """Words that must all occur; case and accents are ignored. To find words next to each other, put them in double
+    quotes. To find all words with the same beginning, end the beginning with a star."""
     tenant: str = "default"
     """Tenant that owns the sessions."""
     session_id: str | None = None
-    """Search only in this session."""
+    """Id of the only session to search; all sessions when left out."""
     limit: Annotated[int, Field(ge=1, le=1000)] = 20
     """Maximum number of hits."""
 
@@ -163,16 +163,16 @@ class SearchHit(Value):
     session_id: str
     """Session id."""
     topic: str
-    """Its question."""
+    """Question of the session."""
     created_at: Timestamp
     """When the session was created."""
     seq: int
-    """Number of the event that holds the position."""
+    """Number of the event that contains the position."""
     round: int
     """Round, from 1."""
     agent_id: str
-    """Id of the agent that wrote it."""
+    """Id of the agent that wrote the position."""
     agent_name: str
     """Display name."""
     snippet: str
-    """Part of the text around the words."""
+    """Part of the text around the words that were found."""

@@ -24,12 +24,12 @@ __all__ = [
 ]
 
 INITIATOR: Final = "initiator"
-"""Id, stage and role of the agent that turns the request into a goal."""
+"""Id, stage and role of the agent that derives a goal from the request."""
 SUMMARIZER: Final = "summarizer"
-"""Id, stage and role of the agent that puts the contributions together."""
+"""Id, stage and role of the agent that summarizes the contributions."""
 
 TeamOrder: TypeAlias = Literal["sequential", "parallel"]
-"""Whether the agents of a round work one after another, each seeing earlier contributions, or concurrently."""
+"""Whether the agents of a round work one after another, each seeing earlier contributions, or work concurrently."""
 
 
 class ChatMessage(Value):
@@ -41,26 +41,26 @@ class ChatMessage(Value):
     """
 
     role: Literal["user", "assistant", "system"]
-    """Who speaks."""
+    """Role of the author."""
     content: str
     """Text of the message."""
     tool_calls: tuple[ToolCall, ...] | None = None
-    """Tools called for this message."""
+    """Tools that were called for this message."""
     timestamp: Timestamp | None = None
-    """When it was sent."""
+    """When the message was sent."""
 
 
 class TeamMember(Value):
-    """What one agent of a team may do, and what happens when it fails."""
+    """What one agent of a team may do, and what happens if its turn fails."""
 
     agent: NonEmpty
     """Agent id."""
     tools: tuple[str, ...] = ()
-    """Names of the tools it may call."""
+    """Names of the tools that the agent may call."""
     max_steps: Annotated[int, Field(ge=1, le=50)] = 4
-    """Maximum model calls of one turn, tool loop included."""
+    """Maximum model calls of one turn, including those after tool calls."""
     on_error: ErrorAction = "skip"
-    """What happens when its turn fails."""
+    """What happens if the agent's turn fails."""
 
 
 class Team(Value):
@@ -71,7 +71,7 @@ class Team(Value):
     initiator: TeamMember = TeamMember(agent=INITIATOR)
     """The member that sets the goal."""
     summarizer: TeamMember = TeamMember(agent=SUMMARIZER)
-    """The member that sums up."""
+    """The member that writes the summary."""
     order: TeamOrder = "sequential"
     """How the members of a round take turns."""
     messages: tuple[ChatMessage, ...] = ()
@@ -92,25 +92,26 @@ class AgentResult(Value):
     agent: str
     """Agent id."""
     response: str
-    """Its contribution."""
+    """Contribution of the agent."""
     tool_calls: tuple[ToolCallRecord, ...] = ()
-    """Tools it used."""
+    """Tools that the agent used."""
     steps: int
-    """Number of model calls it made."""
+    """Number of model calls that the agent made."""
 
 
 class TeamOutcome(Value):
     """Result of a team, in addition to the fields of every result."""
 
     goal: str | None = None
-    """What it worked towards; `None` until the initiator has spoken."""
+    """The goal of the team; `None` until the initiator has spoken."""
     strategy: str | None = None
-    """How it planned to reach the goal; `None` if the initiator failed and the request itself was the goal."""
+    """How the team planned to reach the goal; `None` if the initiator failed, so that the request itself was the
+    goal."""
     success_criteria: tuple[str, ...] = ()
     """Conditions under which the goal is reached."""
     summary: str | None = None
-    """What the summarizer wrote; `None` if it has not spoken yet, or failed."""
+    """Text of the summarizer; `None` if it has not spoken yet, or if it failed."""
     rounds: tuple[tuple[AgentResult, ...], ...] = ()
-    """Contributions by round, without agents that failed."""
+    """Contributions by round, without those of failed turns."""
     execution_time_s: Annotated[float, Field(ge=0)] = 0.0
     """Seconds from the creation of the session to its last event."""
