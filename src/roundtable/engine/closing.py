@@ -127,7 +127,7 @@ def error_event(fold: Fold, error: RoundtableError, now: datetime) -> DebateErro
 
 
 def lost_quorum(stage: Stage, turns: Sequence[AnyTurn], needed: int | None) -> QuorumLost | None:
-    """Check the quorum of a finished stage: enough agents must give a position, if the stage asks for positions.
+    """Check the quorum of a finished stage: enough agents must give a position, if the stage requests positions.
 
     If a stage has fewer agents than the quorum, all of them must answer. A stage of one turn, as in modes in which
     agents speak one after another, is not checked by itself; `lost_round` checks the whole round.
@@ -333,7 +333,7 @@ def with_measure(record: RoundRecord, measured: ConsensusMeasured) -> RoundRecor
 
 
 def without_votes(record: RoundRecord) -> tuple[AnyTurn, ...]:
-    """Return the turns of a round without those of its vote on motions, which do not change its agreement."""
+    """Return the turns of a round without its vote on motions, since votes do not change the agreement."""
     return tuple(turn for turn in record.turns if turn.stage != VOTE_STAGE)
 
 

@@ -222,7 +222,7 @@ class Journal:
             StorageError: The log could not be read in time.
             LeaseLost: Another owner took over the session.
         """
-        # Another task may be reading the request just now.
+        # If the lock is taken, another task may be reading a request at this moment, so wait for that.
         if not self._is_control_due and not self._lock.locked():
             return
         async with self._lock:

@@ -103,7 +103,7 @@ def whole_mode(
 
 
 async def plan_isolated(mode: DebateModeStrategy, view: DebateContext) -> Plan:
-    """Return a mode's plan of what happens next; a third-party mode plans on its own thread.
+    """Return the next step that a mode plans; a third-party mode plans on its own thread.
 
     A third-party mode that blocks therefore delays neither leases nor other debates. It cannot be stopped: its thread
     runs until the mode returns, but does not keep the program from ending. The mode gets a deep copy of the view, so

@@ -142,7 +142,7 @@ class DebateRun:
         limits: Limits of this run.
         funds: Budget of this run.
         pace: Queues the turns when many debates run at once.
-        writer: Writes the synthesis, where one was requested.
+        writer: Writes the synthesis, if one was requested.
         retries_failed: Whether failed turns of the interrupted stage are taken again, since the last run failed.
     """
 

@@ -40,7 +40,7 @@ class RunBudget:
     Args:
         ledger: Reserves and settles calls.
         fold: State of the session.
-        budget: Limits for this run; those stored with the session when left out.
+        budget: Limits for this run; when left out, the limits stored with the session.
     """
 
     def __init__(self, ledger: Ledger, fold: Fold, budget: Budget | None) -> None:

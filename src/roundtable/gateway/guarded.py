@@ -700,7 +700,7 @@ class _Call:
 
 
 def as_own_error(exc: Exception, provider: str) -> RoundtableError:
-    """Return any exception as a `RoundtableError`; if it is one, or an exception group starts with one, return that."""
+    """Return any exception as a `RoundtableError`; an exception group counts as its first exception."""
     if isinstance(exc, RoundtableError):
         return exc
     if isinstance(exc, ExceptionGroup):

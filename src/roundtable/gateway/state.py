@@ -157,7 +157,7 @@ class CircuitBreaker:
                 self._opened_at, self._probing = now, False
                 return
             if self._opened_at is not None:
-                # The call began before the breaker opened, so its failure is not news.
+                # The call began before the breaker opened, so its failure shows nothing new.
                 return
             self._failures.append(now)
             if self.failures >= self.threshold:

@@ -288,7 +288,7 @@ def _truncated(text: str, start: int) -> Document | None:
 
 
 def _whole_part(value: JsonValue) -> JsonValue:
-    """Return what is left of a value that is cut off."""
+    """Return the usable part of a value that is cut off."""
     if isinstance(value, dict):
         return dict(list(value.items())[:-1])
     return value if isinstance(value, str) else None

@@ -42,7 +42,7 @@ SELECT CASE
     ELSE pg_advisory_unlock_shared(%(upgrade)s, hashtext(%(schema)s))
 END
 """
-# The lock of upgrades is tried after the shared lock: an upgrade holds its lock while it ends the sharing connections.
+# The lock of upgrades is tried after the shared lock: an upgrade keeps its lock while it ends connections that share.
 _END_USERS: Final = """
 SELECT pg_terminate_backend(pid) FROM pg_locks
 WHERE locktype = 'advisory' AND mode = 'ShareLock' AND granted AND pid <> pg_backend_pid()

@@ -275,7 +275,7 @@ class ChatRequest(Value):
     """
 
     model: str = ""
-    """The provider's model id; if empty, the default model of the object that answers."""
+    """The provider's model id; if empty, the id of the model object that gets the request."""
     messages: tuple[Message, ...]
     """The conversation, system message first."""
     temperature: float | None = None

@@ -2,7 +2,7 @@
 
 This module is the list of options, with defaults, limits and descriptions. The signatures of `Roundtable`, the bodies
 of the HTTP API, the inputs of the MCP tools and the keywords of the client are derived from it. `tools/generate.py`
-writes those of them that are code.
+writes the derived parts that are code.
 """
 
 from __future__ import annotations
