@@ -271,7 +271,7 @@ def skipping(fold: Fold, record: RoundRecord, measured: ConsensusMeasured) -> Ex
 
 
 def _answered_alone(record: RoundRecord, measured: ConsensusMeasured) -> tuple[int, int]:
-    """Return how many agents gave an independent answer, abstentions excluded, and how many were asked."""
+    """Return the number of agents that gave an independent answer and did not abstain, and of those that were asked."""
     turns = _independent_turns(record)
     if measured.baseline is None or not turns:
         return len(record.responses) - len(measured.consensus.abstained), len(record.responses) + len(record.missing)
@@ -340,7 +340,7 @@ def without_votes(record: RoundRecord) -> tuple[AnyTurn, ...]:
 def exit_after(
     rounds: Sequence[RoundRecord], exits: ExitCriterion | None, planned: int, ended_by_mode: str | None
 ) -> ExitResult | None:
-    """Return why the debate ends after these complete rounds; `None` while it continues.
+    """Return why the debate ends after these complete rounds; `None` if it continues.
 
     Without `exits`, the debate ends after the planned rounds. The result names exit criteria that raised an error.
     """

@@ -190,8 +190,8 @@ class DebateEngine:
         hub: Publishes events.
         rules: Finds decision rules; the built-in ones when left out.
         exits: Finds exit criteria; the built-in ones when left out.
-        exit_settings: When `exit_on_consensus` ends a debate.
-        turn_timeout_s: Seconds each turn has for all its calls; no limit when left out.
+        exit_settings: Settings that determine when `exit_on_consensus` ends a debate.
+        turn_timeout_s: Seconds that each turn has for all its calls; no limit when left out.
         ledger: Reserves the cost of model calls. Calls of models that do not use a ledger count against the budget only
             when their turn is stored.
 
@@ -308,7 +308,7 @@ class DebateEngine:
     def _with_exit(self, config: DebateConfig) -> DebateConfig:
         """Return the configuration with every exit criterion in `exit`, so that a resume needs no other settings.
 
-        The criteria that `exit_on_consensus` adds come after the caller's.
+        The criteria that `exit_on_consensus` adds come after the caller's criteria.
         """
         exits = self._parse_exit(config)
         if config.exit_on_consensus:
@@ -323,7 +323,7 @@ class DebateEngine:
         """Run exactly one round, or finish a round that was interrupted.
 
         Raises:
-            SessionError: The session is unknown, paused, completed or broken.
+            SessionError: The session is unknown, paused or completed, or has failed.
             SessionBusy: Another owner is running it.
             QuorumLost: Too few agents answered.
         """
@@ -372,12 +372,12 @@ class DebateEngine:
             limits: Limits of this run.
             agents: The agents, by id; when left out, the registry creates them from the stored configurations.
             mode: The mode; when left out, the mode with the stored name.
-            meter: Measures each round; the engine's when left out.
+            meter: Measures each round; the engine's meter when left out.
             writer: Writes the synthesis if one was requested; when left out, the first agent with a model.
             focus_question: Narrower question for the coming rounds.
-            extension: Rounds to add first; a completed session needs at least one.
+            extension: Rounds to add first; a completed session needs at least one round.
             adoption: Configurations that replace the stored ones.
-            on_start: Called with the run before the first agent is called.
+            on_start: Called with the run, before the first agent is called.
 
         Returns:
             The state of the session afterwards.
@@ -387,7 +387,7 @@ class DebateEngine:
             SessionBusy: Another owner is running it.
             ConfigurationError: The mode or an agent is unavailable, or the mode does not support so many rounds.
             QuorumLost: Too few agents answered.
-            BudgetExceeded: The budget does not cover the first call; a session that has started before is unchanged.
+            BudgetExceeded: The budget does not cover the first call. A session that had already started is unchanged.
             StorageError: An event could not be stored.
         """
         async with self._lease(session_id, limits := limits or RunLimits()) as journal:
@@ -426,7 +426,7 @@ class DebateEngine:
         adoption: Adoption | None,
         funds: RunBudget,
     ) -> None:
-        """Store the extension and the adoption, once it is clear that the session can continue.
+        """Store the extension and the adoption, after a check that the session can continue.
 
         Raises:
             SessionConflict: The session is completed, or waits for answers that are missing.
@@ -458,17 +458,17 @@ class DebateEngine:
                 await journal.append(*leaving_events(journal.fold, self.sessions.clock.now(), step=step))
 
     async def synthesize(self, session_id: str, writer: Writer, *, by: str | None = None) -> SynthesisResult:
-        """Return the synthesis of a session; writes it unless it is stored.
+        """Return the synthesis of a session; if none is stored, write it.
 
         Args:
             session_id: Which session.
             writer: Writes the synthesis.
-            by: The `synthesizer_id` of the wanted synthesis; any when left out.
+            by: The `synthesizer_id` of the wanted synthesis; any synthesis when left out.
 
         Raises:
             SessionError: The session is unknown, or has no answers yet.
             SessionBusy: Another owner is running it.
-            RoundtableError: The synthesis failed; its usage is stored all the same.
+            RoundtableError: The synthesis failed; its usage is stored nevertheless.
         """
         synthesis = stored_synthesis(await self.sessions.load(session_id), by)
         if synthesis is not None:

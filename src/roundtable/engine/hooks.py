@@ -1,4 +1,4 @@
-"""Hooks of the engine for a stage: store turns, publish events, and refuse calls once the run has to end."""
+"""Hooks of the engine for a stage: store turns, publish events, and refuse calls when the run must end."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class TurnFields(TypedDict):
 
 
 class TurnRecorder:
-    """Publishes the events of one turn, and refuses its calls once the run has to end."""
+    """Publishes the events of one turn, and refuses its calls when the run must end."""
 
     def __init__(self, journal: Journal, turn_fields: TurnFields, may_call: Callable[[], bool]) -> None:
         self.journal = journal

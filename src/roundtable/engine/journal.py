@@ -55,7 +55,7 @@ class Journal:
         storage: Where events are stored.
         fold: State of the session; every stored event is applied to it.
         lease: The right to append; `renew` renews it.
-        tell: Called with every event once it is stored, and with every live event.
+        tell: Called with every durable event after it was stored, and with every live event.
         clock: Source of the time.
         hears: Returns whether there are listeners; without listeners, no live events are created.
         hears_pieces: Returns whether listeners want pieces of answers; if not, models do not stream.
@@ -77,7 +77,7 @@ class Journal:
         self.lease: Lease = lease
         self.clock = clock
         self.save_timeout_s = _SAVE_TIMEOUT_S
-        """Seconds the storage has for one write or one read."""
+        """Seconds that the storage has for one write or one read."""
         self.hears = hears
         self.hears_pieces = hears_pieces
         self._publish = tell
@@ -235,7 +235,7 @@ class Journal:
                     await self._catch_up()
                     is_read = True
             finally:
-                # A request that was not read is still to be answered.
+                # A request that was not read must still be answered.
                 self._is_control_due = self._is_control_due or not is_read
         if not is_read:
             raise self._timeout_error()

@@ -68,7 +68,7 @@ async def take_lease(sessions: SessionManager, session_id: str, owner: Owner, li
 
 
 async def release(storage: Storage, session_id: str, owner: Owner, tenant: str) -> None:
-    """Release a lease; one that cannot be released expires by itself."""
+    """Release a lease; if that fails, the lease expires by itself."""
     with anyio.move_on_after(_RELEASE_TIMEOUT_S, shield=True):
         try:
             await storage.lease(session_id, owner, 0, tenant=tenant)

@@ -48,7 +48,7 @@ class RunLimits:
     deadline_s: float | None = None
     """Seconds until running calls are cancelled and the run ends."""
     turn_timeout_s: float | None = None
-    """Seconds each turn has for all its calls."""
+    """Seconds that each turn has for all its calls."""
     lease_ttl_s: float = 15.0
     """Seconds until the lease expires. The run renews it after each third of that time."""
     wait_s: float = 0.0

@@ -99,13 +99,13 @@ class SessionPolicy(Protocol):
 
 
 class DebatePolicy:
-    """A debate: each round is measured, and the exit criteria decide whether another one follows.
+    """A debate: each round is measured, and the exit criteria decide whether another round follows.
 
     Args:
         mode: Plans the stages.
         meter: Measures each round.
         exits: Checked after each round; without it, the debate ends after the planned rounds.
-        rules: Finds the decision rule; the built-in ones if `None`.
+        rules: Finds the decision rule; only built-in rules if `None`.
     """
 
     def __init__(

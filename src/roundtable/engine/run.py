@@ -116,7 +116,7 @@ class RunState:
     rounds_closed: int = 0
     """Rounds that this run has closed."""
     open_calls: dict[TurnAttempt, int] = field(default_factory=dict)
-    """Calls that were sent for turns without an outcome, by turn."""
+    """Number of calls that were sent for each turn without an outcome."""
     cancelled_calls: int = 0
     """Calls of measurements and syntheses that were cancelled."""
     has_ended: bool = False

@@ -90,7 +90,7 @@ class RunBudget:
             raise BudgetExceeded(shortage, hint=_BUDGET_HINT, details={"sessionId": fold.record.id})
 
     def _takes_turns(self) -> bool:
-        """Check whether a session that has started before has turns to take when it resumes."""
+        """Check whether a session that has already started still has turns to take when it is resumed."""
         fold, current = self._fold, self._fold.current
         origin = fold.record.forked_from
         began = fold.started and (origin is None or fold.last_seq > origin.events)

@@ -35,7 +35,7 @@ class Writer(Protocol):
         """Write the synthesis.
 
         Raises:
-            RoundtableError: The synthesis failed; `usage` has what it used.
+            RoundtableError: The synthesis failed; `usage` is what it consumed.
         """
 
 

@@ -34,7 +34,7 @@ FALLBACK_ERRORS: Final = (APIRateLimitError, APIAuthError, APINetworkError, APIT
 
 
 class FallbackModel:
-    """A `ChatModel` that asks the next model when one fails.
+    """A `ChatModel` that asks the next model when a model fails.
 
     Each call tries the models in the given order. It tries the next one after a rate limit, a refused key, a failure of
     the network or the server, a time-out, a prompt that is too long for the model's window, and a request that the

@@ -54,7 +54,7 @@ class Gateway:
     | network or server error (409, 425, 500 and above) | yes | yes | 5 |
     | time-out (408, 504, no answer in time) | yes, while there is time | yes | 10 |
     | useless answer (not JSON, empty) | once | yes | 5 |
-    | refusal (400, 401, 403, 404, 413, 422), spent quota | no | no | |
+    | refusal (400, 401, 403, 404, 413, 422), used-up quota | no | no | |
     | cancelled by the caller, a turn's or a debate's deadline | no | no | |
 
     A provider's header `x-should-retry` has priority over the first column.

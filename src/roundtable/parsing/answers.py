@@ -103,7 +103,7 @@ class ParseFailure:
     text: str
     """The text."""
     span: tuple[int, int] = (0, 0)
-    """Part of the text that comes closest to an answer."""
+    """Part of the text that is most similar to an answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_CLAIM_CHARS", "ParsedClaim", "parse_claims"]
 
 MOST_CLAIM_CHARS: Final = 300
-"""Longest text of a claim, in characters; a longer one is cut."""
+"""Longest text of a claim, in characters; a longer text is cut."""
 _MOST_LABELS: Final = 20
 _MOST_SOURCES: Final = 5
 _MOST_QUOTE_CHARS: Final = 1_000

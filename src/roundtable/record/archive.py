@@ -114,7 +114,7 @@ def archive_parts(
         sign: Signs the head.
 
     Raises:
-        SessionError: The log is to be signed, but was changed after it was stored (code `SESSION_CHANGED`).
+        SessionError: The log cannot be signed, since it was changed after it was stored (code `SESSION_CHANGED`).
     """
     if sign is not None:
         events = tuple(events)

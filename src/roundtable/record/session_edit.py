@@ -360,7 +360,7 @@ def _editor() -> Owner:
 async def _append_under_lease(
     storage: Storage, session_id: str, tenant: str, plan: Callable[[Fold], tuple[DurableEvent, ...]]
 ) -> None:
-    """Append the events that `plan` makes from the stored session, under a lease."""
+    """Append the events that `plan` returns for the stored session, under a lease."""
     owner = _editor()
     lease = await _take_lease(storage, session_id, owner, tenant)
     try:
