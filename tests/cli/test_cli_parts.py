@@ -186,7 +186,7 @@ def test_a_terminal_gets_colours_and_is_given_back(monkeypatch: pytest.MonkeyPat
     assert text.rstrip().endswith("\x1b[?25h")
     screen.progress(10**6, 4 * 10**6)
     screen.progress(4 * 10**6, 4 * 10**6)
-    assert err.getvalue().endswith("\rFetching the embedded model: 100 % of 4 MB\n")
+    assert err.getvalue().endswith("\rDownloading the embedded model: 100 % of 4 MB\n")
 
 
 def test_progress_without_a_terminal_is_told_four_times_at_most(capsys: pytest.CaptureFixture[str]) -> None:

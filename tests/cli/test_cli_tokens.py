@@ -11,7 +11,7 @@ def test_a_token_is_shown_once_listed_without_it_and_revoked(command: Command) -
     secret, told, again = made.out.splitlines()
     number = told.split()[0]
     assert secret.startswith("rt_")
-    assert told.endswith("UTC, for mcp alone: notebook")
+    assert told.endswith("UTC, only for mcp: notebook")
     assert f"roundtable tokens revoke {number}" in again
     listed = command("tokens", "list")
     assert number in listed.out

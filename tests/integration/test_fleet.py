@@ -439,7 +439,7 @@ class TestWorkers:
             status = await fleet.status("bad")
             (parked,) = (await fleet.results("bad")).failures
         assert (status.completed, status.failed, status.errors) == (1, 1, {"WORKER_DIED": 1})
-        assert parked.error.message == "5 workers died while they held this debate"
+        assert parked.error.message == "5 workers died while they ran this debate"
         assert codes == [-signal.SIGKILL] * 5 + [0]
 
     @pytest.mark.slow

@@ -103,7 +103,7 @@ async def test_a_version_without_questions_during_a_call_allows_nothing() -> Non
     shop, put = Shop(), replying(ALLOWED)
     (position,) = await held(server_of(shop), "auto", elicitation_callback=put)
     assert (shop.orders, put.heard) == ([], [])
-    assert "of MCP does not ask users during a call" in position
+    assert "a server cannot ask users during a call" in position
 
 
 async def test_a_client_that_fails_allows_nothing() -> None:
@@ -126,7 +126,7 @@ async def test_after_the_call_nobody_is_asked_and_nothing_is_allowed() -> None:
     assert begun["running"]
     assert (shop.orders, put.heard) == ([], [])
     (said,) = details["responses"]
-    assert "not approved: the call of the MCP client is over" in said["position"]
+    assert "not approved: the call of the MCP client has ended" in said["position"]
 
 
 async def test_a_debate_that_continues_asks_the_client_that_continues_it() -> None:

@@ -68,7 +68,7 @@ async def test_a_server_without_jobs_loads_and_creates_nothing_of_fleets(tmp_pat
     async with visiting("admin", table=table) as root:
         await root.log_in()
         assert 'href="/admin/fleets"' in root.page
-        assert "There is no job." in (await root.get("/admin/fleets")).text
+        assert "There are no jobs." in (await root.get("/admin/fleets")).text
         assert "roundtable_fleet" not in (await root.get("/metrics", headers=bearer(root.token))).text
     assert not (tmp_path / "debates.fleet.db").exists()
 
@@ -203,7 +203,7 @@ async def test_metrics_do_not_wait_for_a_slow_database_and_say_how_old_they_are(
             second, third = await figures(), await figures()
         assert second[queued] == third[queued] == 1
         assert third["roundtable_fleet_age_seconds"] >= 0.4
-        assert "are of an earlier time in the metrics: the database did not answer within 0.2 s" in caplog.text
+        assert "are out of date in the metrics: the database did not answer within 0.2 s" in caplog.text
         answers.set()
         with anyio.fail_after(30):
             while (await figures())["roundtable_fleet_age_seconds"] >= 0.2:

@@ -185,7 +185,7 @@ async def test_an_approver_belongs_to_one_table() -> None:
     async with table_of(Shop(), approve_tools=approver) as here, table_of(Shop(), approve_tools=approver) as there:
         create_app(here)
         create_app(here)  # another application of the same table
-        with pytest.raises(ConfigurationError, match="another table already") as caught:
+        with pytest.raises(ConfigurationError, match="already belongs to another table") as caught:
             create_app(there)
     assert caught.value.hint == "Create one ServerApproval for each table."
 

@@ -229,7 +229,7 @@ async def test_a_storage_that_fails_ends_no_conversation(caplog: pytest.LogCaptu
         clock.move(LEASE_S)
         await _settle()
         conversation.ended.set()
-    assert "the place of a conversation of 'ann' could not be stored" in caplog.text
+    assert "the slot of a conversation of 'ann' could not be stored" in caplog.text
 
 
 class OddValues(MemoryKeyValue):

@@ -75,7 +75,7 @@ app.add_typer(models, name="models")
 app.add_typer(tokens, name="tokens")
 app.add_typer(bench, name="bench")
 app.add_typer(fleet, name="fleet")
-app.add_typer(stored_session_commands)  # without a name: its commands join those below
+app.add_typer(stored_session_commands)  # without a name, so its commands are on the same level as those below
 app.add_typer(mcp)
 app.add_typer(serve)
 
@@ -161,7 +161,7 @@ def debate(
     no_live: NoLive = False,
     quiet: Quiet = False,
 ) -> int:
-    """Hold a debate; the word `debate` can be left out."""
+    """Run a debate; the word `debate` can be left out."""
     arguments = locals()
     from roundtable.cli.context import read_debate_options
     from roundtable.cli.debates import hold, show_estimate
@@ -300,7 +300,7 @@ def fork(
     no_live: NoLive = False,
     quiet: Quiet = False,
 ) -> int:
-    """Start a "what if" session from the first rounds of another.
+    """Start a "what if" session from the first rounds of another session.
 
     The new session continues with another mode, other agents, or another number of rounds.
     """
@@ -348,7 +348,7 @@ def list_plugins(
     as_json: Json = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of each plugin that failed.")] = False,
 ) -> int:
-    """List installed plugins, and why any of them failed to load; or write a new plugin.
+    """List installed plugins, and the reason if one failed to load; or write a new plugin.
 
     The exit code is 1 if any plugin failed.
     """
@@ -400,7 +400,7 @@ def doctor(
     storage: Storage = None,
     as_json: Json = False,
 ) -> int:
-    """Check what is configured, what is missing and how to fix it.
+    """Check what is configured and what is missing, and show how to fix it.
 
     No network calls are made. With --db, the whole file is checked.
     """

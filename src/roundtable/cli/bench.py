@@ -34,13 +34,13 @@ Rounds = Annotated[
     typer.Option("--filter-rounds", metavar="N", help="Run only debates with this number of rounds; can be repeated."),
 ]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="Folder in which to store results.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="List the debates without holding any.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="List the debates without running any.")]
 Seconds = Annotated[float, typer.Option("--limit", metavar="SECONDS", help="Time limit for one debate.")]
 
 
 def _open(arguments: Mapping[str, Any], *, keeps: bool = False) -> CommandContext:
-    """Create the context; sessions stay in memory if they need not be kept and no storage is named."""
-    # The `--seed` of a study seeds its statistics, not its debates.
+    """Create the context; sessions stay in memory if the command does not keep them and no storage is named."""
+    # The option `--seed` of a study seeds its statistics, not its debates.
     command_options = replace(CommandOptions.of(arguments), live=False, seed=0)
     in_memory = not keeps and command_options.storage is None and command_options.database is None
     return open_context(replace(command_options, storage="memory://") if in_memory else command_options)
@@ -64,7 +64,7 @@ def run(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> int:
-    """Hold every debate of an experiment and write the results.
+    """Run every debate of an experiment and write the results.
 
     Each debate gets its own folder. The exit code is 1 if any debate failed.
     """
@@ -80,7 +80,7 @@ def run(
 
 @bench.command()
 def matrix(file: File, *, filter_mode: Modes = None, filter_rounds: Rounds = None, as_json: Json = False) -> int:
-    """List the debates of an experiment without holding any."""
+    """List the debates of an experiment without running any."""
     from roundtable.cli.benchmarks import Plan, list_debates
 
     plan = Plan(file, split_list(filter_mode, "--filter-mode"), tuple(filter_rounds or ()) or None)
@@ -93,7 +93,7 @@ def single(
     *,
     mode: Mode = "collaborative",
     rounds: Annotated[int, typer.Option("--rounds", "-r", help="Maximum number of rounds.")] = 3,
-    repetitions: Annotated[int, typer.Option("--repetitions", help="How many times to hold the debate.")] = 1,
+    repetitions: Annotated[int, typer.Option("--repetitions", help="How many times to run the debate.")] = 1,
     limit: Seconds = 300,
     agents: Agents = None,
     analyzer: Analyzer = "auto",
@@ -103,7 +103,7 @@ def single(
     storage: Storage = None,
     as_json: Json = False,
 ) -> int:
-    """Hold one debate, once or several times, and show its metrics."""
+    """Run one debate, once or several times, and show its metrics."""
     arguments = locals()
     from roundtable.cli.benchmarks import hold_single, scenario_of
 
@@ -151,8 +151,8 @@ _Extract = Annotated[
     typer.Option(
         "--extract",
         metavar="PATTERN",
-        help="Regular expression that finds the answer in a position; the last match counts. `number` takes the last "
-        "number.",
+        help="Regular expression that finds the answer in a position; the last match counts. With `number`, the answer "
+        "is the last number in the position.",
     ),
 ]
 _StudyName = Annotated[
@@ -174,7 +174,7 @@ def study(
     ] = None,
     rounds: Annotated[int, typer.Option("--rounds", "-r", help="Rounds of each debate.")] = 2,
     decide: Annotated[
-        str, typer.Option("--decide", help="Decision rule for debates, and for answers given without a debate.")
+        str, typer.Option("--decide", help="Decision rule, both for debates and for answers given without a debate.")
     ] = "plurality",
     normalise: Annotated[
         str, typer.Option("--normalise", help="How answers are compared: casefold, exact or numeric.")
@@ -184,17 +184,17 @@ def study(
     name: _StudyName = None,
     fleet: Annotated[
         str | None,
-        typer.Option("--fleet", metavar="FLEET", help="Let this fleet and all its workers hold the debates."),
+        typer.Option("--fleet", metavar="FLEET", help="Run the debates on this fleet with all its workers."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")] = 0,
     report: Annotated[
         str | None,
-        typer.Option("--report", metavar="FOLDER", help="Write figures, tables, methods and data for a paper."),
+        typer.Option("--report", metavar="FOLDER", help="Write figures, tables, methods and data for a paper here."),
     ] = None,
     cassette: Annotated[
         str | None,
         typer.Option(
-            "--cassette", metavar="FILE", help="Replay the calls recorded in this file; record the others in it."
+            "--cassette", metavar="FILE", help="Replay calls that this file contains; record all other calls in it."
         ),
     ] = None,
     agents: Agents = None,
@@ -207,9 +207,9 @@ def study(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Measure whether debating pays.
+    """Measure whether debates give better answers than other methods at the same price.
 
-    Every question is debated, and answered without debate at the same price.
+    Every question is answered by a debate, and without a debate at the same price.
     """
     arguments = locals()
     from roundtable.cli.benchmarks import Asked, hold_study, study_of

@@ -54,11 +54,11 @@ __all__ = [
 _SUFFIXES: Final = (".yaml", ".yml", ".toml", ".json")
 
 _STUDY_FILES: Final = frozenset({".yaml", ".yml", ".toml"})
-"""Endings of files with a whole study; others hold its questions."""
+"""Suffixes of files that contain a whole study; other files contain only its questions."""
 
 
 class Plan(NamedTuple):
-    """The debates to hold, and the experiment they belong to."""
+    """The debates to run, and the experiment they belong to."""
 
     file: str
     modes: tuple[str, ...] | None
@@ -87,7 +87,7 @@ class Asked(NamedTuple):
 
 
 async def list_debates(context: CommandContext, plan: Plan) -> ExitCode:
-    """List debates without holding them."""
+    """List debates without running them."""
     experiment, scenarios = plan.read()
     if context.screen.as_json:
         context.screen.data([scenario.model_dump(mode="json") for scenario in scenarios])
@@ -104,7 +104,7 @@ def _describe(scenario: BenchmarkScenario) -> str:
 
 
 async def carry_out(context: CommandContext, plan: Plan, output: str, limit_s: float) -> ExitCode:
-    """Hold the debates of an experiment; show and write each one as it ends."""
+    """Run the debates of an experiment; show and write the result of each debate when it ends."""
     experiment, scenarios = plan.read()
     if context.table.wiring.options.agents is not None:
         scenarios = tuple(scenario.model_copy(update={"agents": None}) for scenario in scenarios)
@@ -131,9 +131,7 @@ async def carry_out(context: CommandContext, plan: Plan, output: str, limit_s: f
             ]
         )
     else:
-        context.screen.show(
-            [line(f"{len(runs) - failed} of {counted(len(runs), 'debate')} held to their end.", "bold")]
-        )
+        context.screen.show([line(f"{len(runs) - failed} of {counted(len(runs), 'debate')} completed.", "bold")])
     return ExitCode.FAILED if failed else ExitCode.OK
 
 
@@ -158,7 +156,7 @@ def _level_in_words(level: ConsensusMetrics) -> str:
 def _figures(metrics: BenchmarkMetrics) -> Iterator[Line]:
     level, exchange = metrics.consensus, metrics.interaction
     converged = "no" if level.convergence_round is None else f"in round {level.convergence_round}"
-    depth = f"depth {exchange.rebuttal_depth:g}, {exchange.question_response_pairs:g} questions taken up"
+    depth = f"depth {exchange.rebuttal_depth:g}, {exchange.question_response_pairs:g} questions answered"
     calls = counted(metrics.usage.calls, "call")
     rows = (
         f"Agreement {_level_in_words(level)} ({level.method}), converged: {converged}",
@@ -168,7 +166,7 @@ def _figures(metrics: BenchmarkMetrics) -> Iterator[Line]:
     )
     yield from (line(row, indent=2, hang=2) for row in rows)
     if metrics.content.role_violations:
-        yield line(f"{metrics.content.role_violations:g} answers left the side they were given", "yellow", indent=2)
+        yield line(f"{metrics.content.role_violations:g} answers left their assigned side", "yellow", indent=2)
     if level.groupthink_warning:
         yield line("Signs of groupthink", "yellow", indent=2)
 
@@ -176,7 +174,7 @@ def _figures(metrics: BenchmarkMetrics) -> Iterator[Line]:
 async def hold_single(
     context: CommandContext, scenario: BenchmarkScenario, repetitions: int, limit_s: float
 ) -> ExitCode:
-    """Hold one debate `repetitions` times and show its metrics."""
+    """Run one debate `repetitions` times and show its metrics."""
     runner = BenchmarkRunner(context.table, repetitions=repetitions, timeout_s=limit_s)
     repeated = await runner.run_scenario_with_repetitions(scenario)
     if context.screen.as_json:
@@ -184,15 +182,15 @@ async def hold_single(
     else:
         lines = [
             line(
-                f"{_describe(scenario)}; {repeated.success_rate:.0%} of {len(repeated.runs)} held to the end",
+                f"{_describe(scenario)}; {repeated.success_rate:.0%} of {len(repeated.runs)} completed",
                 "bold",
                 hang=2,
             )
         ]
         lines += [] if repeated.metrics is None else list(_figures(repeated.metrics))
         if repeated.spread is not None and len(repeated.runs) > 1:
-            spread = f"{repeated.spread.agreement:.3f}, of the time {repeated.spread.latency_ms / 1000:.2f} s"
-            lines.append(line(f"Standard deviation of agreement {spread}", indent=2, hang=2))
+            spread = f"agreement {repeated.spread.agreement:.3f}, time {repeated.spread.latency_ms / 1000:.2f} s"
+            lines.append(line(f"Standard deviation: {spread}", indent=2, hang=2))
         errors = dict.fromkeys(run.error.message for run in repeated.runs if run.error is not None)
         lines += [line(f"FAILED: {message}", "bold red", indent=2, hang=2) for message in errors]
         context.screen.show(lines)
@@ -234,7 +232,7 @@ async def compare_folders(context: CommandContext, baseline: str, candidate: str
 
 
 async def hold_study(context: CommandContext, study: Study, asked: Asked) -> ExitCode:
-    """Hold a study and show its tables."""
+    """Run a study and show its tables."""
     if asked.report is not None:
         check_plots()
     if study.name is not None and not context.screen.quiet:
@@ -272,11 +270,11 @@ def _write_paper(context: CommandContext, report: StudyReport, folder: str, stud
 
 
 def study_of(file: str, asked: Asked) -> Study:
-    """Return the study of a file with the name and seed of the command, or the study of a file of questions.
+    """Return the study in a file, with the name and seed of the command; or make a study from a file of questions.
 
     Raises:
-        ConfigurationError: The file cannot be read, an option is out of range, or the command has one that a study's
-            file sets.
+        ConfigurationError: The file cannot be read, an option is out of range, or the command has an option that the
+            study's file sets.
     """
     if Path(file).suffix.lower() in _STUDY_FILES:
         return _study_in(file, asked)

@@ -58,7 +58,7 @@ _LIMITS: Final[Mapping[str, str]] = {
 }
 
 _OF_THE_TABLE: Final = frozenset({"topic", "agents", "search"})
-"""Arguments that a command does not pass to the debate as options, but as its topic or to its table."""
+"""Arguments that are not passed as options of the debate: the topic, and arguments for the table."""
 
 _SEARCHES: Final[Mapping[str, bool | str]] = {"auto": "auto", "off": False}
 """Values of `--search` that are not names of services."""
@@ -151,7 +151,7 @@ def read_metadata(entries: Sequence[str] | None) -> dict[str, JsonValue]:
 
 
 def read_debate_options(arguments: Mapping[str, Any]) -> DebateOptions:
-    """Parse the options of a debate or a fork; those that are not given are left out.
+    """Parse the options of a debate or a fork; options that are not given are left out.
 
     Args:
         arguments: The arguments of the command by name.
@@ -172,7 +172,7 @@ def read_debate_options(arguments: Mapping[str, Any]) -> DebateOptions:
         "metadata": read_metadata(arguments.get("meta")),
         "answer_schema": _read_schema(arguments.get("answer_schema")),
     }
-    # Not by truth: 0 is a value that the debate refuses, or means.
+    # Keep 0, although it is false: it is either a valid value, or one that the debate must refuse.
     supplied = {name: value for name, value in options.items() if not any(value is none for none in (None, False))}
     return cast("DebateOptions", {name: value for name, value in supplied.items() if value not in ((), {})})
 
@@ -211,7 +211,7 @@ def _parse_answer(text: str) -> ContextResult:
 
 
 def asked_lines(result: DebateResult) -> list[Line]:
-    """List the agents' context requests, with the ids to answer them by."""
+    """List the agents' context requests with their ids, which an answer must name."""
     names = {agent.id: agent.name for agent in result.agents}
     requests = ((names.get(request.agent_id, request.agent_id), request) for request in result.context_requests)
     return [
@@ -243,7 +243,7 @@ class CommandOptions:
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> CommandOptions:
-        """Create it from the arguments of a command, named as in `options`; missing arguments get their defaults.
+        """Create the options from the arguments of a command, named as in `options`; missing ones get defaults.
 
         Raises:
             ConfigurationError: A list has an empty entry.
@@ -286,8 +286,8 @@ class CommandContext:
         Args:
             work: The command's work.
             writes: Whether it writes results to standard output.
-            hears: Whether a signal ends the work, so that debates are paused; `False` if the work handles
-                signals itself.
+            hears: Whether a signal such as Ctrl-C cancels the work, so that debates are paused; `False` if the work
+                handles signals itself.
 
         Raises:
             OSError: Standard output is closed.
@@ -304,7 +304,7 @@ class CommandContext:
 def _interruptible(
     work: Callable[[CommandContext], Awaitable[ExitCode]],
 ) -> Callable[[CommandContext], Awaitable[ExitCode]]:
-    """Wrap work so that a signal ends it."""
+    """Wrap work so that a signal cancels it."""
     from roundtable.cli.signals import interruptible
 
     async def run_until_signal(context: CommandContext) -> ExitCode:
@@ -330,7 +330,7 @@ def open_context(
     settings, location = load_settings(command_options)
     screen = Screen(
         as_json=command_options.as_json,
-        # A live view would run over what is typed.
+        # A live view would overwrite what the person types.
         live=command_options.live and not command_options.approve_tools,
         quiet=command_options.quiet,
         debug=settings.debug_mode,
@@ -344,10 +344,10 @@ def open_context(
 
 
 def _check_batches(command_options: CommandOptions) -> None:
-    """Check that `--batch` concerns one of the agents, if any are named.
+    """Check that each provider named with `--batch` is the provider of an agent, if agents are named.
 
     Raises:
-        ConfigurationError: No agent is of this provider, so its calls would not cost half.
+        ConfigurationError: No agent uses the provider, so no call would be batched at half the price.
     """
     agents = command_options.agents or ()
     used = {agent.partition(":")[0].strip() for agent in agents}
@@ -355,7 +355,7 @@ def _check_batches(command_options: CommandOptions) -> None:
         if agents and name not in used:
             msg = f"--batch {name}: no agent uses this provider"
             raise ConfigurationError(
-                msg, hint=f"The agents are {', '.join(agents)}; leave --batch out, or name the provider of an agent."
+                msg, hint=f"The agents are {', '.join(agents)}. Leave out --batch, or name the provider of an agent."
             )
 
 
@@ -390,7 +390,7 @@ def make_table(
         storage: Where sessions are stored; the default storage when `None`.
         tenant: Owner of the sessions.
         asks_people: As for `open_context`.
-        approve_tools: Decides about tool calls with `--approve-tools`, if not the terminal does.
+        approve_tools: Function that approves tool calls with `--approve-tools`, if not the person at the terminal.
 
     Raises:
         ConfigurationError: The command line is invalid.
@@ -433,12 +433,12 @@ def make_table(
 
 
 def _is_not_on_screen(record: logging.LogRecord) -> bool:
-    """Check whether a log record is not on the screen already, as the outcome of turns and download progress are."""
+    """Check whether a log record is new on the screen, which shows outcomes of turns and download progress anyway."""
     return not hasattr(record, "agent") and not record.name.startswith("roundtable.providers.local")
 
 
 def _tool_arguments(command_options: CommandOptions) -> Iterator[str]:
-    """Return the command-line arguments that select the agents' tools, and how their calls are made."""
+    """Return the command-line arguments that select the agents' tools and the providers called in batches."""
     for provider in command_options.batches:
         yield from ("--batch", provider)
     if command_options.tools:

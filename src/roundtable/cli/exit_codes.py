@@ -1,4 +1,4 @@
-"""Exit codes of the command, and the errors they stand for."""
+"""Exit codes of the command, and the errors that lead to them."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class ExitCode(IntEnum):
 
 
 MEANING: Final = {
-    ExitCode.OK: "success; a result can still be partial, see its status",
+    ExitCode.OK: "success; the result can still be partial (its status shows that)",
     ExitCode.FAILED: "any other error, including a closed pipe (the program that reads the output has ended)",
-    ExitCode.USAGE: "the command line or the configuration is invalid; `doctor`: no debate can be held",
+    ExitCode.USAGE: "the command line or the configuration is invalid; with `doctor`: no debate can run",
     ExitCode.AUTH: "the keys of all agents were rejected; the session can be resumed",
     ExitCode.UNREACHABLE: "all agents met a rate limit, a network error or a deadline; the session can be resumed",
-    ExitCode.QUORUM: "too few agents answered, for other or mixed reasons; the session can be resumed",
+    ExitCode.QUORUM: "too few agents answered, for several or for other reasons; the session can be resumed",
     ExitCode.SESSION: "the session does not exist, is run by another process, or does not allow the operation",
-    ExitCode.STORAGE: "the storage could not read or write",
+    ExitCode.STORAGE: "the storage could not be read or written",
     ExitCode.HUNG_UP: "SIGHUP, for example from a closed terminal; handled like Ctrl-C",
     ExitCode.INTERRUPTED: "Ctrl-C; a running debate is paused and can be resumed",
     ExitCode.TERMINATED: "SIGTERM; handled like Ctrl-C",
@@ -61,13 +61,13 @@ _BY_KIND: Final[tuple[tuple[tuple[type[RoundtableError], ...], ExitCode], ...]] 
 
 
 _SHARED_REASONS: Final = frozenset({ExitCode.USAGE, ExitCode.AUTH, ExitCode.UNREACHABLE})
-"""Codes that are more specific than `QUORUM`, when all agents failed for the same reason."""
+"""Codes that replace `QUORUM` if all agents failed for the same reason."""
 
 
 def exit_code(error: RoundtableError) -> ExitCode:
     """Return the exit code of an error.
 
-    If all agents failed for one kind of reason, it is the code of that reason.
+    If all agents failed for the same kind of reason, this is the code of that reason.
 
     Example:
         >>> exit_code(StorageError()), exit_code(RoundtableError())

@@ -46,7 +46,7 @@ async def export_session(
             "--sign needs a file in the format 'json'", hint="For example: --format json --output session.json"
         )
     if not files and context.screen.as_json and format not in {None, "json"}:
-        msg = f"--json prints JSON, and --format {format} another format"
+        msg = f"--json prints JSON, but --format {format} asks for another format"
         raise ConfigurationError(msg, hint="Leave out --json, or name a file with --output.")
     session_id = await full_id(context.table, context.place, id_prefix)
     if not files:
@@ -69,7 +69,7 @@ def _default_format(context: CommandContext) -> str:
 
 
 async def verify_session(context: CommandContext, target: str, head: str | None, key: str | None) -> ExitCode:
-    """Check whether a stored session, or an exported file, is what was stored."""
+    """Check whether a stored session or an exported file is unchanged since it was written."""
     path = _path(target)
     expected = None if head is None else ChainHead.parse(head)
     if target == "-" or path.is_file():

@@ -1,4 +1,4 @@
-"""The `fleet` commands: queue jobs of many debates, hold them, and see how far they are."""
+"""The `fleet` commands: queue jobs of many debates, run the debates, and show their progress."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ __all__ = ["fleet"]
 _DEFAULT: Final = "default"
 _AT_ONCE: Final = 8
 _LONG_S: Final = 30.0
-"""Debates that run for less are not named."""
+"""Debates that have been running for less time than this are not named."""
 _SHORTEST_WATCH_S: Final = 0.5
 
 fleet: typer.Typer = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Hold many debates through a queue that survives crashes.",
+    help="Run many debates through a queue that survives crashes.",
 )
 
 _Job = Annotated[str, typer.Argument(metavar="JOB", help="Name of the job; `fleet status` lists all.")]
@@ -68,7 +68,7 @@ _Concurrency = Annotated[
     typer.Option(
         "--concurrency",
         metavar="N",
-        help="Maximum debates at the same time per worker; the value of the worker started last applies to all.",
+        help="Maximum debates at the same time per worker; all workers use the value of the worker started last.",
     ),
 ]
 _ProviderConcurrency = Annotated[
@@ -76,7 +76,7 @@ _ProviderConcurrency = Annotated[
     typer.Option(
         "--provider-concurrency",
         metavar="PROVIDER=N",
-        help="Maximum calls to a provider at the same time for all workers together; the same for each worker. "
+        help="Maximum calls to a provider at the same time, for all workers together; give all workers the same value. "
         "Can be repeated.",
     ),
 ]
@@ -117,7 +117,7 @@ def submit(
         bool | None,
         typer.Option(
             "--work/--no-work",
-            help="Hold the debates in this process until the job is done, or only queue them.",
+            help="Run the debates in this process until the job is done, or only queue them.",
             show_default="--work with SQLite",
         ),
     ] = None,
@@ -181,7 +181,7 @@ def hold_debates(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Run a worker: hold queued debates until Ctrl-C or SIGTERM. Start one on as many machines as you like.
+    """Run a worker: run queued debates until Ctrl-C or SIGTERM. You can start workers on many machines.
 
     When a worker ends, its running debates go back to the queue, and other workers continue them.
     """
@@ -259,9 +259,9 @@ def retry(
             return ExitCode.OK
         if before.failed or before.cancelled:
             command = context.place.running("fleet", "work", "--until-done", job, *_name_of(fleet))
-            context.screen.remark(f"A worker holds them; start one with: {command}")
+            context.screen.remark(f"These debates wait for a worker. Start a worker with: {command}")
         else:
-            context.screen.remark("Nothing to retry: no debate of this job has failed or was cancelled.")
+            context.screen.remark("Nothing to retry: no debate of this job failed or was cancelled.")
         return ExitCode.OK
 
     return _run(locals(), act)
@@ -301,7 +301,7 @@ def results(
 
 
 def _options(arguments: dict[str, Any]) -> DebateOptions:
-    """Return the options of the debates, with the agents by name, since workers in other processes make them."""
+    """Return the options of the debates, with the names of the agents: each worker creates the agents itself."""
     options = read_debate_options(arguments)
     agents = CommandOptions.of(arguments).agents
     return options if agents is None else {**options, "agents": agents}
@@ -336,7 +336,7 @@ def _run(arguments: dict[str, Any], act: Callable[[CommandContext, Fleet], Await
 
 
 async def _work(context: CommandContext, fleet: Fleet, concurrency: int, job: str | None) -> ExitCode:
-    """Hold debates until a signal, or until a job is done; show what came of the job."""
+    """Run debates until a signal, or until a job is done; then show the state of the job."""
     from roundtable.cli.signals import interruptible
 
     screen = context.screen
@@ -372,7 +372,7 @@ async def _work(context: CommandContext, fleet: Fleet, concurrency: int, job: st
 
 
 def _limits_of(fleet: Fleet, concurrency: int) -> tuple[str, ...]:
-    """Return the options that give another worker the same limits; without them, it would make as many calls as it can.
+    """Return the options that give another worker the same limits; without them, it would use the defaults.
 
     Args:
         fleet: The fleet, with the limits of its providers.
@@ -384,7 +384,7 @@ def _limits_of(fleet: Fleet, concurrency: int) -> tuple[str, ...]:
 
 
 def _name_of(fleet: Fleet) -> tuple[str, ...]:
-    """Return the option that names the fleet; nothing for the default one."""
+    """Return the option that names the fleet; nothing for the default fleet."""
     return () if fleet.name == _DEFAULT else ("--fleet", fleet.name)
 
 

@@ -35,7 +35,7 @@ class HttpBinding(NamedTuple):
         """Check that the server is neither open to everybody nor closed to everybody.
 
         Raises:
-            ConfigurationError: It is one of the two.
+            ConfigurationError: The server would be open or closed to everybody.
         """
         from roundtable.auth.guard import is_this_machine
 
@@ -57,7 +57,7 @@ class HttpBinding(NamedTuple):
 
         self.check()
         if self.asks and not context.place.is_persistent:
-            msg = "clients need a token, and tokens cannot be kept in a storage in memory"
+            msg = "clients need a token, but a storage in memory cannot keep tokens"
             raise ConfigurationError(msg, hint="Name a file with --db, or add --no-auth.")
         wiring = context.table.wiring
         try:
@@ -76,7 +76,7 @@ class HttpBinding(NamedTuple):
             context.screen.remark(f"Create a token for each user: {command}")
 
     def authenticator(self, storage: Storage, audience: str) -> Authenticator:
-        """Return the authenticator: by tokens of a storage, or every caller as the user of this machine."""
+        """Return the authenticator: it checks tokens in the storage, or accepts all callers as this machine's user."""
         from roundtable.auth import LocalUser, TokenAuthenticator, TokenStore
 
         return TokenAuthenticator(TokenStore.of(storage), audience=audience) if self.asks else LocalUser()

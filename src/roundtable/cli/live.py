@@ -21,7 +21,7 @@ STYLES = {"waiting": "dim", "answered": "green", "failed": "red"}
 
 
 def live_view(story: EventPrinter, console: Console) -> Live:
-    """Create a view that refreshes itself; on exit it disappears, and the lines above it stay."""
+    """Create a view that refreshes itself; on exit the view disappears, and the lines above it stay."""
     return Live(
         get_renderable=lambda: picture(story, time.monotonic()),
         console=console,

@@ -30,7 +30,7 @@ __all__ = ["complete_words", "run"]
 ROOT_OPTIONS: Final = frozenset({"-h", "--help", "--version", "--install-completion", "--show-completion"})
 """Options that belong to no command."""
 _build_command = cache(typer.main.get_command)
-"""Builds the command from the type hints of its functions; cached, since this takes longer than most commands."""
+"""Builds the command from the type hints of its functions; cached, since building takes longer than most commands."""
 HELP: Final = "See `roundtable --help`, or `--help` after a command."
 
 
@@ -77,7 +77,7 @@ def _internal_error(error: Exception) -> RoundtableError:
 
 
 def _report(error: RoundtableError, *, as_json: bool) -> None:
-    """Show an error on its stream; if that cannot be written, show one line on standard error."""
+    """Show an error on its stream; if the stream cannot be written, show one line on standard error."""
     try:
         Screen(as_json=as_json, debug=_is_debug_mode()).error(error)
         sys.stdout.flush()
@@ -108,7 +108,7 @@ def complete_words(arguments: list[str]) -> list[str]:
     """Insert the word `debate` if the command line starts with a topic or an option instead of a command.
 
     Raises:
-        ConfigurationError: The first word looks like a misspelt command, or a command follows its options.
+        ConfigurationError: The first word looks like a misspelt command, or options stand before a command.
 
     Example:
         >>> complete_words(["Tea or coffee?", "--rounds", "2"])
@@ -130,12 +130,12 @@ def complete_words(arguments: list[str]) -> list[str]:
     matches = [] if " " in first else difflib.get_close_matches(first, names, n=1, cutoff=0.75)
     if matches:
         msg = f"unknown command {first!r}; did you mean {matches[0]!r}?"
-        raise ConfigurationError(msg, hint=f"To debate about it: roundtable debate {first}")
+        raise ConfigurationError(msg, hint=f"To debate about this word: roundtable debate {first}")
     return ["debate", *arguments]
 
 
 def _check_order(arguments: list[str], names: list[str]) -> None:
-    """Reject a command after its options, which would otherwise start a paid debate about, say, `sessions`."""
+    """Reject options before a command; otherwise a paid debate about, for example, `sessions` would start."""
     flags, words = _flags(), iter(arguments)
     for word in words:
         if word == "--":

@@ -1,4 +1,4 @@
-"""The command `mcp`: serve one client on standard input and output, or many over HTTP."""
+"""The command `mcp`: serve one client on standard input and output, or many clients over HTTP."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def serve_mcp(
         if http_options := [name for name in _HTTP_OPTIONS if _is_typed(context, name)]:
             names = " and ".join("--" + name.replace("_", "-") for name in http_options)
             msg = f"{names} {'needs' if len(http_options) == 1 else 'need'} --http"
-            raise ConfigurationError(msg, hint=f"Add --http to serve over HTTP, or leave {names} out.")
+            raise ConfigurationError(msg, hint=f"Add --http to serve over HTTP, or leave out {names}.")
         Screen().check()
         return anyio.run(_serve_one, command_options)
     binding = HttpBinding(host, port, (*(allow_host or ()),), (*(allow_origin or ()),), asks=not no_auth)

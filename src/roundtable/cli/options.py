@@ -53,7 +53,7 @@ __all__ = [
     "VoteEvery",
 ]
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text, also for an error.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text, even for an error.")]
 NoLive = Annotated[bool, typer.Option("--no-live", help="Print plain lines, even on a terminal.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show only the result.")]
 Database = Annotated[
@@ -77,7 +77,7 @@ Batch = Annotated[
     typer.Option(
         "--batch",
         metavar="PROVIDER",
-        help="Make the calls of a provider in batches, at half the price; an answer may take a day. Can be repeated.",
+        help="Send calls to this provider in batches, at half the price; an answer may take a day. Can be repeated.",
     ),
 ]
 Session = Annotated[
@@ -103,7 +103,7 @@ Analyzer = Annotated[
     typer.Option(
         "--analyzer",
         metavar="NAME",
-        help="How agreement is measured: auto, ai, declared, semantic, stance, basic, or a plugin's.",
+        help="How to measure agreement: auto, ai, declared, semantic, stance, basic, or a plugin's.",
     ),
 ]
 Search = Annotated[
@@ -111,8 +111,8 @@ Search = Annotated[
     typer.Option(
         "--search",
         metavar="HOW",
-        help="Let agents search the web: auto (their providers' own search), off, or a service instead: brave, tavily, "
-        "searxng:URL, static:FILE, or a plugin's.",
+        help="Let agents search the web: auto (the search of each agent's provider), off, or a search service: brave, "
+        "tavily, searxng:URL, static:FILE, or a plugin's.",
         show_default="auto",
     ),
 ]
@@ -144,7 +144,7 @@ Context = Annotated[
     typer.Option(
         "--context",
         metavar="REQUEST=TEXT",
-        help="Answer a request for information by an agent; REQUEST=@FILE reads a file; can be repeated.",
+        help="Answer an agent's request for information; REQUEST=@FILE reads the answer from a file; can be repeated.",
     ),
 ]
 Http = Annotated[bool, typer.Option("--http", help="Serve over HTTP; clients need a token.")]
@@ -181,7 +181,7 @@ Synthesize = Annotated[
 ]
 Claims = Annotated[
     bool,
-    typer.Option("--claims", help="Ask agents for their reasons as claims that support or attack earlier ones."),
+    typer.Option("--claims", help="Ask agents for their reasons as claims that support or attack earlier claims."),
 ]
 AnswerSchema = Annotated[
     str | None,
@@ -196,7 +196,7 @@ SkipRounds = Annotated[
     typer.Option(
         "--skip-rounds-when",
         metavar="LEVEL",
-        help="Skip the rounds after the first if the independent answers agree at least this much, 0 to 1.",
+        help="Skip all later rounds if the agreement of the independent answers is at least LEVEL, 0 to 1.",
     ),
 ]
 ExitEarly = Annotated[
@@ -222,5 +222,5 @@ Adopt = Annotated[
 ]
 Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question for the next rounds.")]
 Force = Annotated[
-    bool, typer.Option("--force", help="Continue although required requests for information are unanswered.")
+    bool, typer.Option("--force", help="Continue even if required requests for information are unanswered.")
 ]

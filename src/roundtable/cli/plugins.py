@@ -43,11 +43,11 @@ _COMMAND: Final = re.compile(r"[a-z][a-z0-9_/.-]*")
 
 
 async def list_plugins(context: CommandContext, *, with_traceback: bool = False) -> ExitCode:
-    """List installed plugins, what they add, and why any of them failed to load.
+    """List installed plugins, what they add, and the reason if one failed to load.
 
     Args:
         context: Context of the command.
-        with_traceback: Whether to show the traceback of each plugin that failed, also in JSON.
+        with_traceback: Whether to show the traceback of each plugin that failed, in text and in JSON.
     """
     screen, reports = context.screen, context.table.wiring.plugins.reports()
     if screen.as_json:
@@ -85,7 +85,7 @@ def _report_data(report: PluginReport, *, with_traceback: bool) -> JsonValue:
 
 
 def _traceback_of(report: PluginReport) -> list[str]:
-    """Return the lines of the traceback of what failed; none if the library refused the plugin."""
+    """Return the lines of the traceback of a plugin's failure; no lines if the library refused the plugin."""
     cause = None if report.error is None else report.error.__cause__
     if cause is None:
         return []
@@ -111,7 +111,7 @@ async def write_new(name: str, kinds: Sequence[str], into: str | None, context: 
 
 
 def show_plugin_commands(screen: Screen, ours: Collection[str]) -> None:
-    """List the commands of plugins below those of the library; print nothing if there are none.
+    """Print the commands of plugins below those of the library; print nothing if plugins have no commands.
 
     Args:
         screen: Where to print them.
@@ -141,12 +141,12 @@ def _any_installed() -> bool:
     """Check whether a plugin may be installed, without loading any; without plugins, help stays fast."""
     try:
         return bool(entry_points(group="roundtable"))
-    except Exception:  # noqa: BLE001  (metadata files can hold anything; the loader reports what is wrong)
+    except Exception:  # noqa: BLE001  (metadata files can contain anything; the loader reports what is wrong)
         return True
 
 
 def _load_installed() -> LoadedPlugins:
-    """Load every installed plugin in isolation; what one prints while loading goes to standard error."""
+    """Load every installed plugin in isolation; what plugins print while they load goes to standard error."""
     # Imported late: the library's own commands need no plugins.
     from roundtable.plugins import Plugins, load_plugins
     from roundtable.settings import Settings
@@ -155,7 +155,7 @@ def _load_installed() -> LoadedPlugins:
 
 
 def run_plugin_command(words: Sequence[str]) -> int | None:
-    """Run the command of a plugin; return `None` if no plugin has it.
+    """Run the command of a plugin; return `None` if no plugin has this command.
 
     Raises:
         PluginError: The plugin could not be loaded, or its command failed.
@@ -194,7 +194,7 @@ async def list_agents(context: CommandContext) -> ExitCode:
         screen.show([line(f"{seat.name}: {model}{persona}; {reason_of[seat.id]}", indent=2, hang=2)])
     unused = [offer for offer in offers if not offer.usable]
     if unused:
-        screen.show([Line(""), line("Could be used:", "bold")])
+        screen.show([Line(""), line("Other providers that you could use:", "bold")])
         screen.show([line(f"{offer.provider} ({offer.because}): {offer.fix}", indent=2, hang=2) for offer in unused])
     return ExitCode.OK
 
@@ -231,5 +231,5 @@ def _mode_lines(mode: ModeOffer) -> list[Line]:
         lines.append(line(f"Use it when: {mode.use_when}", indent=2, paragraph=True))
     if mode.options:
         example = ", ".join(f"{mode.name}:{name}={value}" for name, value in mode.options.items())
-        lines.append(line(f"Can be set: {example}", indent=2, paragraph=True))
+        lines.append(line(f"Options: {example}", indent=2, paragraph=True))
     return lines

@@ -36,9 +36,9 @@ class Screen:
     Output is never interpreted as markup, and control characters from models are removed.
 
     Args:
-        as_json: Whether the result is a JSON document; no lines are written then.
-        live: Whether a terminal shows the live view; `False` writes plain lines there too.
-        quiet: Whether to show only the end of a debate.
+        as_json: Whether the result is a JSON document; in this case no lines are written.
+        live: Whether a terminal shows the live view; with `False`, a terminal gets plain lines too.
+        quiet: Whether to show only the result of a debate.
         debug: Whether errors in JSON include their traceback.
     """
 
@@ -128,7 +128,7 @@ class Screen:
     def progress(self, done: int, total: int) -> None:
         """Show the progress of a download, in bytes; can be called from any thread."""
         percent = 100 * done // max(total, 1)
-        text = f"Fetching the embedded model: {percent} % of {total // 10**6} MB"
+        text = f"Downloading the embedded model: {percent} % of {total // 10**6} MB"
         if self._err.isatty():
             with suppress(OSError):
                 self._err.write(f"\r{text}" + ("\n" if done >= total else ""))

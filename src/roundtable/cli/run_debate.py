@@ -148,7 +148,7 @@ class _DebateView:
             self._screen.show(lines)
 
     async def _show_at_end(self, running: Running, story: EventPrinter, lines: list[Line]) -> None:
-        """Print the debate only at its end, so that a human agent sees no more than its own turns show.
+        """Print the debate only at its end, so that until then a human agent sees only what its turns show.
 
         Output during the debate would also overwrite what the person types.
         """
@@ -203,10 +203,10 @@ async def run_debate(
     """Run a debate, show it on a screen, and return the exit code.
 
     Args:
-        table: The table that holds the debate.
+        table: The table that runs the debate.
         location: Where the session is stored.
         screen: Where the debate is shown.
-        begin: Prepares the debate and returns it, not yet started.
+        begin: Prepares the debate and returns it without starting it.
         note: A remark for standard error after the start.
         keep_result: Called with the result, for example to write it to a file.
 

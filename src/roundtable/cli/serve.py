@@ -184,7 +184,7 @@ class _HttpServer:
         return ExitCode.OK
 
     def _limits(self, context: CommandContext) -> Limits:
-        """Return the limits from the command line; those not given come from the environment."""
+        """Return the limits from the command line; limits that are not given come from the environment."""
         from roundtable.server import Limits
 
         chosen = {name: limit for name, limit in self.limits.items() if limit != "unset"}

@@ -123,7 +123,7 @@ def audit(
         typer.Option(
             "--rerun",
             metavar="N",
-            help="Ask the models: repeat the last round N times, and count how often the answer stays the same.",
+            help="Repeat the last round N times with calls to the models; count how often the answer stays the same.",
         ),
     ] = None,
     change: Annotated[
@@ -154,8 +154,8 @@ def audit(
 ) -> int:
     """Audit a stored decision: show what would change it. No model is called, except with --rerun.
 
-    The ballots are recounted: without each agent in turn, with one vote changed, by other rules, and as they stood
-    before the debate.
+    The ballots are counted again: without each agent in turn, with one vote changed, by other rules, and with the
+    answers from before the debate.
     """
     arguments = locals()
     from roundtable.cli.debates import show_rerun
@@ -192,7 +192,7 @@ def arguments(
 ) -> int:
     """Show the claims of a stored debate and what they refer to. No model is called.
 
-    Show which claims nobody answered, and which were dropped without a reason. The debate must have been held with
+    Show which claims nobody answered, and which claims were dropped without a reason. This needs a debate that ran with
     --claims.
     """
     from roundtable.cli.sessions import show_arguments
@@ -208,7 +208,7 @@ def evidence(
     allow: Annotated[
         list[str] | None,
         typer.Option(
-            "--allow", metavar="HOST:PORT", help="Also open pages of this host if it is not public; can be repeated."
+            "--allow", metavar="HOST:PORT", help="Also open pages of this host, which is not public; can be repeated."
         ),
     ] = None,
     domains: Annotated[
@@ -222,7 +222,7 @@ def evidence(
 ) -> int:
     """Check the evidence of a stored debate: fetch the pages that claims cite, and look for the quoted words.
 
-    Only pages of the public web are opened, and no model is called. The debate must have been held with --claims.
+    Only pages of the public web are opened, and no model is called. This needs a debate that ran with --claims.
     """
     from roundtable.cli.sessions import show_evidence
 
@@ -348,7 +348,7 @@ def verify(
         typer.Option(
             "--head",
             metavar="HEAD",
-            help="Check against a head noted earlier: the hash of the whole log, as `verify` and pages show it.",
+            help="Compare with a head that you noted earlier: the hash of the whole log that `verify` and pages show.",
         ),
     ] = None,
     key: Annotated[
@@ -361,7 +361,7 @@ def verify(
 ) -> int:
     """Check that a stored or exported session was not changed.
 
-    Show where events were changed, cut or reordered; exit with 1 unless the log is intact.
+    Show where events were changed, removed or reordered. The exit code is 1 unless the log is intact.
     """
     from roundtable.cli.files import verify_session
 
@@ -460,7 +460,7 @@ def search(
     words: Annotated[
         str,
         typer.Argument(
-            metavar="WORDS", help='Words that must all occur; use "quotes" for a phrase, and * for any ending.'
+            metavar="WORDS", help='Words that must all occur; use "quotes" for a phrase, and word* for any word ending.'
         ),
     ],
     *,

@@ -55,7 +55,7 @@ MIN_TOPIC_WIDTH = 12
 
 
 async def full_id(table: Roundtable, location: StorageLocation, id_prefix: str) -> str:
-    """Return the full id of a session from the beginning of its id, or from the word `last` for the newest one.
+    """Return the full id of a session from the beginning of its id; the word `last` means the newest session.
 
     Raises:
         SessionError: No session matches, or several do.
@@ -64,9 +64,9 @@ async def full_id(table: Roundtable, location: StorageLocation, id_prefix: str) 
     listing = f"{location.command('sessions')} lists the sessions."
     if location.is_empty():
         msg = f"unknown session {prefix!r}: nothing is stored in {location.shown}"
-        raise SessionNotFound(msg, hint="Name its storage with --db or --storage.")
+        raise SessionNotFound(msg, hint="Name the storage of the session with --db or --storage.")
     if prefix != LAST and await _exists(table, prefix):
-        return prefix  # also where it is the beginning of another id
+        return prefix  # even if another id begins with it
     summaries = await table.sessions(SessionFilter(limit=1 if prefix == LAST else MOST))
     if prefix == LAST and summaries:
         return summaries[0].id
@@ -107,7 +107,7 @@ async def list_sessions(
     )
     screen.show([Line(f"{header}TOPIC", "bold"), *(_row(summary, mode_width, topic_width) for summary in sessions)])
     if len(sessions) == wanted.limit:
-        screen.remark(f"There may be more: add --after {sessions[-1].cursor}")
+        screen.remark(f"There may be more sessions. To list them, add --after {sessions[-1].cursor}")
     return ExitCode.OK
 
 
@@ -117,10 +117,10 @@ def parse_date(text: str | None, option: str, *, before: bool = False) -> dateti
     Args:
         text: Value of the option.
         option: Name of the option, for errors.
-        before: Whether to return the last microsecond before it.
+        before: Whether to return the last microsecond before this time.
 
     Raises:
-        ConfigurationError: It is not a date.
+        ConfigurationError: The text is not a date.
 
     Example:
         >>> parse_date("2026-11-20", "--since").isoformat()
@@ -214,7 +214,7 @@ def _write(name: str, text: str) -> None:
 async def show_evidence(
     context: CommandContext, id_prefix: str, html: str | None, *, allow: Sequence[str], domains: Sequence[str]
 ) -> ExitCode:
-    """Check the evidence of a stored session, and write its page with what was found if a file is named."""
+    """Check the evidence of a stored session; if an HTML file is named, write the result with these checks to it."""
     result = await context.table.session(await full_id(context.table, context.place, id_prefix))
     checked = await result.check_evidence(allow=allow, domains=domains)
     if html is not None:
@@ -229,7 +229,7 @@ async def show_evidence(
 async def show_synthesis(
     context: CommandContext, id_prefix: str, by: str | None, keep_result: Callable[[DebateResult], None] | None
 ) -> ExitCode:
-    """Synthesize a stored session, unless a synthesis is stored already, and show it."""
+    """Synthesize a stored session unless a synthesis is already stored, and show the synthesis."""
     session_id = await full_id(context.table, context.place, id_prefix)
     await context.table.synthesize(session_id, by=by)
     result = await context.table.session(session_id)

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: the first signal ends the work and saves what is done; a second one exits at once."""
+"""Ctrl-C, SIGTERM and SIGHUP: the first signal ends the work and saves what is done; a second signal exits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Outcome(Generic[T]):
     """The outcome of interruptible work."""
 
     value: T | None
-    """Its result; `None` if it was interrupted."""
+    """Result of the work; `None` if it was interrupted."""
     code: ExitCode = ExitCode.OK
     """Exit code of the interruption."""
 
@@ -58,7 +58,7 @@ async def interruptible(work: Callable[[], Awaitable[T]], screen: Screen) -> Out
     """Run work that a signal can end early; the work cleans up before this returns.
 
     Raises:
-        Exception: What the work raised, never as an exception group.
+        Exception: The exception that the work raised, never an exception group.
     """
     values: list[T] = []
     interruption = _Interruption(screen)

@@ -28,12 +28,12 @@ SHORT_ID = 8
 
 @dataclass(frozen=True, slots=True)
 class StorageLocation:
-    """A storage, as the command line names it."""
+    """The storage that a command line names."""
 
     url: str
     """Full address of the storage, possibly with secrets; `shown` is for display."""
     path: Path | None
-    """The file, if it is a file."""
+    """The file of the storage; `None` if the storage is not a file."""
     words: tuple[str, ...] = ()
     """Arguments that make another command use the same storage."""
     servers: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class StorageLocation:
         return redact_url(self.url) if self.path is None else str(self.path.absolute())
 
     def is_empty(self) -> bool:
-        """Check whether it cannot hold sessions yet; reading a missing file would create it."""
+        """Check whether the storage cannot contain sessions yet, without reading it: that would create the file."""
         return not self.is_persistent or (self.path is not None and not self.path.exists())
 
     def command(self, *words: str) -> str:
@@ -97,7 +97,7 @@ def find_storage(settings: Settings, storage: str | None, database: str | None) 
         database: Value of `--db`.
 
     Raises:
-        ConfigurationError: Both were given, or the file name is empty or the address of a storage.
+        ConfigurationError: Both options were given, or the value of `--db` is empty or the address of a storage.
     """
     if storage is not None and database is not None:
         msg = "--storage and --db cannot be used together"
@@ -120,7 +120,7 @@ def find_storage(settings: Settings, storage: str | None, database: str | None) 
 
 
 def redact_url(url: str) -> str:
-    """Return an address without secrets; addresses of built-in storages have none."""
+    """Return an address without secrets; addresses of SQLite and memory storages have none."""
     if url.partition(":")[0] in {"memory", "sqlite"}:
         return url
     from roundtable.http import masked_url
@@ -140,7 +140,7 @@ def _command_url(url: str) -> str:
 def _file(name: str) -> Path:
     if not name.strip():
         msg = "--db needs the name of a file"
-        raise ConfigurationError(msg, hint="Write --db debates.db, or leave it out.")
+        raise ConfigurationError(msg, hint="Write --db debates.db, or leave out --db.")
     if "://" in name:
         msg = f"--db needs the name of a file, not the address {redact_url(name)!r}"
         raise ConfigurationError(msg, hint=f"Write --storage {shlex.quote(_command_url(name))}.")

@@ -1,4 +1,4 @@
-"""The summary of a debate: the answer or why there is none, agreement, usage, and what to do next."""
+"""The summary of a debate: the answer or the reason why it is missing, agreement, usage, and what to do next."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["debate_lines", "heading_lines", "show_result", "summary_lines", "synthesis_lines"]
 
 _TABLE_WIDTH: Final = 76
-"""Longest line of a table, in characters, so that it fits on a terminal of 80."""
+"""Longest line of a table, in characters, so that the indented table fits on a terminal of 80 characters."""
 
 
 def heading_lines(result: DebateResult) -> list[Line]:
@@ -139,7 +139,7 @@ def synthesis_lines(result: DebateResult) -> list[Line]:
 
 
 def _opinions(result: DebateResult) -> list[Line]:
-    """Format who held which answer in each round, if there are several."""
+    """Format which agents gave which answer in each round, if there are several answers."""
     flow = None if result.team is not None else movement_of(result, result.opinion_flow()).flow_view()
     return [] if flow is None else [Line(text, "dim", indent=2) for text in flow_lines(flow, _TABLE_WIDTH)]
 

@@ -1,4 +1,4 @@
-"""Ask people on the terminal: human agents for their answers, line by line, and a person who approves tool calls."""
+"""Ask people on the terminal: human agents for their answers, and a person who approves tool calls."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _HINTS: Final = {
 class Terminal:
     """Asks on standard error and reads lines from standard input, one person at a time.
 
-    A field that cannot be parsed is asked again. An empty line skips a field; an empty first line, or the end of
-    input (Ctrl-D), skips the turn.
+    If a field cannot be parsed, the person is asked again. An empty line skips a field; an empty first line, or the end
+    of the input (Ctrl-D), skips the turn.
 
     Args:
         source: File descriptor to read lines from.
@@ -60,7 +60,7 @@ class Terminal:
             return await self._ask_fields(turn)
 
     async def approve(self, request: ToolRequest) -> bool | str:
-        """Ask whether a tool may be called; what is neither yes nor no refuses with this text as the reason."""
+        """Ask whether a tool may be called; an answer other than yes and no refuses, and is the reason."""
         async with self._lock:
             arguments = readable(request.arguments, indent=1)
             sys.stderr.write(

@@ -133,6 +133,6 @@ async def _store(context: CommandContext) -> TokenStore:
 
 def _describe(info: TokenInfo) -> str:
     end = "never expires" if info.expires_at is None else f"until {info.expires_at:%Y-%m-%d %H:%M} UTC"
-    server = f", for {info.audience} alone" if info.audience else ""
+    server = f", only for {info.audience}" if info.audience else ""
     label = f": {info.label}" if info.label else ""
     return f"{info.id}  {info.user}, {'+'.join(info.scopes)}, {end}{server}{label}"

@@ -26,7 +26,7 @@ logger: logging.Logger = logging.getLogger("roundtable.cli")
 LOOK_S: Final = 1.0
 """Seconds between two checks of who runs the session."""
 LOOKS: Final = 2
-"""Checks in a row without an owner before a note to the user."""
+"""Number of checks in a row without an owner before the user gets a note."""
 
 
 async def watch_session(context: CommandContext, id_prefix: str) -> ExitCode:
@@ -36,7 +36,7 @@ async def watch_session(context: CommandContext, id_prefix: str) -> ExitCode:
     session = await table.session(session_id)
     screen.show(heading_lines(session))
     if session.session_status in {"created", "active"}:
-        screen.remark("Following; Ctrl-C stops following, the debate continues.")
+        screen.remark("Following the session. Ctrl-C stops following; the debate continues.")
     story = EventPrinter({agent.id: agent.name for agent in session.agents}, session.total_rounds, time.monotonic)
     failures: list[Exception] = []
     with screen.following(story):
@@ -62,7 +62,7 @@ async def _print_events(context: CommandContext, session_id: str, story: EventPr
 
 
 async def _report_lost_owner(context: CommandContext, session_id: str) -> None:
-    """Report each time that the process running the session is gone, and how to resume it."""
+    """Report each time that the process running the session is gone, and show how to resume the session."""
     sessions, misses = context.table.wiring.sessions, 0
     while True:
         await anyio.sleep(LOOK_S)
@@ -73,9 +73,9 @@ async def _report_lost_owner(context: CommandContext, session_id: str) -> None:
             return  # reading its events raises the same error
         if has_owner is None:
             return
-        # Check twice: between two runs, or before the first, the session can have no owner for a moment.
+        # Check twice: between two runs, or before the first run, the session can have no owner for a moment.
         misses = 0 if has_owner else misses + 1
         if misses == LOOKS:
             command = context.place.running("resume", session_id[:SHORT_ID])
             context.screen.remark(f"The session stopped: its process is gone. Resume: {command}")
-            context.screen.remark("Still following; Ctrl-C stops following.")
+            context.screen.remark("Still following the session. Ctrl-C stops following.")

@@ -1,4 +1,4 @@
-"""Fleets: thousands of debates through a queue that survives crashes, held by any number of workers.
+"""Fleets: thousands of debates go through a queue that survives crashes, and any number of workers run them.
 
 Needs the extra `fleet`.
 """

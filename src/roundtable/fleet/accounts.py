@@ -31,9 +31,9 @@ class _Reserve(Value):
     tokens: int = 0
     cost_usd: float | None = 0.0
     before: Usage = Usage()
-    """What its session had consumed when it was set aside."""
+    """What the session of the debate had consumed when this reserve was made."""
     deaths: int = 0
-    """How many workers died while they held the debate: a reserve that is made again was left by a dead worker."""
+    """How many workers died while they ran the debate; a reserve that already exists was left by a dead worker."""
 
 
 class _Account(Value):
@@ -43,7 +43,7 @@ class _Account(Value):
     reserves: dict[str, _Reserve] = Field(default_factory=dict)
 
     def covers(self, wanted: _Reserve, budget: Budget) -> bool:
-        """Check whether a budget covers one more debate, at its worst and with the worst of those that run."""
+        """Check whether a budget covers the worst case of one more debate and those of all running debates."""
         reserves = [*self.reserves.values(), wanted]
         calls = self.spent.calls + sum(reserve.calls for reserve in reserves)
         tokens = self.spent.total_tokens + sum(reserve.tokens for reserve in reserves)
@@ -63,13 +63,14 @@ class _Change:
         self.after = _Account()
         """The account right after this change, once it is written."""
         self.error: Exception | None = None
-        """Why it could not be written."""
+        """Why the change could not be written."""
 
 
 class JobAccount:
     """The account of one job.
 
-    Every debate of a job changes it twice, on all machines. Changes that meet here are written together.
+    Every debate changes the account of its job twice. Changes that wait in this process at the same time are written
+    together.
 
     Args:
         values: Where it is stored.
@@ -92,26 +93,27 @@ class JobAccount:
         return _read(await self._values.get(self._key, tenant=self._tenant)).spent
 
     async def deaths(self, session_id: str) -> int:
-        """Return how many workers have died while they held a debate."""
+        """Return how many workers have died while they ran a debate."""
         reserve = _read(await self._values.get(self._key, tenant=self._tenant)).reserves.get(session_id)
         return 0 if reserve is None else reserve.deaths + 1
 
     async def reserve(
         self, session_id: str, worst: Estimate | None, before: Usage, *, most_deaths: float = inf
     ) -> bool:
-        """Set aside the worst case of a debate; wait while other running debates may still return what they need not.
+        """Set aside the worst case of a debate; wait while other running debates may still return a part of theirs.
 
         Args:
             session_id: Session of the debate.
             worst: Its worst case; `None` without a budget.
             before: What the session has consumed so far.
-            most_deaths: Change nothing if more workers than these died while they held the debate.
+            most_deaths: Change nothing if more workers than this number died while they ran the debate.
 
         Returns:
-            Whether it was set aside; false only because of `most_deaths`.
+            Whether the worst case was set aside; false only because of `most_deaths`.
 
         Raises:
-            BudgetExceeded: The budget does not cover it, and no other debate runs that could return anything.
+            BudgetExceeded: The budget does not cover the worst case, and no other debate is running that could return
+                anything.
             StorageError: The account cannot be read or written.
         """
         wanted = _Reserve(before=before)
@@ -135,9 +137,7 @@ class JobAccount:
                 return True
             if not account.reserves:
                 msg = f"the budget of the job is used up: this debate may need {_words(wanted)}"
-                hint = (
-                    "Submit what is left as a new job with a budget of its own, or retry this one with a larger budget."
-                )
+                hint = "Submit the remaining questions as a new job with its own budget, or retry with a larger budget."
                 raise BudgetExceeded(msg, hint=hint)
             await anyio.sleep(_WAIT_S)
 
@@ -145,7 +145,7 @@ class JobAccount:
         others = {name: reserve for name, reserve in account.reserves.items() if name != session_id}
         if session_id in account.reserves:
             left = account.reserves[session_id]
-            # What the dead worker spent has not been booked yet.
+            # The account does not contain yet what the dead worker spent.
             wanted = wanted.model_copy(update={"deaths": left.deaths + 1, "before": left.before})
         account = account.model_copy(update={"reserves": others})
         if self.budget is None or account.covers(wanted, self.budget):
@@ -153,7 +153,7 @@ class JobAccount:
         return account
 
     async def settle(self, session_id: str, now: Usage) -> None:
-        """Book what a debate has consumed since its reserve was made, and return the rest; once for each reserve.
+        """Book what a debate has consumed since its reserve was made, and release the rest; do nothing without one.
 
         Args:
             session_id: Session of the debate.
@@ -181,7 +181,7 @@ class JobAccount:
             async with self._writing:
                 if change in self._waiting:  # otherwise another debate has written it
                     changes, self._waiting = self._waiting, []
-                    with CancelScope(shield=True):  # one debate that is cancelled takes no changes of others with it
+                    with CancelScope(shield=True):  # a cancelled debate must not cancel others' changes
                         await self._write(changes)
         finally:
             if change in self._waiting:

@@ -1,4 +1,4 @@
-"""`Fleet`: thousands of debates through a queue, held by any number of workers."""
+"""`Fleet`: thousands of debates go through a queue, and any number of workers run them."""
 
 from __future__ import annotations
 
@@ -58,32 +58,33 @@ _LONGEST_PAUSE_S: Final = 10.0
 _RATE_WINDOW_S: Final = 300.0
 _MOST_LONGEST: Final = 5
 _START_S: Final = 60.0
-"""How long a worker that starts waits for a server that cannot be reached or has no free connection."""
+"""How long a starting worker waits for a database server that cannot be reached or has no free connection."""
 _AWAY_PAUSE_S: Final = 1.0
 
 
 class Fleet:
-    """Many debates through a queue that survives crashes; any number of workers hold them. Needs the extra `fleet`.
+    """Many debates in a queue that survives crashes; any number of workers run them. Needs the extra `fleet`.
 
-    A job is a named list of debates. `submit` queues it, `work` holds queued debates, in as many processes as you
-    like; all of them find each other through the storage. A debate whose worker dies is continued by another worker,
-    and no stored answer is asked for again. With SQLite the workers share one machine; with PostgreSQL they can be on
-    several.
+    A job is a named list of debates. `submit` queues a job. `work` runs queued debates; call it in as many processes
+    as you like, since all of them find each other through the storage. If a worker dies, another worker continues its
+    debates, and no stored answer is requested again. With SQLite, all workers run on one machine; with PostgreSQL,
+    they can run on several.
 
     Args:
-        table: Holds the debates, and has their agents unless a job names some; a table on `storage` when left out.
+        table: Runs the debates; its agents debate unless a job names others. If left out, the fleet creates a table on
+            `storage`.
         storage: Address of the storage, instead of a table: `"sqlite:///path"` or `"postgresql://..."`.
-        name: Name of the fleet. Fleets of different names share nothing but the sessions.
-        provider_concurrency: Most calls in progress at once by name of the provider, for all workers together and over
-            all models and keys: `{"openai": 32}`. Every worker takes an equal part, so give all of them the same. A
-            worker waits to begin while as many others work as the smallest number allows, and for six seconds where
-            others work, so that they lower their parts first. Providers that are left out have no limit, except the
-            `concurrency` of each worker's table. If a model calls another model of the same provider, both calls
-            count, so the part of a worker must be more than one.
+        name: Name of the fleet. Fleets with different names share only the sessions.
+        provider_concurrency: Maximum number of calls at the same time, by name of the provider, for all workers,
+            models and keys together: `{"openai": 32}`. Every worker takes an equal part, so give all workers the same
+            limits. A worker doesn't start while the number of other workers has reached the smallest limit. If there
+            are other workers, it waits for six seconds, so that they lower their parts first. A provider that is left
+            out has no limit, except the `concurrency` of each worker's table. If a model calls another model of the
+            same provider, both calls count, so the part of a worker must be more than one.
 
     Raises:
-        ConfigurationError: Both a table and a storage are given, the storage cannot hold a queue, or a limit is not a
-            whole number of at least 1, or is that of an unknown provider.
+        ConfigurationError: Both a table and a storage are given, the storage cannot keep a queue, a limit is not a
+            whole number of at least 1, or a limit is for an unknown provider.
 
     Example:
         >>> import anyio, tempfile
@@ -123,9 +124,9 @@ class Fleet:
 
             table = Roundtable(storage=storage)
         self.table: Roundtable = table
-        """Holds the debates."""
+        """The table that runs the debates."""
         self.provider_concurrency: dict[str, int] = _limits(provider_concurrency, table)
-        """Most calls in progress at once by name of the provider, for all workers together."""
+        """Maximum number of calls at the same time, by name of the provider, for all workers together."""
         self._parts: tuple[JobQueue, FleetRecords] | None = None
         self._opening = anyio.Lock()
 
@@ -166,14 +167,15 @@ class Fleet:
                 storage, tenant = self.table.wiring.storage, self.table.wiring.options.tenant
                 queue = JobQueue(database_of(storage), _queue_name(self.name, tenant))
                 records = FleetRecords(storage.kv, self.name, tenant)  # type: ignore[attr-defined]  # both storages have one
-                # The storage names best what is wrong with a database: its version, its schema, missing rights.
+                # Read from the storage first, since its errors say best what is wrong with a database: its version,
+                # its schema or missing rights.
                 await records.workers()
                 await queue.open()
                 self._parts = queue, records
             return self._parts
 
     async def _open_patiently(self) -> tuple[JobQueue, FleetRecords]:
-        """Open the queue; try again for a minute while the server cannot be reached, or has no free connection."""
+        """Open the queue; if the server cannot be reached or has no free connection, try again for a minute."""
         ends = anyio.current_time() + _START_S
         while True:
             try:
@@ -194,21 +196,22 @@ class Fleet:
         job_budget: Budget | None = None,
         **options: Unpack[DebateOptions],
     ) -> JobStatus:
-        """Queue a job. The same job submitted again changes nothing, so a submit that broke can be repeated.
+        """Queue a job. Submitting the same job again changes nothing, so you can repeat a call that was interrupted.
 
         Args:
             job: Name of the job: 1 to 100 letters, digits, hyphens and underscores.
-            questions: What to debate: texts, `DebateRequest`s, or mappings with the fields of one.
-            priority: Debates of jobs with a lower number run first, 1 to 1,000,000.
+            questions: What to debate: texts, `DebateRequest`s, or mappings with the fields of a `DebateRequest`.
+            priority: A number from 1 to 1,000,000. Debates of jobs with a lower number run first.
             job_budget: Limits for all debates of the job together: calls, tokens and dollars. Before a debate begins,
-                its worst case is set aside; a debate that the rest does not cover fails with `BudgetExceeded`.
-            options: Options of all debates, as for `Roundtable.debate`; a question's own options win. They must be
-                plain data, such as agents by name, since other processes read them. Without `agents`, each worker's
-                table provides them.
+                its worst case is set aside. If the rest of the budget does not cover that, the debate fails with
+                `BudgetExceeded`.
+            options: Options of all debates, as for `Roundtable.debate`; a question's own options take precedence. They
+                must be plain data, such as the names of agents, since other processes read them. Without `agents`,
+                each worker uses the agents of its table.
 
         Raises:
-            ConfigurationError: A question or an option cannot be used, and nothing is queued; or the name belongs to
-                a job with other questions or options.
+            ConfigurationError: A question or an option cannot be used, or another job with other questions or options
+                has the same name. Nothing is queued.
             StorageError: The database cannot be used.
         """
         if type(priority) is not int or not 1 <= priority <= _LOWEST_PRIORITY:
@@ -242,7 +245,7 @@ class Fleet:
         stored = await records.add_job(job_traced(new))
         if (stored.digest, stored.debates) != (new.digest, new.debates):
             raise ConfigurationError(
-                f"there is a job {job!r} of {stored.debates} debates with other questions or options",
+                f"a job {job!r} of {stored.debates} debates with other questions or options already exists",
                 hint="Choose another name for this job.",
                 details={"submitted": stored.submitted_at.isoformat(), "debates": stored.debates},
             )
@@ -265,8 +268,8 @@ class Fleet:
     ) -> list[DebateResult | FailedDebate]:
         """Queue debates and wait until all have ended; `Roundtable.debate_many` and `run_study` call this with `on=`.
 
-        This process works too, unless it does so already or its event loop is not that of asyncio. Debates of an
-        earlier call that failed or were cancelled are queued again.
+        This process becomes a worker, unless it already has one or its event loop is not asyncio's. If debates of an
+        earlier call failed or were cancelled, they are queued again.
 
         Args:
             job: Name of the job.
@@ -316,27 +319,28 @@ class Fleet:
         until_done: str | None = None,
         on_progress: Callable[[JobStatus], None] | None = None,
     ) -> None:
-        """Hold queued debates until cancelled, or until a job is done. Needs asyncio, and one worker per process.
+        """Run queued debates until cancelled, or until a job is done. Needs asyncio; a process can have one worker.
 
-        When it is cancelled, running debates end as with `Ctrl-C` and go back to the queue. If the server cannot be
-        reached or has no free connection, the worker waits: a minute at the start, later as long as it takes.
+        When the worker is cancelled, it interrupts running debates, as `Ctrl-C` does, and returns them to the queue. If
+        the database server cannot be reached or has no free connection, the worker waits: for a minute at the start,
+        later for as long as it takes.
 
         Args:
-            concurrency: Maximum debates at the same time, 1 to 1000. It is a setting of the fleet: the value of the
-                worker started last applies to all.
-            until_done: Name of a job: return when none of its debates is queued or running, even if other workers held
-                them.
-            on_progress: Called with the state of that job when it has changed, at most twice a second.
+            concurrency: Maximum number of debates at the same time, 1 to 1000. This is a setting of the fleet: the
+                value of the worker started last applies to all workers.
+            until_done: Name of a job. The worker returns when no debate of this job is queued or running, even if other
+                workers ran them.
+            on_progress: Called with the state of this job when it has changed, at most twice a second.
 
         Raises:
-            ConfigurationError: The event loop is not that of asyncio, or this process has a worker already.
+            ConfigurationError: The event loop is not asyncio's, or this process already has a worker.
             StorageError: The database cannot be used.
         """
         if type(concurrency) is not int or not 1 <= concurrency <= _MOST_AT_ONCE:
             msg = f"concurrency must be 1 to {_MOST_AT_ONCE} debates at a time, not {concurrency!r}"
             raise ConfigurationError(msg)
         if sniffio.current_async_library() != "asyncio":
-            raise ConfigurationError("a worker needs asyncio, since DBOS does", hint="Run it with asyncio.run().")
+            raise ConfigurationError("a worker needs asyncio, since DBOS needs it", hint="Run it with asyncio.run().")
         queue, records = await self._open_patiently()
         if until_done is not None:
             await records.job(until_done)
@@ -349,7 +353,7 @@ class Fleet:
         await until_one_ends(worker.run, partial(self._wait_patiently, until_done, on_progress))
 
     async def _wait_patiently(self, job: str, on_progress: Callable[[JobStatus], None] | None) -> None:
-        """Wait until a job is done, as long as it takes until the database answers again."""
+        """Wait until a job is done; if the database does not answer, wait for it as long as it takes."""
         while True:
             try:
                 await self.wait(job, on_progress=on_progress)
@@ -382,7 +386,7 @@ class Fleet:
             if status.is_done:
                 return status
             last = counts
-            # Reading the state of a large job takes a second; it may also have waited for the database.
+            # Reading the state of a large job takes a second; waiting for the database may take longer.
             await anyio.sleep(min(max(_PROGRESS_S, 20 * (anyio.current_time() - begun)), _LONGEST_PAUSE_S))
 
     async def workers(self) -> int:
@@ -394,8 +398,8 @@ class Fleet:
         """Return the state of every job, oldest first.
 
         Args:
-            known: States that were read earlier. A job that was done, and has not changed since, is not read again;
-                reading all debates of a large job takes a while.
+            known: States that were read earlier. If a job was done and has not changed since, its debates are not read
+                again, because reading all debates of a large job takes a while.
         """
         queue, records = await self._open()
         done = {status.job: status for status in known if status.is_done}
@@ -408,13 +412,13 @@ class Fleet:
         return tuple(states)
 
     async def _is_same(self, last: JobStatus, job: Job, queue: JobQueue, records: FleetRecords) -> bool:
-        """Check whether a job that was done has not changed."""
+        """Check whether a job that was done is still unchanged."""
         if (last.submitted_at, last.retried_at, last.budget) != (job.submitted_at, job.retried_at, job.budget):
             return False
         return last.usage == await records.account(job).spent() and not await queue.has_open(job.prefix)
 
     async def status(self, job: str) -> JobStatus:
-        """Return how far a job is.
+        """Return the progress of a job.
 
         Raises:
             ConfigurationError: No job has this name.
@@ -461,7 +465,7 @@ class Fleet:
     async def cancel(self, job: str) -> JobStatus:
         """Cancel the queued and running debates of a job; stored answers are kept.
 
-        A running debate ends when its worker notices, within about a second, and its session is stopped.
+        The worker of a running debate notices this within about a second. It ends the debate and stops its session.
 
         Raises:
             ConfigurationError: No job has this name.
@@ -473,11 +477,12 @@ class Fleet:
         return await self.status(job)
 
     async def retry(self, job: str, *, job_budget: Budget | None = None) -> JobStatus:
-        """Queue the debates of a job again that failed or were cancelled; each goes on where it ended.
+        """Queue the failed and cancelled debates of a job again; each continues where it ended.
 
         Args:
             job: Name of the job.
-            job_budget: Limits for all debates of the job from its start, instead of those it was submitted with.
+            job_budget: New limits for all debates of the job, replacing those it was submitted with. What the job has
+                consumed since its start counts towards them.
 
         Raises:
             ConfigurationError: No job has this name.
@@ -491,15 +496,15 @@ class Fleet:
             await records.change_job(stored)
         rows = await queue.debates(stored.workflow_ids)
         await queue.queue_again([row.workflow_id for row in rows if row.state in {"failed", "cancelled"}])
-        # Afterwards: who reads the job before that knows nothing of this time, and reads it again.
+        # Written last: a process that has read the job earlier sees another time now, and reads the job again.
         await records.change_job(stored.model_copy(update={"retried_at": datetime.now(UTC)}))
         return await self.status(job)
 
     async def results(self, job: str) -> Results:
         """Return the results of the debates that have ended, in the order of the questions.
 
-        Failed debates are among the `failures`; those still queued or running are left out, as are cancelled ones
-        without any answer.
+        Failed debates are among the `failures`. The results leave out debates that are still queued or running, and
+        cancelled debates without any answer.
 
         Raises:
             ConfigurationError: No job has this name.
@@ -527,7 +532,7 @@ class Fleet:
 
 
 def _per_minute(rows: Sequence[QueuedDebate], now: float) -> float:
-    """Return how many debates ended per minute lately; of a job that is done, before its end."""
+    """Return how many debates ended per minute lately; for a job that is done, in the time before its end."""
     begun = min((row.begun_s for row in rows if row.begun_s is not None), default=now)
     ends = [row.ended_s for row in rows if row.ended_s is not None]
     until = max(ends) if ends and len(ends) == len(rows) else now
@@ -562,7 +567,7 @@ def _limits(provider_concurrency: object, table: Roundtable) -> dict[str, int]:
         kind = type(provider_concurrency).__name__
         raise ConfigurationError(f"provider_concurrency must map providers to numbers, not {kind}", hint=hint)
     if not provider_concurrency:
-        return {}  # the parts of the table that know the providers take time to make
+        return {}  # the list of known providers takes time to make
     own = table.wiring.options.provider_names(None) - {""}
     known = {*table.wiring.catalog.providers.names(), *own, "callable"}
     for provider, most in provider_concurrency.items():

@@ -1,4 +1,4 @@
-"""Jobs of a fleet: the debates that a job holds, files of questions, and how far a job is."""
+"""Jobs of a fleet: the debates of a job, files of questions, and the progress of a job."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class JobDebate(NamedTuple):
     """One debate of a job."""
 
     workflow_id: str
-    """Its id in the queue: the names of the fleet and the job, and its number."""
+    """Id of the debate in the queue: the names of the fleet and the job, and the number of the debate."""
     session_id: str
     """Id of its session."""
     request: str
-    """What to debate, and how: a `DebateRequest` as JSON, with the hashes of its files; see `queued_request`."""
+    """The topic and the options: a `DebateRequest` as JSON, with the hashes of its files; see `queued_request`."""
 
 
 class Job(Value):
@@ -71,7 +71,7 @@ class Job(Value):
     name: str
     """Name of the job."""
     debates: int
-    """How many debates it holds."""
+    """How many debates the job has."""
     digest: str
     """SHA-256 of the requests, to recognize the same job."""
     nonce: str
@@ -81,17 +81,17 @@ class Job(Value):
     submitted_at: Timestamp
     """When it was submitted."""
     retried_at: Timestamp | None = None
-    """When debates that had failed or were cancelled were queued again last."""
+    """When failed or cancelled debates were last queued again."""
     trace: str | None = None
-    """The trace that its debates belong to, in the form of the W3C's header `traceparent`."""
+    """The trace that its debates belong to, in the format of the W3C header `traceparent`."""
 
     def debate(self, number: int, request: DebateRequest, session_id: str | None = None) -> JobDebate:
         """Return one debate of the job, with the ids of its workflow and its session.
 
         Args:
-            number: Its number within the job, from 1.
+            number: Number of the debate within the job, from 1.
             request: What to debate.
-            session_id: Id of its session; made from the job when left out.
+            session_id: Id of its session; derived from the job when left out.
         """
         if session_id is None:
             session_id = hashlib.sha256(f"{self.nonce}/{number}".encode()).hexdigest()[:32]
@@ -103,7 +103,7 @@ class Job(Value):
 
     @property
     def prefix(self) -> str:
-        """What the ids of its debates in the queue begin with."""
+        """The beginning of the ids of the job's debates in the queue."""
         return f"{self.fleet}.{self.name}."
 
     @property
@@ -118,11 +118,11 @@ class RunningDebate(Value):
     session_id: str
     """Id of its session."""
     seconds: float
-    """How long it has been running, since a worker took it last."""
+    """How long the debate has been running since a worker last took it."""
 
 
 class JobStatus(Value):
-    """How far a job is.
+    """The progress of a job.
 
     Example:
         >>> from datetime import UTC, datetime
@@ -134,7 +134,7 @@ class JobStatus(Value):
     job: str
     """Name of the job."""
     debates: int
-    """How many debates it holds."""
+    """How many debates the job has."""
     queued: int = 0
     """Debates that wait for a worker."""
     running: int = 0
@@ -142,11 +142,11 @@ class JobStatus(Value):
     completed: int = 0
     """Debates with a result."""
     failed: int = 0
-    """Debates that failed, tries included; `Fleet.retry` queues them again."""
+    """Debates that failed even after automatic retries; `Fleet.retry` queues them again."""
     cancelled: int = 0
     """Debates that were cancelled."""
     errors: Annotated[Mapping[str, int], Field(default_factory=dict)]
-    """How many debates failed, by code of the error."""
+    """How many debates failed, by error code."""
     usage: Usage = Usage()
     """What ended debates consumed."""
     budget: Budget | None = None
@@ -154,15 +154,15 @@ class JobStatus(Value):
     submitted_at: Timestamp
     """When the job was submitted."""
     retried_at: Timestamp | None = None
-    """When its debates that had failed or were cancelled were queued again last."""
+    """When its failed or cancelled debates were last queued again."""
     per_minute: float = 0.0
-    """Debates that ended per minute, over the last five minutes, or since the first one began."""
+    """Debates that ended per minute, over the last five minutes, or since the first debate began if that is shorter."""
     longest_running: tuple[RunningDebate, ...] = ()
     """The five debates that have been running for the longest time, the longest first."""
 
     @property
     def left_s(self) -> float | None:
-        """Seconds until the end if it goes on at this rate; `None` if nothing has ended lately."""
+        """Seconds until the job is done at the current rate; `None` if no debate has ended lately."""
         return 60 * (self.debates - self.ended) / self.per_minute if self.per_minute else None
 
     @property
@@ -195,7 +195,7 @@ def check_name(name: object) -> str:
 
 
 def queued_request(request: DebateRequest) -> str:
-    """Return a request as JSON for the queue: with the hashes of its files, whose contents are stored once a job."""
+    """Return a request as JSON for the queue, with the hashes of its files; each job stores their contents once."""
     if not request.attachments:
         return request.model_dump_json(exclude_unset=True)
     fields = request.model_dump(mode="json", exclude_unset=True, exclude={"attachments"})
@@ -204,7 +204,7 @@ def queued_request(request: DebateRequest) -> str:
 
 
 def file_hashes(queued: str) -> tuple[str, ...]:
-    """Return the hashes of the files of a request from the queue, without those that are in it whole."""
+    """Return the hashes of the files of a queued request, except files whose contents are in the request itself."""
     return tuple(file["sha256"] for file in json.loads(queued).get("attachments", ()) if not _is_whole(file))
 
 
@@ -212,8 +212,8 @@ def request_from_queue(queued: str, contents: Mapping[str, str] | None) -> Debat
     """Return a request from the queue.
 
     Args:
-        queued: The request as `queued_request` returns it; files may be in it whole, as earlier versions queued them.
-        contents: The contents of its files, by hash; `None` leaves these files out.
+        queued: The request as `queued_request` returns it. It may contain whole files, as in earlier versions.
+        contents: The contents of its files, by hash; with `None`, files of which only the hash is queued are left out.
 
     Raises:
         StorageError: The content of a file is missing.
@@ -234,7 +234,7 @@ def request_from_queue(queued: str, contents: Mapping[str, str] | None) -> Debat
 
 
 def _is_whole(file: Mapping[str, object]) -> bool:
-    """Check whether a file of a queued request has its content, not only its hash."""
+    """Check whether a queued request contains the content of a file, not only its hash."""
     return file.get("text") is not None or file.get("data") is not None
 
 
@@ -252,8 +252,8 @@ def requests_of(questions: Iterable[object], options: Mapping[str, object]) -> l
 
     Args:
         questions: Texts, requests, or mappings with the fields of a request; `question` is another name for `topic`.
-            Other fields that a request does not know are refused.
-        options: Options of all debates, as for `Roundtable.debate`; a question's own options win.
+            Fields that a request does not have are refused.
+        options: Options of all debates, as for `Roundtable.debate`; a question's own options take precedence.
 
     Raises:
         ConfigurationError: A question or an option cannot be used; `details["errors"]` lists the first ten. Options
@@ -268,16 +268,16 @@ def requests_of(questions: Iterable[object], options: Mapping[str, object]) -> l
         except (ValueError, ConfigurationError) as error:
             errors.append(f"question {number}: {_reason(error)}")
     if errors:
-        raise _unusable("", errors, "Correct the questions or options named, and submit again.")
+        raise _unusable("", errors, "Correct these questions or options, and submit again.")
     if not requests:
         raise ConfigurationError("a job needs at least one question", hint="Give a list of questions.")
     if len(requests) > _MOST_DEBATES:
-        raise ConfigurationError(f"a job holds at most {_MOST_DEBATES:,} debates, not {len(requests):,}")
+        raise ConfigurationError(f"a job can have at most {_MOST_DEBATES:,} debates, not {len(requests):,}")
     return requests
 
 
 def _with_files_read(options: Mapping[str, object]) -> Mapping[str, object]:
-    """Return options in which attached files are read: workers elsewhere do not have them.
+    """Return options with the contents of attached files, since workers on other machines do not have the files.
 
     Raises:
         ConfigurationError: A file cannot be used.
@@ -303,7 +303,7 @@ def _request_of(question: object, options: Mapping[str, object]) -> DebateReques
     request = DebateRequest.model_validate({**options, **fields})
     if not fields.get("attachments"):
         return request
-    # Its own files; those of all questions are checked once.
+    # Only the question's own files; the files in the options of all questions have been checked already.
     return request.model_copy(update={"attachments": read_attachments(request.attachments)})
 
 
@@ -316,15 +316,15 @@ def options_of(request: DebateRequest, wiring: TableParts) -> DebateOptions:
     options = request.given_options()
     if isinstance(request.exit_when, Mapping):
         options["exit_when"] = exit_from_spec(request.exit_when, wiring.catalog.exits)
-    # A request names every option as a table does; a test compares the two.
+    # A request and a table use the same names for all options; a test compares the two.
     return cast("DebateOptions", options)
 
 
 def check_kinds(requests: Iterable[DebateRequest], wiring: TableParts) -> None:
-    """Check modes, rules, exits and rounds of requests; agents are checked where the debates are held.
+    """Check modes, rules, exit conditions and rounds of requests; workers check agents when they run the debates.
 
     Raises:
-        ConfigurationError: A debate of these options would be refused; the message names the first.
+        ConfigurationError: A debate with these options would be refused; the message names the first such question.
     """
     seen: set[str] = set()
     for number, request in enumerate(requests, 1):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["FleetOverview", "FleetState", "LatestFleets"]
 
 _SHARE: Final = 20
-"""Reading takes at most this part of the time."""
+"""After each read, the pause is at least this many times as long as the read."""
 _PAUSE_S: Final = 2.0
 
 
@@ -42,23 +42,23 @@ class FleetState(Value):
 
 
 class LatestFleets(NamedTuple):
-    """All fleets as they were read last."""
+    """All fleets, as of the last read."""
 
     states: tuple[FleetState, ...]
     """The fleets; empty if they were never read."""
     age_s: float
     """Seconds since they were read; 0 if they were never read."""
     problem: str
-    """Why they could not be read just now; empty if they could."""
+    """Why the latest attempt to read the fleets failed; empty if it succeeded."""
 
 
 class FleetOverview:
-    """Reads the state of all fleets of a tenant, seldom enough that large jobs do not keep the database busy.
+    """Reads the state of all fleets of a tenant, but not too often, so that large jobs don't keep the database busy.
 
     It creates nothing in the database, and loads DBOS only when there is a job.
 
     Args:
-        table: Its storage holds the fleets; its tenant owns them.
+        table: The table whose storage contains the fleets, and whose tenant owns them.
     """
 
     def __init__(self, table: Roundtable) -> None:
@@ -93,7 +93,7 @@ class FleetOverview:
             self._fleets.clear()
 
     async def read(self) -> tuple[FleetState, ...]:
-        """Return all fleets that have a job, by name; the state may be a few seconds old.
+        """Return all fleets that have a job, sorted by name; the state may be a few seconds old.
 
         Raises:
             ConfigurationError: There are jobs, but the extra `fleet` is not installed.
@@ -109,9 +109,9 @@ class FleetOverview:
             return self._states
 
     async def latest(self, wait_s: float) -> LatestFleets:
-        """Return all fleets that have a job, or what was read last if the database does not answer in time.
+        """Return all fleets that have a job; if the database does not answer in time, the state of the last read.
 
-        Reading goes on in the background, for the next call.
+        The read then continues in the background, for the next call.
 
         Args:
             wait_s: Seconds to wait for the database.
@@ -132,7 +132,7 @@ class FleetOverview:
         self._problem = ""
         try:
             await self.read()
-        except Exception as error:  # noqa: BLE001  (named in the figures, which go on without it)
+        except Exception as error:  # noqa: BLE001  (the metrics report it, and continue without the fleets)
             self._problem = error.message if isinstance(error, RoundtableError) else error_text(error)
         finally:
             self._refreshed = None

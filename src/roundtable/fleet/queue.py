@@ -1,4 +1,4 @@
-"""The queue of a fleet: workflows of DBOS, one for each debate, in SQLite or PostgreSQL."""
+"""The queue of a fleet: one DBOS workflow for each debate, in SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ __all__ = ["FORMAT", "HOLD", "Database", "JobQueue", "QueuedDebate", "database_o
 T = TypeVar("T")
 
 FORMAT: Final = "3"
-"""Version of what is queued. Workers take only debates of their version: raise it when older ones cannot read it."""
+"""Version of the queue's format. Workers take only debates of their own version: raise it if older ones can't read."""
 HOLD: Final = "roundtable.hold_debate"
-"""Name of the workflow that holds a debate."""
+"""Name of the workflow that runs a debate."""
 _BATCH: Final = 500
 _PAGE: Final = 2_000
 
@@ -51,7 +51,7 @@ class Database(NamedTuple):
     """Where the queue is stored."""
 
     url: str
-    """Address for SQLAlchemy; may hold a password."""
+    """Address for SQLAlchemy; may contain a password."""
     schema: str | None
     """PostgreSQL schema of the tables; `None` in SQLite."""
     name: str
@@ -63,11 +63,11 @@ class Database(NamedTuple):
 def database_of(storage: Storage) -> Database:
     """Return the database for the queue that belongs to a storage of sessions.
 
-    Beside the file of a SQLite storage lies a second one, `NAME.fleet.db`; in PostgreSQL the queue has a schema of its
-    own, `SCHEMA_fleet`, in the same database.
+    For SQLite, the queue is a second file, `NAME.fleet.db`, in the folder of the storage's file. For PostgreSQL, the
+    queue has its own schema, `SCHEMA_fleet`, in the same database.
 
     Raises:
-        ConfigurationError: The storage is neither; sessions in memory end with their process.
+        ConfigurationError: The storage is neither SQLite nor PostgreSQL; sessions in memory end with their process.
     """
     from roundtable.storage.sqlite import SQLiteStorage
 
@@ -77,7 +77,7 @@ def database_of(storage: Storage) -> Database:
         return Database(f"sqlite:///{path}", None, str(path))
     location = getattr(storage, "location", None)
     if location is not None:
-        # DBOS is given the user's own URL; only the driver differs.
+        # DBOS gets the URL that the user gave, only with another driver.
         return Database(location.libpq_url, f"{location.schema}_fleet", location.name, location)
     msg = f"a fleet cannot keep its queue beside {type(storage).__name__}"
     raise ConfigurationError(msg, hint="Use sqlite:///... or postgresql://... as the storage.")
@@ -93,19 +93,19 @@ class QueuedDebate(NamedTuple):
     worker: str | None
     """Id of the worker that runs it, or ran it last."""
     session_id: str = ""
-    """Id of its session; empty where it was not asked for."""
+    """Id of its session; empty if it was not loaded."""
     request: str = ""
-    """What to debate; empty where it was not asked for."""
+    """What to debate; empty if it was not loaded."""
     error: Any = None
     """The error as JSON, or `None`."""
     begun_s: float | None = None
-    """When a worker took it last, in seconds since 1970 by the clock of the worker or the database."""
+    """When a worker last took it, in seconds since 1970 by the clock of the worker or the database."""
     ended_s: float | None = None
     """When it ended."""
 
 
 class JobQueue:
-    """The queue of one fleet; its methods wait on threads, so any event loop may call them.
+    """The queue of one fleet; its methods call the database on other threads, so they work in any event loop.
 
     Args:
         database: Where it is stored.
@@ -121,7 +121,7 @@ class JobQueue:
         self._client: DBOSClient | None = None
 
     async def open(self) -> None:
-        """Create or upgrade the tables and connect; only the first call does something.
+        """Create or upgrade the tables, and connect; later calls do nothing.
 
         Raises:
             StorageError: The database cannot be reached, or its tables cannot be created.
@@ -134,7 +134,7 @@ class JobQueue:
         path, schema = self.database.name, self.database.schema
         if schema is None:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            # A file that exists is not opened: closing it would end the locks of all connections of this process.
+            # Don't open a file that exists: closing it would release the locks of all connections of this process.
             with suppress(FileExistsError):
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
                 # The file keeps this mode, in which a commit costs less; another process may use the file already.
@@ -154,8 +154,8 @@ class JobQueue:
         """Create the queue, or change how many debates each of its workers runs at the same time.
 
         Args:
-            concurrency: The number.
-            polling_s: Seconds after which a worker with a free place looks for debates again.
+            concurrency: Maximum number of debates that a worker runs at the same time.
+            polling_s: Seconds after which a worker that can run another debate looks for debates again.
         """
         await self._call(
             partial(
@@ -178,7 +178,7 @@ class JobQueue:
         await self._call(change)
 
     async def add(self, debates: Sequence[JobDebate], priority: int) -> None:
-        """Queue debates; those that are queued already, or have ended, stay as they are."""
+        """Queue debates; debates that are already queued, are running or have ended don't change."""
         for start in range(0, len(debates), _BATCH):
             await self._call(partial(self._add, debates[start : start + _BATCH], priority))
 
@@ -192,17 +192,17 @@ class JobQueue:
                     "workflow_id": debate.workflow_id,
                     "app_version": FORMAT,
                     "priority": priority,
-                    # Plain JSON: what is read from a shared database must not be able to run code, as a pickle can.
+                    # Plain JSON: data from a shared database must not be able to run code, as a pickle can.
                     "serialization_type": WorkflowSerializationFormat.PORTABLE,
                 }
                 client.enqueue_in_transaction(connection, options, debate.session_id, debate.request)
 
     async def debates(self, ids: Sequence[str], *, loads: bool = False) -> list[QueuedDebate]:
-        """Return debates in the order of their ids; those that are not in the queue are left out.
+        """Return debates in the order of their ids; ids that are not in the queue are left out.
 
         Args:
-            ids: Their ids.
-            loads: Whether to read sessions, requests and errors too.
+            ids: Ids of the debates.
+            loads: Whether to read their session ids, requests and errors, which takes longer.
         """
         queued: list[QueuedDebate] = []
         for start in range(0, len(ids), _PAGE):
@@ -218,7 +218,7 @@ class JobQueue:
         return queued
 
     async def has_open(self, prefix: str) -> bool:
-        """Check whether a debate whose id begins so is queued or running."""
+        """Check whether any debate whose id begins with `prefix` is queued or running."""
         rows = await self._call(
             partial(
                 self._connected.list_workflows,
@@ -232,7 +232,7 @@ class JobQueue:
         return bool(rows)
 
     async def running(self) -> dict[str, list[str]]:
-        """Return the debates that are being run, of all jobs, by the worker that runs them."""
+        """Return the ids of the running debates of all jobs, grouped by the id of their worker."""
         rows = await self._call(
             partial(
                 self._connected.list_workflows,
@@ -248,17 +248,17 @@ class JobQueue:
         return by_worker
 
     async def cancel(self, ids: Sequence[str]) -> None:
-        """Cancel debates that are queued or running; a running one ends where its worker hears of it."""
+        """Cancel debates that are queued or running; a running debate ends when its worker notices."""
         for start in range(0, len(ids), _BATCH):
             await self._call(partial(self._connected.cancel_workflows, list(ids[start : start + _BATCH])))
 
     async def queue_again(self, ids: Sequence[str]) -> None:
-        """Queue debates again that failed or were cancelled."""
+        """Queue failed or cancelled debates again."""
         for debate_id in ids:
             await self._call(partial(self._connected.rewind_workflow, debate_id, queue_name=self.name))
 
     async def give_back(self, ids: Sequence[str]) -> None:
-        """Return debates to the queue that their worker will not finish; this counts as no try."""
+        """Return debates that their worker will not finish to the queue; this does not count as a try."""
         for start in range(0, len(ids), _BATCH):
             batch = list(ids[start : start + _BATCH])
             await self._call(partial(self._connected.resume_workflows, batch, queue_name=self.name))
@@ -277,7 +277,7 @@ class JobQueue:
 
     @property
     def _engine(self) -> Engine:
-        # Private: only a transaction of its own can hold many debates.
+        # A private attribute, since only a transaction on the engine can queue many debates at once.
         return self._connected._sys_db.engine  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
     async def _call(self, function: Callable[[], T]) -> T:
@@ -286,7 +286,7 @@ class JobQueue:
 
     @contextmanager
     def errors(self) -> Generator[None]:
-        """Raise what the database reports in this block as a `StorageError` that shows no secrets of the address."""
+        """Raise database errors in this block as a `StorageError` that does not show secrets of the address."""
         try:
             yield
         except (SQLAlchemyError, OSError) as error:
@@ -322,7 +322,7 @@ def _queued(row: WorkflowStatus) -> QueuedDebate:
 
 
 def _error_of(error: Exception) -> dict[str, Any]:
-    """Return the stored error of a debate as JSON; one that is not the library's own has no code."""
+    """Return the stored error of a debate as JSON; an error without a code of this library gets `INTERNAL`."""
     if not isinstance(error, PortableWorkflowError):
         return {"name": type(error).__name__, "message": str(error), "code": "INTERNAL"}
     data = error.data if isinstance(error.data, dict) else {}
@@ -330,7 +330,7 @@ def _error_of(error: Exception) -> dict[str, Any]:
 
 
 class _OnlyProblems(logging.Filter):
-    """Drops the remarks of DBOS, and the errors of debates, which the fleet reports itself."""
+    """Drops log records of DBOS below warnings, and errors of debates, which the fleet reports itself."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage()
@@ -339,7 +339,7 @@ class _OnlyProblems(logging.Filter):
 
 
 def quiet_logs() -> None:
-    """Send the log of DBOS where this program's logs go, and only its warnings; it prints them by itself otherwise."""
+    """Send the warnings and errors of DBOS to this program's log, instead of letting DBOS print its whole log."""
     log = logging.getLogger("dbos")
     for handler in list(log.handlers):
         if handler.name == "__dbos_console_log_handler__":

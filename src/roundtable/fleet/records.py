@@ -1,4 +1,4 @@
-"""What a fleet knows about its jobs and workers, in the key-value store of the storage."""
+"""The records of a fleet about its jobs and workers, in the key-value store of the storage."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["PREFIX", "FleetRecords", "fleet_and_job"]
 
 PREFIX: Final = "fleet/"
-"""Begin of the keys of all fleets."""
+"""Prefix of the keys of all fleets."""
 _FILES: Final = "fleet-files/"
-"""Begin of the keys of files of questions."""
+"""Prefix of the keys of files that are attached to questions."""
 
 
 def fleet_and_job(key: str) -> tuple[str, str] | None:
-    """Return the names of the fleet and the job whose record has a key; `None` for keys of other records.
+    """Return the names of the fleet and the job in the key of a job's record; `None` for keys of other records.
 
     Example:
         >>> fleet_and_job("fleet/default/jobs/nightly"), fleet_and_job("fleet/default/workers/7")
@@ -75,7 +75,7 @@ class FleetRecords:
         return sorted((Job.model_validate(value) for _, value in stored), key=lambda job: job.submitted_at)
 
     async def add_job(self, job: Job) -> Job:
-        """Store a job unless there is one of its name; return the one that is stored."""
+        """Store a job unless a job with this name exists; return the stored job."""
         stored = await self._values.update(
             f"{self._prefix}/jobs/{job.name}",
             lambda old: job.model_dump(mode="json") if old is None else old,
@@ -88,7 +88,7 @@ class FleetRecords:
         await self._values.put(f"{self._prefix}/jobs/{job.name}", job.model_dump(mode="json"), tenant=self._tenant)
 
     async def add_files(self, job: Job, files: Iterable[Attachment]) -> None:
-        """Store the contents of files of a job's questions, each once."""
+        """Store the contents of the files of a job's questions; the same content is stored once."""
         stored: set[str] = set()
         for file in files:
             digest = file.info.sha256
@@ -99,14 +99,14 @@ class FleetRecords:
                 )
 
     async def contents(self, job: Job, digests: Iterable[str]) -> dict[str, str]:
-        """Return the contents of files of a job's questions, by hash; those that are missing are left out."""
+        """Return the contents of files of a job's questions, by hash; missing files are left out."""
         contents = {
             digest: await self._values.get(self._file_key(job, digest), tenant=self._tenant) for digest in digests
         }
         return {digest: content for digest, content in contents.items() if isinstance(content, str)}
 
     def _file_key(self, job: Job, digest: str) -> str:
-        # Not below `PREFIX`, whose values are read together.
+        # Not below `PREFIX`, since all values below it are read together.
         return f"{_FILES}{self._prefix.removeprefix(PREFIX)}/{job.name}/{digest}"
 
     def account(self, job: Job) -> JobAccount:
@@ -114,7 +114,7 @@ class FleetRecords:
         return JobAccount(self._values, f"{self._prefix}/accounts/{job.name}", job.budget, self._tenant)
 
     async def add_worker(self, owner: Owner, alive_s: float) -> None:
-        """Store a sign of life of a worker, which holds for some seconds by the storage's clock."""
+        """Store a sign of life of a worker, which expires after `alive_s` seconds by the storage's clock."""
         key = f"{self._prefix}/workers/{owner.name}"
         await self._values.put(key, owner.model_dump(mode="json"), ttl_s=alive_s, tenant=self._tenant)
 

@@ -1,4 +1,4 @@
-"""One OpenTelemetry trace for all debates of a job, on all machines; nothing in programs that do not trace."""
+"""One OpenTelemetry trace for all debates of a job, on all machines; does nothing in programs that don't trace."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ __all__ = ["job_traced", "within_trace"]
 
 
 def job_traced(job: Job) -> Job:
-    """Return a job with the trace that its debates belong to, in the form of the W3C's header `traceparent`.
+    """Return a job with the trace that its debates belong to, in the format of the W3C header `traceparent`.
 
-    If this program traces, that is the trace of the current span, with a span for the job. Otherwise it is a new trace
-    whose id follows from the job, since workers may trace all the same; their samplers decide whether it is recorded.
+    If this program traces, that is the trace of the current span, with a span for the job. Otherwise workers may still
+    trace, so the job gets a new trace whose id is derived from the job; the workers' samplers decide whether the trace
+    is recorded.
     """
     traceparent = None
     if _is_loaded():
@@ -30,7 +31,7 @@ def job_traced(job: Job) -> Job:
         }
         traceparent = mark("fleet job", attributes)
     if traceparent is None:
-        # The flags mean nothing: the samplers of workers decide whether it is recorded.
+        # The flags have no effect: the samplers of the workers decide whether the trace is recorded.
         traceparent = f"00-{job.nonce}-{sha256(job.nonce.encode()).hexdigest()[:16]}-00"
     return job.model_copy(update={"trace": traceparent})
 
@@ -45,5 +46,5 @@ def within_trace(job: Job) -> AbstractContextManager[None]:
 
 
 def _is_loaded() -> bool:
-    """Check whether this program traces: its tracer provider, or the observer `otel`, has loaded the package."""
+    """Check whether this program traces: its tracer provider or the observer `otel` has loaded OpenTelemetry."""
     return "opentelemetry.trace" in sys.modules

@@ -1,4 +1,4 @@
-"""A worker of a fleet: takes debates from the queue and holds them with its table."""
+"""A worker of a fleet: takes debates from the queue and runs them with its table."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ __all__ = ["Worker", "equal_part", "is_working", "polling_interval"]
 logger: logging.Logger = logging.getLogger("roundtable.fleet")
 
 _MOST_DEATHS: Final = 5
-"""How many workers may die with a debate before it counts as failed."""
+"""How many workers may die while they run a debate before the debate counts as failed."""
 _SUSPECT_DEATHS: Final = 2
-"""After so many, a worker holds a debate only after other such ones, so that the one at fault shows itself."""
+"""After this many deaths, a debate is a suspect; a worker runs its suspects one at a time, to find the one at fault."""
 _TRIES: Final = 3
 _FIRST_PAUSE_S: Final = 2.0
 _BUSY_PAUSE_S: Final = 2.0
 _BEAT_S: Final = 4.0
 _ALIVE_S: Final = 15.0
-"""How long a worker counts as alive after its last sign of life, as long as the lease of a session."""
+"""How long a worker counts as alive after its last sign of life; the lease of a session is equally long."""
 _PARTS_CHANGE_S: Final = 1.5 * _BEAT_S
-"""How long a worker that joins others waits until each of them makes fewer calls at once, with a margin."""
+"""How long a worker that joins others waits until all of them have lowered their parts of the calls; with a margin."""
 _CANCEL_CHECK_S: Final = 1.0
 _RARELY_S: Final = 0.2
 _OFTEN_S: Final = 0.04
@@ -68,7 +68,7 @@ _POLLS_A_DEBATE: Final = 2
 _FINISH_S: Final = 5
 
 _worker: Worker | None = None
-"""The worker of this process: DBOS keeps one application per process, and calls a function, not a method."""
+"""The worker of this process. DBOS has one application per process, and calls a function, not a method."""
 
 
 def is_working() -> bool:
@@ -77,14 +77,14 @@ def is_working() -> bool:
 
 
 def polling_interval(durations: Sequence[float], concurrency: int) -> float:
-    """Return after how many seconds a worker with a free place looks for debates again.
+    """Return after how many seconds a worker that can run another debate looks for debates again.
 
-    Short debates are looked for more often, so that a place stays free for a quarter of a debate on average. Each look
-    costs one or two milliseconds of CPU, so there are never more than 25 a second.
+    If debates are short, the worker looks more often, so that on average it waits a quarter of a debate's duration for
+    the next debate. Each look costs one or two milliseconds of CPU, so there are never more than 25 a second.
 
     Args:
-        durations: Seconds of the debates that ended lately; fewer than `concurrency` say too little.
-        concurrency: Most debates that the worker holds at the same time.
+        durations: Seconds of the debates that ended lately; if there are fewer than `concurrency`, they are ignored.
+        concurrency: Maximum number of debates that the worker runs at the same time.
 
     Returns:
         Between 0.04 and 0.2 seconds.
@@ -95,12 +95,12 @@ def polling_interval(durations: Sequence[float], concurrency: int) -> float:
 
 
 def equal_part(most: int, number: int, workers: int) -> int:
-    """Return how many of some calls at once a worker may make; the parts of all workers add up to `most`.
+    """Return how many calls a worker may make at the same time; the parts of all workers add up to `most`.
 
     Args:
-        most: The calls at once of all workers, at least as many as there are workers.
-        number: Number of the worker among those that are alive, from 0.
-        workers: How many are alive.
+        most: Maximum calls of all workers together at the same time, at least as many as there are workers.
+        number: Number of the worker among the living workers, from 0.
+        workers: How many workers are alive.
 
     Example:
         >>> [equal_part(8, number, 3) for number in range(3)]
@@ -111,10 +111,10 @@ def equal_part(most: int, number: int, workers: int) -> int:
 
 @DBOS.workflow(name=HOLD, max_recovery_attempts=None, serialization_type=WorkflowSerializationFormat.PORTABLE)
 async def _hold_debate(session_id: str, request: str) -> None:
-    """Hold one debate; DBOS calls this in the event loop of the worker."""
+    """Run one debate; DBOS calls this in the event loop of the worker."""
     workflow_id = DBOS.workflow_id
     if _worker is None or workflow_id is None:
-        raise asyncio.CancelledError  # the worker has ended: the debate stays in the queue for others
+        raise asyncio.CancelledError  # the worker has ended; the debate stays in the queue for other workers
     await _worker.hold(workflow_id, session_id, request)
 
 
@@ -124,25 +124,25 @@ class _Run:
     def __init__(self) -> None:
         self.scope = CancelScope()
         self.is_cancelled = False
-        """Whether it was cancelled in the queue, rather than interrupted with its worker."""
+        """Whether the debate was cancelled in the queue; false if it was interrupted because its worker ends."""
 
 
 class _Suspect(Exception):
-    """Workers died while they held this debate."""
+    """Workers died while they ran this debate."""
 
 
 class Worker:
-    """Holds debates of a fleet until it is cancelled.
+    """Runs debates of a fleet until it is cancelled.
 
-    The session's own log says which answers are stored, so DBOS only has to know which debates have ended. A debate
-    whose worker died is queued again by any other worker that misses its sign of life.
+    The session's own log says which answers are stored, so DBOS only has to know which debates have ended. If a worker
+    gives no sign of life, any other worker queues its debates again.
 
     Args:
-        table: Holds the debates.
-        queue: The fleet's queue, open.
+        table: Runs the debates.
+        queue: The fleet's queue, already open.
         records: The fleet's jobs and workers.
-        concurrency: Most debates at the same time.
-        provider_concurrency: Most calls in progress at once by provider, for all workers together.
+        concurrency: Maximum number of debates at the same time.
+        provider_concurrency: Maximum number of calls at the same time, by provider, for all workers together.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class Worker:
         self._runs: dict[str, _Run] = {}
         self._accounts: dict[str, JobAccount] = {}
         self._contents: dict[str, str] = {}
-        """Contents of the files that were read last; most debates of a job have the same."""
+        """Contents of the files that were read last; most debates of a job have the same files."""
         self._suspects = anyio.Lock()
         self._has_signed = False
         """Whether the first sign of life may have been written."""
@@ -174,10 +174,10 @@ class Worker:
         self._polling_s = _RARELY_S
 
     async def run(self) -> None:
-        """Hold debates until cancelled; then end running debates, and return them to the queue.
+        """Run debates until cancelled; then interrupt running debates, and return them to the queue.
 
         Raises:
-            ConfigurationError: Another worker runs in this process, or the event loop is not that of asyncio.
+            ConfigurationError: Another worker runs in this process.
             StorageError: The database cannot be used.
         """
         global _worker  # noqa: PLW0603  (see `_worker`)
@@ -204,10 +204,10 @@ class Worker:
             gateway.limit_providers({})
 
     async def _join(self) -> None:
-        """Write the first sign of life, as soon as there is a call at once that this worker may make.
+        """Write the first sign of life, as soon as the limits leave this worker at least one call at a time.
 
-        Without the sign, other workers would take the first debates for those of a dead worker. If calls at once are
-        limited, wait until the others have left this worker its part.
+        Without this sign, other workers would believe that the first debates belong to a dead worker. If the number of
+        calls at the same time is limited, wait until the other workers have lowered their parts.
 
         Raises:
             StorageError: The database cannot be used, and waiting for it does not help.
@@ -220,25 +220,25 @@ class Worker:
                 alive = await self._sign(most)
                 if not alive and not has_warned:
                     has_warned = True
-                    text = "this worker waits until another ends: %s workers share %s calls at once"
+                    text = "this worker waits until another worker ends: %s workers already share %s concurrent calls"
                     logger.warning(text, most, most)
             except StorageError as error:
                 if not error.retryable:
                     raise
                 logger.warning("this worker waits for the database: %s", error.message)
             if not alive:
-                await anyio.sleep(_BEAT_S * random.uniform(0.25, 1))  # two that wait try at different times
+                await anyio.sleep(_BEAT_S * random.uniform(0.25, 1))  # so that two workers don't try at once
         if self._provider_concurrency and len(alive) > 1:
             await anyio.sleep(_PARTS_CHANGE_S)
 
     async def _sign(self, most: float) -> set[str]:
-        """Write a sign of life if at most so many workers are alive with it; return them, or nothing."""
+        """Write a sign of life if, with this worker, at most `most` workers are alive; return them, or an empty set."""
         if len(await self._living_workers()) <= most:
             self._has_signed = True
-            with CancelScope(shield=True):  # a cancelled write might end after the removal of the sign
+            with CancelScope(shield=True):  # a cancelled write might take effect after the sign is removed
                 await self._records.add_worker(current_owner(self.id), _ALIVE_S)
             alive = await self._living_workers()
-            if len(alive) <= most:  # another one may have joined at the same time
+            if len(alive) <= most:  # another worker may have joined at the same time
                 return alive
         if self._has_signed:
             await self._records.remove_worker(self.id)
@@ -246,7 +246,7 @@ class Worker:
         return set()
 
     async def _remove_first_sign(self) -> None:
-        """Remove the sign of life of a worker that could not begin, so that it takes no part from others."""
+        """Remove the sign of life of this worker if it could not begin, so that it takes no calls from others."""
         if not self._has_signed:
             return
         with anyio.move_on_after(_FINISH_S, shield=True):
@@ -287,7 +287,7 @@ class Worker:
             raise
 
     async def _end(self) -> None:
-        """End running debates, stop taking others, and return to the queue what has not ended."""
+        """Take no more debates, interrupt running ones, and return unfinished debates to the queue."""
         self._stopping = True
         await self._end_cancelled()
         for run in self._runs.values():
@@ -303,11 +303,11 @@ class Worker:
             logger.warning("other workers will take over after %s s: %s", _ALIVE_S, error.message)
 
     async def hold(self, workflow_id: str, session_id: str, request: str) -> None:
-        """Hold a debate, or what is missing of it.
+        """Run a debate, or continue it where it was interrupted.
 
         Raises:
-            CancelledError: The worker ends; DBOS leaves the debate as it is.
-            PortableWorkflowError: The debate failed; it holds the error as JSON.
+            CancelledError: The worker ends or the debate was cancelled; DBOS leaves the debate as it is.
+            PortableWorkflowError: The debate failed; the exception contains the error as JSON.
         """
         if self._stopping:
             raise asyncio.CancelledError
@@ -325,7 +325,7 @@ class Worker:
             info = error_info(error).model_dump(mode="json", exclude_defaults=True)
             raise PortableWorkflowError(error.message, type(error).__name__, error.code, info) from error
         finally:
-            if self._runs.get(workflow_id) is run:  # it may have been cancelled, queued again and begun again here
+            if self._runs.get(workflow_id) is run:  # the debate may have been cancelled, queued and begun again
                 del self._runs[workflow_id]
             self._idle.set()
 
@@ -338,7 +338,7 @@ class Worker:
         return request_from_queue(queued, self._contents)
 
     async def _try(self, workflow_id: str, session_id: str, queued: str) -> None:
-        """Hold a debate as it is in the queue; try again what may succeed later, such as reading its files."""
+        """Run a debate as it is queued; if an error is temporary, such as in reading its files, try again."""
         for number in range(1, _TRIES + 1):
             try:
                 await self._hold_once(workflow_id, session_id, await self._request(workflow_id, queued))
@@ -372,7 +372,7 @@ class Worker:
                 deaths = await account.deaths(session_id)
                 if deaths >= _MOST_DEATHS:
                     await account.settle(session_id, before)
-                    msg = f"{deaths} workers died while they held this debate"
+                    msg = f"{deaths} workers died while they ran this debate"
                     raise AgentError(msg, code="WORKER_DIED", hint="`fleet retry` tries it again.") from None
                 result = await self._within_budget(account, session_id, worst, before, hold)
         if result.status != "completed":
@@ -390,10 +390,10 @@ class Worker:
         *,
         most_deaths: float = inf,
     ) -> DebateResult:
-        """Hold a debate for which its worst case is set aside.
+        """Set aside the worst case of a debate, run it, and book what it consumed.
 
         Raises:
-            _Suspect: More workers than `most_deaths` died while they held it; nothing was done.
+            _Suspect: More workers than `most_deaths` died while they ran the debate; nothing was done.
         """
         consumed: Usage | None = None
         is_suspect = False
@@ -412,7 +412,7 @@ class Worker:
                     await account.settle(session_id, consumed)
 
     async def _stored(self, session_id: str) -> tuple[str | None, Usage]:
-        """Return the status of a session, `None` without one, and what it has consumed."""
+        """Return the status of a session, and what it has consumed; the status is `None` if no session exists."""
         try:
             fold = await self._table.wiring.sessions.load(session_id)
         except SessionNotFound:
@@ -420,7 +420,7 @@ class Worker:
         return fold.progress.status, fold.usage
 
     async def _when_free(self, job: Job, session_id: str, topic: str, options: DebateOptions) -> DebateResult:
-        """Hold a debate as soon as no other process runs its session."""
+        """Run a debate as soon as no other process runs its session."""
         while True:
             try:
                 with within_trace(job):
@@ -429,21 +429,21 @@ class Worker:
                 await anyio.sleep(_BUSY_PAUSE_S)
 
     async def _stop(self, session_id: str) -> None:
-        """Stop the session of a cancelled debate, so that it says why it ended."""
+        """Stop the session of a cancelled debate, so that the session records why it ended."""
         try:
             await self._table.stop(session_id)
         except RoundtableError as error:
             logger.info("the session of a cancelled debate could not be stopped: %s", error.message)
 
     async def _job(self, name: str) -> tuple[Job, JobAccount]:
-        """Return a job as it is stored now, since a retry may have changed its budget, and its account."""
+        """Return a job and its account; the job is read again, since a retry may have changed its budget."""
         job = await self._records.job(name)
         account = self._accounts.setdefault(name, self._records.account(job))
         account.budget = job.budget
         return job, account
 
     async def _beat(self) -> None:
-        """Write a sign of life, and take over the debates of workers that give none."""
+        """Write signs of life regularly, and take over the debates of workers that no longer do."""
         while True:
             self._forget_accounts()
             try:
@@ -455,15 +455,15 @@ class Worker:
             await anyio.sleep(_BEAT_S)
 
     def _forget_accounts(self) -> None:
-        """Forget the accounts of jobs of which this worker runs no debate."""
+        """Forget the accounts of jobs if this worker runs none of their debates."""
         running = {job_of(workflow_id) for workflow_id in self._runs}
         self._accounts = {job: account for job, account in self._accounts.items() if job in running}
 
     async def _adapt_polling(self) -> None:
-        """Look for debates as often as suits their length; this is a setting of the fleet."""
+        """Change how often the workers look for debates, to suit their duration; this is a setting of the fleet."""
         durations, self._durations = self._durations, []
         before, self._polling_s = self._polling_s, polling_interval(durations, self._concurrency)
-        if (before, self._polling_s) != (_RARELY_S, _RARELY_S):  # again each time: a worker that begins sets it back
+        if (before, self._polling_s) != (_RARELY_S, _RARELY_S):  # set each time, since a worker that begins resets it
             await self._queue.set_polling(self._polling_s)
 
     async def _take_over(self) -> None:
@@ -471,8 +471,8 @@ class Worker:
         dead = [worker for worker in await self._queue.running() if worker not in alive]
         if dead:
             logger.warning("taking over the debates of %s dead workers", len(dead))
-            # Keeps the count of tries, unlike the public `resume_workflows`, and does nothing where another worker was
-            # faster.
+            # Unlike the public `resume_workflows`, this keeps the count of tries, and does nothing if another worker
+            # was faster.
             await to_thread.run_sync(
                 DBOS._recover_pending_workflows,  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
                 dead,
@@ -502,7 +502,7 @@ class Worker:
         try:
             rows = await self._queue.debates(sorted(running))
         except StorageError as error:
-            logger.info("not known which debates were cancelled: %s", error.message)
+            logger.info("cannot find out which debates were cancelled: %s", error.message)
             return
         for row in rows:
             if row.state == "cancelled":

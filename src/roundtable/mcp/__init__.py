@@ -1,6 +1,6 @@
 """The MCP server: twelve tools that offer debates to assistants and IDEs (extra `mcp`).
 
-`roundtable mcp` serves it on standard input and output, `roundtable mcp --http` over HTTP. In a program:
+`roundtable mcp` runs the server on standard input and output, `roundtable mcp --http` runs it over HTTP. In a program:
 
 ```python
 import anyio

@@ -26,7 +26,7 @@ _FORM: Final[dict[str, Any]] = {
         "reason": {
             "type": "string",
             "title": "Reason",
-            "description": "If you do not allow it: why not. The agent reads this.",
+            "description": "If you do not allow the call: why not. The agent reads this reason.",
             "maxLength": MOST_REASON_CHARS,
         },
     },
@@ -34,11 +34,11 @@ _FORM: Final[dict[str, Any]] = {
 }
 
 APPROVAL: Final[ContextVar[ClientApproval | None]] = ContextVar("roundtable.mcp.approval", default=None)
-"""The client that is asked; debates inherit it from the call that starts them."""
+"""The client whose user is asked; a debate inherits the client from the call that starts the debate."""
 
 
 class ClientApproval:
-    """Asks the user of the client behind one call whether agents may call tools, one question at a time.
+    """Asks the user of the client that made a call whether agents may call tools, one question at a time.
 
     Args:
         ctx: The request context of the SDK.
@@ -53,13 +53,13 @@ class ClientApproval:
         from mcp.types.version import is_version_at_least
 
         if is_version_at_least(self._ctx.protocol_version, ROUND_TRIPS):
-            return f"version {self._ctx.protocol_version} of MCP does not ask users during a call"
+            return f"with version {self._ctx.protocol_version} of MCP, a server cannot ask users during a call"
         if not can_ask(self._ctx):
             return "the MCP client cannot ask its user"
         async with self._turn:
-            # Checked in turn: the call may have ended while other questions were open.
+            # Checked only when it is this question's turn: the call may have ended while other questions were open.
             if not self._ctx.session.can_send_request:
-                return "the call of the MCP client is over, so its user cannot be asked"
+                return "the call of the MCP client has ended, so its user cannot be asked"
             reply = await self._ctx.session.elicit_form(_question(request), _FORM, self._ctx.request_id)
         if reply.action != "accept":
             return "the user declined" if reply.action == "decline" else "the user gave no answer"
@@ -73,8 +73,13 @@ class ClientApproval:
 async def ask_client(request: ToolRequest) -> bool | str:
     """Ask the user of the MCP client whose call runs the debate; for `Roundtable(approve_tools=...)`.
 
-    Without such a client, the tool is not called. The same goes for a client that cannot show forms, whose own call is
-    over, or that speaks version 2026-07-28 of the protocol or a later one, which does not ask users during a call.
+    The tool is not called if:
+
+    - no MCP client runs the debate;
+    - the client cannot show forms;
+    - the client's own call has ended;
+    - the client uses version 2026-07-28 of the protocol or a later version: then a server cannot ask users during a
+      call.
 
     Example:
         >>> import anyio
@@ -87,7 +92,7 @@ async def ask_client(request: ToolRequest) -> bool | str:
 
 
 def _question(request: ToolRequest) -> str:
-    """Return what the user reads; the arguments were written by a model."""
+    """Return the question for the user; the arguments in it were written by a model, so they are escaped."""
     arguments = neutralise(readable(request.arguments))
     if len(arguments) > _MOST_CHARS:
         arguments = f"{arguments[:_MOST_CHARS]}\u2026 ({len(arguments):,} characters)"

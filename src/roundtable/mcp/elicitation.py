@@ -1,4 +1,4 @@
-"""The caller of a tool, and elicitation: asking the caller's user for information that agents request."""
+"""The caller of a tool, and elicitation: questions to the caller's user about information that agents request."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ __all__ = ["ROUND_TRIPS", "Elicitor", "InputRequired", "caller_of", "can_ask", "
 
 _LOCAL: Final = Identity(user="default", scopes=SCOPES)
 ROUND_TRIPS: Final = "2026-07-28"
-"""From this protocol version on, a question is the result of a call, and the client answers it by calling again."""
+"""From this protocol version on, a call returns a question as its result; the client calls again with the answer."""
 _MAX_ANSWER_CHARS: Final = 20_000
 
 
 def caller_of(ctx: ServerRequestContext[Any]) -> Identity:
-    """Return the caller: the identity recognised by the HTTP transport, or the one user of a local server."""
+    """Return the caller: the identity that the HTTP transport recognised, or the only user of a local server."""
     scope: Mapping[str, object] = {} if ctx.request is None else ctx.request.scope
     identity = scope.get(IDENTITY)
     return identity if isinstance(identity, Identity) else _LOCAL
 
 
 def is_remote(ctx: ServerRequestContext[Any]) -> bool:
-    """Check whether the caller came over HTTP, and may be on another machine."""
+    """Check whether the call came over HTTP, so that the caller may be on another machine."""
     return caller_of(ctx) is not _LOCAL
 
 
@@ -45,15 +45,15 @@ def can_ask(ctx: ServerRequestContext[Any]) -> bool:
 
 
 class InputRequired(Exception):
-    """The client has to ask its user the questions, and call again with the answers."""
+    """The client must ask its user the questions, and call again with the answers."""
 
 
 class Elicitor:
-    """Asks the user behind one call.
+    """Asks the user of the client that made a call.
 
     Args:
         ctx: The request context of the SDK.
-        params: The tool call; a client that calls again adds the answers.
+        params: The tool call; when a client calls again, it contains the answers.
     """
 
     def __init__(self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams | None = None) -> None:
@@ -65,7 +65,7 @@ class Elicitor:
         """Ask the user for the requested information; see `ToolCallContext.ask`.
 
         Raises:
-            InputRequired: `result` holds the questions.
+            InputRequired: The client must ask; `result` returns the questions.
         """
         from mcp import types
         from mcp.types.version import is_version_at_least
@@ -107,7 +107,7 @@ def _question(request: ContextRequest, agent_name: str) -> types.ElicitRequestFo
 
 
 def _answers(replies: Mapping[str, object]) -> dict[str, str | None]:
-    """Return the answers by request id: a text, or `None` if the user declined. Cancelled questions are left out."""
+    """Return the answers by request id: a text, or `None` if the user gave none. Cancelled questions are left out."""
     answers: dict[str, str | None] = {}
     for request_id, reply in replies.items():
         action = getattr(reply, "action", None)

@@ -110,13 +110,13 @@ def _resolve_refs(schema: JsonValue, definitions: JsonObject) -> JsonValue:
 def error_of(error: Exception, *, for_remote_caller: bool = False) -> JsonObject:
     """Return an error as callers see it.
 
-    An error of the library is shown in full. Of an unexpected error only its class is shown, because its message may
-    contain a path or a key that is not meant for the caller; the log has the full error under the reference in
+    Errors of the library are shown in full. For an unexpected error, only its class is shown, because its message may
+    contain a path or a key that is not meant for the caller. The log has the full error under the reference in
     `requestId`.
 
     Args:
         error: What went wrong.
-        for_remote_caller: Whether the caller may be on another machine and must not see the names of local files.
+        for_remote_caller: Whether the caller may be on another machine, and so must not see the names of local files.
     """
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]  # the first failure among the tasks of one call
@@ -145,7 +145,7 @@ def invalid_value(tool: str, field: str, problem: str, allowed: JsonValue) -> In
     Args:
         tool: Name of the tool.
         field: Name of the argument.
-        problem: What is wrong with it.
+        problem: What is wrong with the argument.
         allowed: Allowed values.
     """
     problems: list[JsonValue] = [{"field": field, "problem": problem, "allowed": allowed}]

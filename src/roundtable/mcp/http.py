@@ -35,16 +35,16 @@ PATH: Final = "/mcp"
 
 _GRACE_S: Final = 5
 _KEEP_ALIVE_S: Final = 75
-"""Longer than clients and proxies keep an idle connection, so that the server never closes one as a request arrives."""
+"""Longer than clients and proxies keep idle connections, so the server never closes one just as a request arrives."""
 _HEADERS: Final = ("last-event-id", "mcp-protocol-version", "mcp-session-id")
-"""Headers of the protocol that pages of other origins may send."""
+"""Headers of the protocol that web pages of other origins may send."""
 
 
 class PostCheck:
-    """Checks POST requests for the server of the SDK: limits their size, and refuses bodies that contradict the header.
+    """Checks POST requests for the SDK's server: limits their size, and refuses bodies that contradict the header.
 
-    The SDK does this for protocols with round trips. For protocols with a handshake it returns pydantic's messages
-    about a body, and accepts a version in the header that differs from the one in the body.
+    The SDK makes these checks itself for protocol versions with round trips. For versions with a handshake, it returns
+    pydantic's messages about a body, and accepts a header whose version differs from the version in the body.
 
     Args:
         app: The server.
@@ -95,7 +95,7 @@ def _mismatch(scope: Message, body: bytes) -> InvalidMessage | None:
     header = next((value.decode("latin-1") for name, value in scope["headers"] if name == _VERSION), None)
     message = parse_message(body)
     if header is not None and header not in HANDSHAKE_PROTOCOL_VERSIONS:
-        # The SDK's answer to an invalid message has no request id; add it where it is known.
+        # The SDK's answer to an invalid message has no request id, so answer here if the id is known.
         return message if isinstance(message, InvalidMessage) and message.id is not None else None
     if isinstance(message, InvalidMessage):
         return message
@@ -119,7 +119,7 @@ async def _refuse(send: Send, status: HTTPStatus, fault: InvalidMessage) -> None
 
 
 class _ReplayedBody:
-    """Receives a body that was already read once more, and then the messages after it."""
+    """Returns a body again that was already read, and then receives the messages after it."""
 
     def __init__(self, body: bytes, receive: Receive) -> None:
         self._body: bytes | None = body
@@ -133,11 +133,11 @@ class _ReplayedBody:
 
 
 def _marks(identity: Identity) -> dict[str, object]:
-    """Return the caller in the form of the SDK, which binds a connection to the user who opened it."""
+    """Return the caller as the SDK represents users; the SDK binds a connection to the user who opened it."""
     from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
     from mcp.server.auth.provider import AccessToken
 
-    # The token itself is not passed on beyond the guard.
+    # The guard does not pass on the token itself.
     token = AccessToken(token="", client_id=identity.user, scopes=[*identity.scopes], subject=identity.user)
     return {"user": AuthenticatedUser(token)}
 
@@ -149,7 +149,7 @@ def http_app(server: Server[Any], authenticator: Authenticator, **options: Unpac
     inner = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=MOST_BODY_BYTES,
-        # The guard in front checks both host and origin, and more strictly.
+        # The access guard, which runs first, checks both host and origin, and does so more strictly.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     behavior = GuardBehavior(scope_entries=_marks)
@@ -176,7 +176,7 @@ async def serve_http(
     import uvicorn
 
     class Server(uvicorn.Server):
-        """Leaves signals to the caller: uvicorn would raise them again at the end, and does not handle SIGHUP."""
+        """Leaves signals to the caller, because uvicorn raises signals again at the end and does not handle SIGHUP."""
 
         @contextmanager
         def capture_signals(self) -> Generator[None]:

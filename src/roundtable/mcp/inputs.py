@@ -1,4 +1,4 @@
-"""Arguments of the tools. Names are camelCase on the wire; snake_case is accepted too, unknown names are refused."""
+"""Arguments of the tools. Names are camelCase on the wire; snake_case is also accepted; unknown names are refused."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _Wait: TypeAlias = Annotated[
     Field(
         ge=0,
         le=LONGEST_WAIT_S,
-        description="Seconds to wait for the end, 0 to 600. After that, the debate continues and the result has the "
-        "status in_progress. Keep this below the time limit of your client for a call.",
+        description="Seconds to wait for the end of the debate, 0 to 600. If the debate takes longer, it continues and "
+        "the result has the status in_progress. Keep this below the time limit of your client for a call.",
     ),
 ]
 _Look: TypeAlias = Annotated[
@@ -61,9 +61,9 @@ _SessionId: TypeAlias = Annotated[
 _OnCancel: TypeAlias = Annotated[
     Literal["detach", "stop"],
     Field(
-        description="What happens to the debate if this call is cancelled: it continues by itself (detach), or ends "
-        "with its results so far (stop). A lost connection also cancels the call, except over HTTP with protocol "
-        "versions before 2026-07-28."
+        description="What happens to the debate if this call is cancelled: with detach, it continues by itself; with "
+        "stop, it ends with its results so far. A lost connection also cancels the call, except over HTTP with "
+        "protocol versions before 2026-07-28."
     ),
 ]
 _Step: TypeAlias = Annotated[
@@ -108,7 +108,8 @@ class StartInput(DebateRequest):
             ge=2,
             le=10,
             description="Number of debating agents, instead of `agents`; at most ROUNDTABLE_MAX_AGENTS of the server, "
-            "5 unless set. If the server has fewer agents, they are copied, or several personas share a model.",
+            "which is 5 by default. If the server has fewer agents, they are copied, or several personas share a "
+            "model.",
         ),
     ] = None
     step: _Step = False
@@ -124,7 +125,7 @@ class ContinueInput(ResumeRequest):
         int | None,
         Field(
             ge=1,
-            description="Rounds to add to the planned ones; needed for a completed debate. If omitted, only the "
+            description="Rounds to add to the planned rounds; needed for a completed debate. If omitted, only the "
             "planned rounds run.",
         ),
     ] = None
@@ -144,16 +145,16 @@ class ConsensusInput(Value):
     audit: Annotated[
         bool,
         Field(
-            description="Whether to add what would change the decision: without an agent, if an agent voted "
-            "differently, by other rules and tie rules. Stored ballots are counted again; no model is called."
+            description="Whether to add an audit of the decision: what it would be without each agent, if an agent had "
+            "voted differently, and by other rules and tie rules. Stored ballots are counted again; no model is called."
         ),
     ] = False
     arguments: Annotated[
         bool,
         Field(
-            description="Whether to add the claims of the debate: what they support and attack, which of them nobody "
-            "answered, which were dropped, and whose claims changed other agents' minds. Empty if the debate was held "
-            "without claims."
+            description="Whether to add the claims of the debate: what they support and attack, which claims nobody "
+            "answered, which claims were dropped, and whose claims changed other agents' minds. Empty if the debate "
+            "ran without claims."
         ),
     ] = False
     wait: _Look = 0.0
@@ -168,10 +169,10 @@ class ListInput(Value):
     mode: Annotated[DebateMode | None, Field(description="Only debates in this mode.")] = None
     status: Annotated[SessionStatus | None, Field(description="Only debates in this state.")] = None
     from_date: Annotated[
-        Timestamp | None, Field(description=f"Only debates created then or later, ISO 8601; {_DATE}.")
+        Timestamp | None, Field(description=f"Only debates created at this time or later, ISO 8601; {_DATE}.")
     ] = None
     to_date: Annotated[
-        Timestamp | None, Field(description=f"Only debates created then or earlier, ISO 8601; {_DATE}.")
+        Timestamp | None, Field(description=f"Only debates created at this time or earlier, ISO 8601; {_DATE}.")
     ] = None
     limit: Annotated[int, Field(ge=1, le=200, description="Maximum sessions per page.")] = 50
     cursor: Annotated[Cursor | None, Field(max_length=200, description="nextCursor of the previous page.")] = None
@@ -190,7 +191,7 @@ class ExportInput(Value):
     session_id: _SessionId
     format: Annotated[
         Literal["markdown", "json", "html", "csv"],
-        Field(description="markdown and html for reading, csv with one line per turn, json for a later import."),
+        Field(description="markdown and html are for reading, csv has one line per turn, json is for a later import."),
     ] = "markdown"
 
 

@@ -1,4 +1,4 @@
-"""JSON-RPC messages of MCP, and the errors for texts that are none."""
+"""JSON-RPC messages of MCP, and the errors for texts that are not valid messages."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class InvalidMessage(NamedTuple):
 
 
 def message_error(text: str | bytes) -> InvalidMessage | None:
-    """Return why a text is not a single message; `None` if it is one. A list of messages is invalid."""
+    """Return why a text is not a single message; `None` if it is a message. A list of messages is invalid."""
     message = parse_message(text)
     return message if isinstance(message, InvalidMessage) else None
 
 
 def parse_message(text: str | bytes) -> types.JSONRPCMessage | InvalidMessage:
-    """Parse a message, or return why the text is not one."""
+    """Parse a message, or return why the text is not a message."""
     try:
         return jsonrpc_message_adapter.validate_json(text, by_name=False)
     except ValidationError as error:
@@ -47,7 +47,7 @@ def parse_message(text: str | bytes) -> types.JSONRPCMessage | InvalidMessage:
     request_id = _request_id(text)
     if request_id is not None and not is_json:
         # The standard library accepts half of a surrogate pair, which no valid text contains.
-        return InvalidMessage(types.INVALID_PARAMS, "A text of the message holds half of a surrogate pair", request_id)
+        return InvalidMessage(types.INVALID_PARAMS, "The message contains half of a surrogate pair", request_id)
     if is_json:
         return InvalidMessage(types.INVALID_REQUEST, "Invalid request", request_id)
     return InvalidMessage(types.PARSE_ERROR, "Parse error")

@@ -1,4 +1,4 @@
-"""The list of tools for clients, read from a file of `tools/generate.py`, so that no schema is built at start."""
+"""The list of tools for clients, read from a file that `tools/generate.py` wrote, so that start builds no schemas."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def listed_tools(modes: Iterable[str] | None = None) -> types.ListToolsResult:
     """Return the list of tools.
 
     Args:
-        modes: Names of the available modes; the built-in ones if omitted.
+        modes: Names of the available modes; the built-in modes if omitted.
     """
     listed = types.ListToolsResult.model_validate_json(LISTED.read_bytes())
     if modes is not None:
@@ -50,9 +50,9 @@ def may_have_plugin_modes() -> bool:
 
 
 def available_modes(table: Roundtable) -> tuple[str, ...] | None:
-    """Return the names of all modes of a table; `None` if they can only be the built-in ones."""
-    # Loading all modes takes a second, too long for a client that only lists the tools.
-    # The check is private because users do not need it.
+    """Return the names of all modes of a table; `None` if only the built-in modes are possible."""
+    # Loading all modes takes a second, which is too long for a client that only lists the tools.
+    # The attribute is private because users do not need it.
     more = table._may_know_more  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     if not more and not entry_points(group="roundtable"):
         return None

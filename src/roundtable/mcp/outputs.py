@@ -1,4 +1,4 @@
-"""Outputs of the tools, as in their output schemas. Empty fields are omitted."""
+"""Outputs of the tools; their output schemas are made from these classes. Fields that are `None` are omitted."""
 
 from __future__ import annotations
 
@@ -78,15 +78,15 @@ class DecisionView(Value):
     why: str = ""
     """The outcome in words."""
     vote: VoteReport | None = None
-    """The motions, if the agents voted on answers or options: who gave each, and which others were counted as the same;
-    the share of first places for own motions, and what could not be counted."""
+    """The motions, if the agents voted on answers or options: who gave each motion, which others were counted as the
+    same motion, how often voters put their own motion first (a share), and what could not be counted."""
     pairs: tuple[tuple[float, ...], ...] | None = None
-    """The motions head to head, rows and columns in the order of `vote.motions`: the number of ballots that put the row
-    above the column."""
+    """The motions compared in pairs, as a table: the number of ballots that put the motion of the row above the motion
+    of the column. Rows and columns are in the order of `vote.motions`."""
 
 
 class DebateState(Value):
-    """State of a debate; part of every output about one."""
+    """State of a debate; part of every output about a debate."""
 
     session_id: str
     """Handle of the debate, for all other tools."""
@@ -95,8 +95,8 @@ class DebateState(Value):
     session_status: SessionStatus
     """State of the stored session."""
     running: bool
-    """Whether it is running now, at this server or at another one with the same storage; continue_roundtable continues
-    an `in_progress` debate that is not running."""
+    """Whether the debate is running now, on this server or another server with the same storage; continue_roundtable
+    continues an `in_progress` debate that is not running."""
     current_round: int
     """Rounds started."""
     total_rounds: int
@@ -124,7 +124,7 @@ class DebateOutput(DebateState):
     mode: str
     """Debate mode."""
     round_number: int
-    """Round shown in the layers; 0 until one is complete."""
+    """Round shown in the layers; 0 until the first round is complete."""
     decision: DecisionLayer | None = None
     """Layer 1: whether you can act on the result."""
     agent_responses: tuple[AgentResponseSummary, ...] = ()
@@ -138,28 +138,29 @@ class DebateOutput(DebateState):
     answer_reason: str | None = None
     """Why there is no answer."""
     value: JsonObject | None = None
-    """The object that fits the answer schema, if the debate has one and most who hold the answer gave the same."""
+    """The object that fits the answer schema, if the debate has a schema and most agents with the chosen answer gave
+    this object."""
     independent_agreement: Share | None = None
-    """Agreement of answers given before any agent had seen another's."""
+    """Agreement of the answers that agents gave before they had seen any other answer."""
     independent_agreement_at_most: Share | None = None
-    """The same if answers that nobody compared say the same."""
+    """The largest possible value of `independent_agreement`: all answers that nobody compared count as the same."""
     exit: ExitResult | None = None
     """Why the debate ended or stopped."""
     failures: tuple[FailureView, ...] = ()
-    """Turns that failed; with any, the result rests on fewer agents than requested."""
+    """Turns that failed; if there are any, the result is based on fewer answers than planned."""
     context_requests: tuple[ContextRequest, ...] = ()
     """Information that agents request; pass the answers to continue_roundtable as contextResults."""
     error: ErrorInfo | None = None
-    """Error that ended the debate, if there was one."""
+    """Error that ended the debate, if any."""
     next_step: NextStep | None = None
     """The tool to call next."""
 
 
 class ConsensusOutput(DebateState):
-    """Agreement of one round, as it was measured when the round ended."""
+    """Agreement of one round, as measured when the round ended."""
 
     analyzed_round: int | None = None
-    """Round that was measured; omitted if there is none yet."""
+    """Round that was measured; omitted if no round has been measured yet."""
     response_count: int = 0
     """Number of answers compared."""
     consensus: AnyConsensus | None = None
@@ -169,15 +170,15 @@ class ConsensusOutput(DebateState):
     answer: str | None = None
     """The option that the rule chose."""
     independent_agreement: Share | None = None
-    """Agreement of answers given before any agent had seen another's."""
+    """Agreement of the answers that agents gave before they had seen any other answer."""
     independent_agreement_at_most: Share | None = None
-    """The same if answers that nobody compared say the same."""
+    """The largest possible value of `independent_agreement`: all answers that nobody compared count as the same."""
     exit: ExitResult | None = None
     """Why the debate ended or stopped."""
     audit: JsonObject | None = None
-    """What would change the decision of the debate, if asked for: a `DecisionAudit`."""
+    """What would change the decision of the debate, if the call requested an audit: a `DecisionAudit`."""
     arguments: JsonObject | None = None
-    """The claims of the debate and what they refer to, if asked for: an `ArgumentGraph`."""
+    """The claims of the debate and what they refer to, if the call requested them: an `ArgumentGraph`."""
 
 
 class AgentEntry(Value):
@@ -192,9 +193,9 @@ class AgentEntry(Value):
     model: str | None = None
     """Model id; omitted if a local server decides."""
     active: bool = True
-    """Whether it can be used, according to its last call or health check; false if its key was refused."""
+    """Whether the agent can be used, according to its last call or health check; false if its key was refused."""
     error: str | None = None
-    """Why it is not active."""
+    """Why the agent is not active."""
 
 
 class AgentsOutput(Value):
@@ -230,9 +231,9 @@ class SessionEntry(Value):
     updated_at: Timestamp
     """When it last changed."""
     exit_reason: ExitReason | None = None
-    """Why its last run ended, such as `max_rounds` or `stopped`; omitted before that."""
+    """Why its last run ended, such as `max_rounds` or `stopped`; omitted until a run has ended."""
     error: str | None = None
-    """Why the entry cannot be read, if it is damaged."""
+    """Why the session cannot be read, if it is damaged."""
 
 
 class ListOutput(Value):
@@ -254,7 +255,7 @@ class ToolUse(Value):
     timestamp: Timestamp
     """When the call ended."""
     error: str | None = None
-    """Why it failed, or was not approved."""
+    """Why the call failed, or was not approved."""
 
 
 class AnswerView(Value):
@@ -277,9 +278,9 @@ class AnswerView(Value):
     choice: str | None = None
     """Option chosen, if the debate has options."""
     claims: tuple[Claim, ...] = ()
-    """Its reasons as claims, with the labels of the earlier claims that they support or attack."""
+    """The reasons as claims, with the labels of the earlier claims that they support or attack."""
     value: JsonObject | None = None
-    """The object that fits the answer schema of the debate, if it has one and the agent gave one that fits."""
+    """The object that fits the debate's answer schema, if the debate has a schema and the agent gave such an object."""
     citations: tuple[Citation, ...] = ()
     """Sources used."""
     images: tuple[ImageResult, ...] = ()
@@ -295,7 +296,7 @@ class AnswerView(Value):
 class BallotView(Value):
     """One agent's vote in a round, in the form that the decision rule reads.
 
-    It abstains if it names nothing, but an empty `approved` accepts none.
+    A vote that names nothing is an abstention; an empty `approved` list is a vote that accepts no option.
     """
 
     agent_id: str
@@ -309,11 +310,11 @@ class BallotView(Value):
     ranking: tuple[tuple[str, ...], ...] | None = None
     """Groups of tied motions, best first."""
     approved: tuple[str, ...] | None = None
-    """Everything that the agent accepts; an empty list accepts none."""
+    """All options that the agent accepts; an empty list means that the agent accepts none."""
     scores: Mapping[str, float] | None = None
     """Score of each motion; higher is better."""
     same: tuple[tuple[str, ...], ...] = ()
-    """Groups of motions that the agent calls the same in other words."""
+    """Groups of motions that say the same in different words, according to the agent."""
     reasoning: str = ""
     """Reasoning behind the vote."""
     warnings: tuple[str, ...] = ()
@@ -369,7 +370,7 @@ class ControlOutput(Value):
     previous_status: SessionStatus
     """State before the request."""
     new_status: SessionStatus
-    """State now; a running debate changes its state at its next step."""
+    """State now; the state of a running debate changes only at its next step."""
     message: str
     """The result in words."""
 
@@ -386,7 +387,7 @@ class RoundOutput(DebateState):
     responses: tuple[AnswerView, ...] = ()
     """Answers of the round."""
     ballots: tuple[BallotView, ...] = ()
-    """Votes of the round, if one was held."""
+    """Votes of the round, if the agents voted."""
     failures: tuple[FailureView, ...] = ()
     """Turns that failed."""
     consensus: AnyConsensus | None = None
@@ -424,7 +425,7 @@ class CitationView(Citation):
 
 
 class CitationsOutput(Value):
-    """Cited sources, each once."""
+    """Cited sources; each source is listed once."""
 
     session_id: str
     """Session id."""

@@ -1,4 +1,4 @@
-"""Waiting for a running debate, with progress notifications to the caller."""
+"""Functions that wait for a running debate and send progress notifications to the caller."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["HEARTBEAT_S", "Progress", "follow", "heartbeats", "latest"]
 HEARTBEAT_S: Final = 5.0
 """Seconds without news after which a caller is notified that the debate is still running."""
 _LEASE_POLL_S: Final = 0.5
-"""Seconds between two checks whether another server still runs a debate."""
+"""Seconds between two checks of whether another server still runs a debate."""
 
 
 class Progress(Protocol):
-    """Notifies the caller of progress; does nothing if the caller did not ask for it."""
+    """Notifies the caller of progress; does nothing if the caller did not request notifications."""
 
     async def __call__(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Send a notification."""
@@ -84,7 +84,7 @@ class _RoundProgress:
                 assert_never(event.type)
 
     def value(self) -> float:
-        """Return the next value to report: larger than the last one, and below the next whole round."""
+        """Return the next value to report: larger than the last value, and smaller than the next whole round."""
         value = self.complete + 0.9 * min(1.0, self.turns / max(1, self.agents))
         if value <= self.last_value:
             value = self.last_value + (self.complete + 1 - self.last_value) / 20
@@ -96,10 +96,10 @@ async def latest(call: ToolCallContext, session_id: str) -> tuple[DebateResult, 
     """Load a session.
 
     Returns:
-        The session, and whether it is running, at this server or at another one with the same storage.
+        The session, and whether it is running, on this server or another server with the same storage.
     """
     here = call.tenant_session.running(session_id) is not None
-    # Read before the session, so that a run that ends just now does not look like one whose process died.
+    # Check this before reading the session, so that a run that ends just now does not look as if its process had died.
     elsewhere = not here and await call.tenant_session.table.wiring.sessions.is_run(session_id) is True
     result = await call.tenant_session.table.session(session_id)
     return result, here or (elsewhere and result.session_status in {"created", "active"})
@@ -113,12 +113,12 @@ async def follow(
     wait_s: float,
     until_round: int | None = None,
 ) -> None:
-    """Wait until a run is over, a time has passed, or a round is complete. The run itself continues.
+    """Wait until a run has ended, the time has passed, or a round is complete; this does not stop the run.
 
     Args:
-        call: The call that waits; it is notified of every turn and round, and regularly if there is no news.
+        call: The call that waits. It is notified of every turn and round, and at intervals while nothing happens.
         session_id: Id of the session.
-        handle: Its run; `None` if it runs at another server.
+        handle: Run of the session; `None` if another server runs it.
         wait_s: Maximum seconds to wait.
         until_round: Number of the round to wait for; the whole debate if omitted.
     """
@@ -143,7 +143,7 @@ async def follow(
                         return
                     news = None if event is None else progress.update(event)
                     if news is None and anyio.current_time() < due:
-                        continue  # for example a piece of an answer; there are many
+                        continue  # not worth a notification, for example a piece of an answer
                     message = f"session {session_id}: {news or 'the debate is running'}"
                     await call.progress(progress.value(), float(progress.total), message)
                     due = anyio.current_time() + call.heartbeat_s
@@ -156,7 +156,7 @@ async def follow(
             else:
                 while await wiring.sessions.is_run(session_id):
                     await anyio.sleep(_LEASE_POLL_S)
-                    subscription.fall_behind()  # the storage may have no notices
+                    subscription.fall_behind()  # read the storage again, which may not send notices
             subscription.end()
 
 

@@ -1,4 +1,4 @@
-"""Prompts that a person picks from a menu of the client, as text for their assistant."""
+"""Prompts that a person picks from a menu of the client; their text goes to the person's assistant."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ async def consensus_of(call: ToolCallContext, arguments: ConsensusInput) -> Cons
         hint = "No round was completed; call continue_roundtable to continue the debate."
         raise NotFoundInSession(f"session {result.session_id!r} has no measured consensus", hint=hint)
     rules = call.tenant_session.table.wiring.catalog.rules
-    # on a thread: counting the ballots of a large table again takes time
+    # On a thread, because counting the ballots of many agents again takes time.
     has_audit = arguments.audit and measured is not None
     audit = await to_thread.run_sync(lambda: result.audit(rules=rules)) if has_audit else None
     graph = await to_thread.run_sync(result.argument_graph) if arguments.arguments else None
@@ -147,7 +147,7 @@ async def consensus_of(call: ToolCallContext, arguments: ConsensusInput) -> Cons
 
 
 def _measured_round(result: DebateResult, number: int | None, *, running: bool) -> RoundRecord | None:
-    """Return a round, the last measured one if no number is given; `None` if its agreement is not measured."""
+    """Return a round, or the last measured round if no number is given; `None` if its agreement is not measured."""
     if number is not None:
         round_record = round_of(result, number, running=running)
         return round_record if round_record.consensus is not None else None
@@ -175,10 +175,10 @@ async def round_details(call: ToolCallContext, arguments: RoundInput) -> RoundOu
 async def _after_waiting(
     call: ToolCallContext, session_id: str, wait_s: float, number: int | None
 ) -> tuple[DebateResult, bool]:
-    """Wait until a round or the whole debate is over, or the time has passed.
+    """Wait until a round or the whole debate has ended, or the time has passed.
 
     Returns:
-        The session then, and whether it is running.
+        The session after that, and whether it is running.
     """
     result, running = await latest(call, session_id)
     if running and wait_s:

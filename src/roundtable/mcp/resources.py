@@ -62,7 +62,7 @@ class Page:
 
 RESOURCES: Final = (
     Kind(f"{SCHEME}sessions", "sessions", "Debates", "Your latest debates, newest first.", _JSON),
-    Kind(f"{SCHEME}modes", "modes", "Debate modes", "All modes in a sentence each.", _MARKDOWN),
+    Kind(f"{SCHEME}modes", "modes", "Debate modes", "All modes, with one sentence about each.", _MARKDOWN),
 )
 """Resources with a fixed address."""
 
@@ -97,7 +97,7 @@ async def read(call: ToolCallContext, uri: str) -> Page:
         RoundtableError: The resource cannot be read.
     """
     parts = uri.removeprefix(SCHEME).split("/") if uri.startswith(SCHEME) else []
-    match [unquote(part) for part in parts]:  # clients expand templates, which quotes special characters
+    match [unquote(part) for part in parts]:  # when clients expand templates, they quote special characters
         case ["sessions"]:
             return _as_json(await list_sessions(call, ListInput()))
         case ["sessions", session_id]:
@@ -143,9 +143,9 @@ def _guide(table: Roundtable, name: str) -> str:
     if mode.use_when:
         lines += [f"Use it when: {mode.use_when}", ""]
     needs = f", and needs at least {mode.min_agents} agents" if mode.min_agents > 1 else ""
-    lines += [f"It holds {mode.min_rounds} to {mode.max_rounds} rounds{needs}.", ""]
+    lines += [f"It runs {mode.min_rounds} to {mode.max_rounds} rounds{needs}.", ""]
     if mode.options:
-        lines += [f"Settable behind its name, as in `{name}:{next(iter(mode.options))}=...`:", ""]
+        lines += [f"Options, written after its name as in `{name}:{next(iter(mode.options))}=...`:", ""]
         lines += [*(f"- `{option}`: {takes}" for option, takes in mode.options.items()), ""]
     if mode.assigns_stances:
         lines += ["Sides are assigned: agreement after the debate says little, and nothing ends early on it.", ""]
@@ -153,7 +153,7 @@ def _guide(table: Roundtable, name: str) -> str:
 
 
 def listed_resources(modes: Iterable[Kind]) -> types.ListResourcesResult:
-    """List the resources with a fixed address, and those of the modes."""
+    """List the resources with a fixed address, and the resources of the modes."""
     return types.ListResourcesResult(
         resources=[
             types.Resource(

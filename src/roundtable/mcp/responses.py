@@ -1,6 +1,6 @@
 """Responses to MCP requests: results of tools, contents of resources, or errors.
 
-Loaded with the first call, so a client that only lists tools does not wait for it.
+This module is loaded at the first call, so a client that only lists tools does not wait for it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ async def call_tool(
     if tool is None:
         raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:80]}", {"tools": [*TOOLS]})
     elicitation = Elicitor(ctx, params)
-    # Debates that the call starts inherit both: for agents of the provider `client`, and for approvals of tool calls.
+    # Debates that this call starts inherit both: the sampler, for agents of the provider `client`, and the approval of
+    # tool calls.
     SAMPLER.set(ClientSampler(ctx))
     APPROVAL.set(ClientApproval(ctx))
     try:
@@ -104,7 +105,7 @@ async def _call(
 
 @contextmanager
 def _protocol_errors(ctx: Context | None = None) -> Generator[None]:
-    """Turn any error into an error of the protocol, for requests other than tool calls."""
+    """Convert any error in the block to a protocol error, for requests other than tool calls."""
     try:
         yield
     except Exception as error:  # noqa: BLE001  (every error is reported to the caller, and the server keeps running)
@@ -115,5 +116,5 @@ def _protocol_errors(ctx: Context | None = None) -> Generator[None]:
 
 def _result(output: JsonObject, *, is_error: bool = False) -> types.CallToolResult:
     content = types.TextContent(type="text", text=to_json(output, indent=2).decode())
-    # Clients validate structured content against the output schema, for errors too.
+    # Errors have no structured content: clients would validate it against the output schema.
     return types.CallToolResult(content=[content], structured_content=None if is_error else output, is_error=is_error)

@@ -33,14 +33,14 @@ _POLL_S: Final = 0.25
 
 
 async def start_debate(call: ToolCallContext, arguments: StartInput) -> DebateOutput:
-    """Start a debate, and wait for its end up to the requested time."""
+    """Start a debate, and wait for its end, at most for the requested time."""
     if arguments.agents is not None and arguments.agent_count is not None:
         problem = "cannot be combined with agents"
         raise invalid_value("start_roundtable", "agentCount", problem, ["agents", "agentCount"])
     table = call.tenant_session.table
     # A list, because type checkers assume that the scope may suppress an exception.
     started: list[DebateHandle] = []
-    # Cancelling the call at this point must not leave a stored session behind that no process runs.
+    # If the call is cancelled here, no stored session may be left behind that no process runs.
     with anyio.CancelScope(shield=True):
         handle = await table.start(
             arguments.topic,
@@ -53,13 +53,13 @@ async def start_debate(call: ToolCallContext, arguments: StartInput) -> DebateOu
 
 
 async def continue_debate(call: ToolCallContext, arguments: ContinueInput) -> DebateOutput:
-    """Continue a debate, and wait for its end up to the requested time."""
+    """Continue a debate, and wait for its end, at most for the requested time."""
     table, session_id = call.tenant_session.table, arguments.session_id
     before, running = await latest(call, session_id)
     if running:
         if _has_changes(arguments):
             msg = f"session {session_id!r} is running; it can be changed only while it is not running"
-            hint = "Wait for it with get_consensus, or pause it with control_session."
+            hint = "Wait for its end with get_consensus, or pause it with control_session."
             raise RoundtableError(msg, code="SESSION_ERROR", retryable=True, hint=hint)
         return await _outcome(call, session_id, arguments, call.tenant_session.running(session_id))
     results = _checked_results(before, arguments.context_results)
@@ -95,7 +95,7 @@ async def _unchanged(call: ToolCallContext, before: DebateResult) -> AsyncGenera
         now, running = await latest(call, session_id)
         if running or (now.session_status, now.head) != (before.session_status, before.head):
             msg = f"session {session_id!r} was continued by another call at the same time"
-            hint = "Wait for it with get_consensus, then continue it if more rounds are needed."
+            hint = "Wait for its end with get_consensus, then continue it if you need more rounds."
             raise RoundtableError(msg, code="SESSION_ERROR", retryable=True, hint=hint)
         yield
 
@@ -114,18 +114,18 @@ def _has_changes(arguments: ContinueInput) -> bool:
 
 
 def _check_continuable(before: DebateResult, arguments: ContinueInput) -> None:
-    """Check that a debate is not stopped or paused, and not completed unless rounds are added.
+    """Check that a debate is neither stopped nor paused; a completed debate needs additional rounds.
 
     Raises:
-        RoundtableError: It cannot be continued; the hint says what to do instead.
+        RoundtableError: The debate cannot be continued; the hint says what to do instead.
     """
     session_id, status = before.session_id, before.session_status
     reason = None if before.exit is None else before.exit.reason
     if status == "completed" and reason == "stopped":
         msg = f"session {session_id!r} was stopped for good"
         hint = (
-            "start_roundtable begins a new debate. The operator of the server can continue this one: "
-            f"`roundtable extend {session_id}` adds rounds to it, `roundtable fork {session_id}` continues a copy."
+            "start_roundtable begins a new debate. The operator of the server can continue this debate: "
+            f"`roundtable extend {session_id}` adds rounds, `roundtable fork {session_id}` continues a copy."
         )
     elif status == "completed" and not arguments.rounds:
         msg = f"session {session_id!r} is completed: all its rounds ran, or nothing was left to debate"
@@ -144,11 +144,11 @@ def _check_continuable(before: DebateResult, arguments: ContinueInput) -> None:
 def _checked_results(before: DebateResult, results: Sequence[ContextResult]) -> tuple[ContextResult, ...]:
     """Check that each answer of the caller belongs to an open request, and return the answers.
 
-    This also refuses a repeated call, made because its first response was lost, which would otherwise run a round that
-    nobody requested.
+    A client may repeat a call because the first response was lost. This check refuses the repeated call, which would
+    otherwise run a round that nobody requested.
 
     Raises:
-        InvalidArguments: An answer belongs to no request, or is empty.
+        InvalidArguments: An answer does not belong to an open request, or is empty.
     """
     waiting: list[JsonValue] = [request.id for request in before.context_requests]
     for index, result in enumerate(results):
@@ -165,7 +165,7 @@ def _checked_results(before: DebateResult, results: Sequence[ContextResult]) -> 
 async def _ask_user(
     call: ToolCallContext, before: DebateResult, results: Sequence[ContextResult]
 ) -> tuple[ContextResult, ...]:
-    """Ask the user for required information that the caller does not answer, if the client supports it."""
+    """Ask the user for required information that the call does not contain, if the client can ask its user."""
     open_requests = _unanswered(before, results)
     if not open_requests:
         return ()
@@ -190,7 +190,7 @@ def _unanswered(before: DebateResult, results: Sequence[ContextResult]) -> list[
 
 
 def _check_answered(before: DebateResult, results: Sequence[ContextResult] = ()) -> None:
-    """Check that no agent waits for required information; the hint is for callers of tools, unlike the engine's.
+    """Check that no agent waits for required information; the engine checks this too, but has no hint for tool callers.
 
     Raises:
         RoundtableError: Agents wait for information; `details["missing"]` lists the requests.
@@ -201,8 +201,8 @@ def _check_answered(before: DebateResult, results: Sequence[ContextResult] = ())
         raise RoundtableError(
             f"session {before.session_id!r} waits for information that its agents require: {queries}",
             code="SESSION_ERROR",
-            hint="Call continue_roundtable with an entry in contextResults for each of contextRequests: answers to "
-            "only some of them are not stored. With force it continues without them.",
+            hint="Call continue_roundtable with an entry in contextResults for each entry of contextRequests: if some "
+            "answers are missing, none is stored. With force, the debate continues without the missing answers.",
             details={"missing": [request.model_dump(mode="json") for request in missing]},
         )
 
@@ -210,7 +210,7 @@ def _check_answered(before: DebateResult, results: Sequence[ContextResult] = ())
 async def _outcome(
     call: ToolCallContext, session_id: str, arguments: StartInput | ContinueInput, handle: DebateHandle | None
 ) -> DebateOutput:
-    """Wait for a run, here or without a handle at another server, and return its state then."""
+    """Wait for a run, and return its state after that; without a handle, another server runs it."""
     table = call.tenant_session.table
     try:
         await follow(call, session_id, handle, wait_s=arguments.wait)
@@ -234,7 +234,7 @@ async def control(call: ToolCallContext, arguments: ControlInput) -> ControlOutp
     elif arguments.action == "stop":
         await table.stop(session_id)
     else:
-        async with call.tenant_session.alone(session_id):  # of two calls at once, only one resumes
+        async with call.tenant_session.alone(session_id):  # if two calls arrive together, only one resumes
             runs = await _resume(call, *await latest(call, session_id))
     after = (await table.session(session_id)).session_status
     return ControlOutput(
@@ -247,9 +247,10 @@ async def control(call: ToolCallContext, arguments: ControlInput) -> ControlOutp
 
 
 async def _resume(call: ToolCallContext, session: DebateResult, running: bool) -> bool:  # noqa: FBT001  (of `latest`)
-    """Resume a debate that was paused, failed, or lost its process; return whether it is running afterwards.
+    """Resume a debate that was paused or failed, or whose process died; return whether it is running afterwards.
 
-    A debate that runs in steps continues to the end of its round. If it is there already, it waits for the next step.
+    A debate that runs in steps continues to the end of its round. If the round is already complete, the debate waits
+    for the next step.
     """
     table, session_id = call.tenant_session.table, session.session_id
     sessions = table.wiring.sessions
@@ -266,7 +267,7 @@ async def _resume(call: ToolCallContext, session: DebateResult, running: bool) -
     with subscription, anyio.move_on_after(_MAX_CONTROL_S):
         handle = await table.start_resume(session_id, step=step)
         call.tenant_session.keep(handle)
-        # Raises here what prevents the debate from resuming; later calls would otherwise be the first to show it.
+        # If the debate cannot be resumed, raise the error here; otherwise only a later call would show it.
         await handle.begun()
         # The first durable event stores the new state of the session.
         while not handle.done and ((event := await subscription.take(_POLL_S)) is None or not event.durable):
@@ -278,20 +279,20 @@ def _check_resumable(session: DebateResult, *, running: bool) -> None:
     """Check that a debate is not running, completed, or between two steps.
 
     Raises:
-        RoundtableError: It cannot be resumed; the hint says what to do instead.
+        RoundtableError: The debate cannot be resumed; the hint says what to do instead.
     """
     session_id, status = session.session_id, session.session_status
     if status in {"paused", "error"}:
         return
     if status == "completed":
         msg = f"session {session_id!r} is completed; only a paused or failed session can be resumed"
-        hint = "continue_roundtable with `rounds` extends it, unless it was stopped for good."
+        hint = "Unless the session was stopped for good, continue_roundtable with `rounds` adds rounds to it."
     elif running:
         msg = f"session {session_id!r} is {status} and running; only a session that is not running can be resumed"
-        hint = "Wait for it with get_consensus. If its process died just now, try again in 15 seconds."
+        hint = "Wait for its end with get_consensus. If its process has just died, try again in 15 seconds."
     elif session.exit is None and 0 < len(session.rounds) < session.total_rounds and session.rounds[-1].complete:
         msg = f"session {session_id!r} is {status} and between two rounds; it is not paused"
-        hint = "continue_roundtable runs the remaining rounds, or one of them with step."
+        hint = "continue_roundtable runs the remaining rounds; with step, it runs only one of them."
     else:
         return  # its process died
     raise RoundtableError(msg, code="SESSION_ERROR", hint=hint)
@@ -304,12 +305,12 @@ def _control_message(action: str, before: str, after: str, *, runs: bool) -> str
         was = "left by its process" if before in {"created", "active"} else before
         return f"The session was {was} and continues; it is {after}."
     if after == before:
-        return f"The session is asked to {action}; it is {after} until its running calls have ended."
+        return f"The session was asked to {action}; it is {after} until its running calls have ended."
     return f"The session was {before} and is {after}."
 
 
 async def synthesize(call: ToolCallContext, arguments: SynthesisInput) -> SynthesisOutput:
-    """Return the synthesis of a debate; a model writes it unless one is stored."""
+    """Return the synthesis of a debate; if none is stored, a model writes it."""
     table, synthesizer = call.tenant_session.table, arguments.synthesizer
     if synthesizer is not None:
         agent_of(await table.session(arguments.session_id), synthesizer)

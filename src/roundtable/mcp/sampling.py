@@ -1,4 +1,4 @@
-"""Sampling: asking the model of the client that made a call."""
+"""Sampling: requests to the model of the client that made a call."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PROVIDER: Final = "client"
 
 
 class ClientSampler:
-    """Asks the model of the client behind one call, with the request `sampling/createMessage`.
+    """Asks the model of the client that made a call, with the request `sampling/createMessage`.
 
     Args:
         ctx: The request context of the SDK.
@@ -49,7 +49,7 @@ class ClientSampler:
 
         Raises:
             AgentError: The client refused, or gave no text.
-            APINetworkError: The client is gone.
+            APINetworkError: The client cannot be reached.
         """
         asked = types.CreateMessageRequest(
             params=types.CreateMessageRequestParams(
@@ -76,7 +76,7 @@ class ClientSampler:
             text=text,
             model=result.model or _PROVIDER,
             finish_reason=_FINISH.get(result.stop_reason or "", "stop"),
-            # The client pays for its tokens, and says nothing about them.
+            # The client pays for the tokens, and does not report them.
             usage=Usage(calls=1),
         )
 

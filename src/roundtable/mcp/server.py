@@ -1,4 +1,4 @@
-"""The MCP server: the handlers that the SDK calls, on standard input and output or over HTTP.
+"""The MCP server: handlers that the SDK calls for messages on standard input and output or over HTTP.
 
 Handlers import their modules on first use, because clients wait for the server to start.
 """
@@ -53,10 +53,10 @@ def create_mcp_server(
     """Create an MCP server with the twelve tools; `await server.start()` serves it on standard input and output.
 
     Args:
-        debate_engine: Engine that runs debates, with its storage, modes, rules, exits, meter, budget, limits and
-            listeners; built from the environment if omitted.
-        agent_registry: Registry of the agents that debate; if omitted, the agents of the engine, or those that the
-            environment offers if the engine has none.
+        debate_engine: Engine that runs debates, with its storage, modes, rules, exit conditions, meter, budget, limits
+            and listeners; built from the environment if omitted.
+        agent_registry: Registry of the agents that debate. If omitted, the agents of the engine debate; if the engine
+            has none, the agents that the environment offers.
         tables: Creates the table of a tenant, instead of an engine and a registry; called once for each user.
         name: Name of the server.
         version: Version of the server.
@@ -116,7 +116,7 @@ class McpServer:
 
     @property
     def lowlevel(self) -> Server[TenantSessions]:
-        """The server object of the SDK, for custom transports, and for the SDK's client in tests: `mcp.Client(...)`."""
+        """The server object of the SDK, for custom transports, and in tests for the SDK's client `mcp.Client(...)`."""
         if self._lowlevel is None:
             from mcp.server.lowlevel import Server
 
@@ -137,23 +137,24 @@ class McpServer:
         return self._lowlevel
 
     async def start(self) -> signal.Signals | None:
-        """Serve on standard input and output until the input ends; no other code can write to the output meanwhile.
+        """Serve on standard input and output until the input ends; until then, no other code can write to the output.
 
-        SIGINT, SIGTERM and SIGHUP also end it, if this runs in the main thread. Running debates are then paused.
+        If this runs in the main thread, SIGINT, SIGTERM and SIGHUP also end the server. At its end, running debates are
+        paused.
 
         Returns:
-            The signal that ended it; `None` if the input ended. After a signal, leave the program with `os._exit`,
-            because a thread may still wait for input.
+            The signal that ended the server; `None` if the input ended. After a signal, leave the program with
+            `os._exit`, because a thread may still wait for input.
         """
         from roundtable.mcp.stdio import serve_stdio
 
         return await serve_stdio(self.lowlevel)
 
     def http_app(self, authenticator: Authenticator, **options: Unpack[GuardOptions]) -> ASGIApp:
-        """Return the server as an ASGI application, to run in any ASGI server or to mount.
+        """Return the server as an ASGI application, to run in any ASGI server or to mount in another application.
 
         Args:
-            authenticator: Recognises callers by their tokens; each caller sees only their own debates.
+            authenticator: Recognises callers by their tokens; callers see only their own debates.
             options: Accepted addresses and limits; see `GuardOptions`.
         """
         from roundtable.mcp.http import http_app
@@ -171,12 +172,12 @@ class McpServer:
     ) -> None:
         """Serve over HTTP until SIGINT, SIGTERM or SIGHUP ends the process; see `http_app`.
 
-        Running debates are then paused, and can be resumed after the next start.
+        At the end, running debates are paused; they can be resumed after the next start.
 
         Args:
             authenticator: As for `http_app`.
             host: Address to listen on.
-            port: Port; 0 selects a free one.
+            port: Port; 0 selects a free port.
             listening: Called with the URL once the server listens.
             options: As for `http_app`.
 
@@ -202,7 +203,7 @@ class McpServer:
         try:
             session = await ctx.lifespan_context.of(caller_of(ctx).tenant)
             return listed_tools(available_modes(session.table))
-        except Exception as error:  # noqa: BLE001  (the first call reports why a table cannot be created)
+        except Exception as error:  # noqa: BLE001  (the first tool call reports why a table cannot be created)
             logger.debug("the modes of plugins cannot be listed: %s", error_text(error))
             return listed_tools()
 

@@ -1,4 +1,4 @@
-"""The stdio transport, which keeps everything but the protocol away from standard output, such as prints of plugins."""
+"""The stdio transport: only the protocol writes to standard output; other output, such as a plugin's, is redirected."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = ["MOST_LINE_BYTES", "Wire", "reserved_stdio", "serve_stdio"]
 MOST_LINE_BYTES: Final = 4 * 1024 * 1024
 """Maximum bytes of one message."""
 MOST_UNREAD: Final = 32
-"""Maximum messages to accept while the client does not read the answers."""
+"""Maximum number of messages to accept while the client does not read the answers."""
 
 
 class Wire:
-    """Both directions of a connection, as whole lines."""
+    """Both directions of a connection; it reads and writes whole lines."""
 
     def __init__(self, source: BinaryIO, target: BinaryIO) -> None:
         self._source = source
@@ -43,7 +43,7 @@ class Wire:
         return self._messages()
 
     async def _messages(self) -> AsyncGenerator[str]:
-        """Yield the messages; answer an invalid line with the error of the protocol."""
+        """Yield the messages; answer an invalid line with a protocol error."""
         while line := await self._line():
             self._unread += 1
             if len(line) > MOST_LINE_BYTES:
@@ -61,7 +61,7 @@ class Wire:
             yield text
 
     async def _line(self) -> bytes:
-        """Return the next line, once the client has read enough of its answers, so that they do not pile up."""
+        """Return the next line; first wait until the client has read earlier answers, so that they don't pile up."""
         while self._is_writing and self._unread >= MOST_UNREAD:
             await self._written.wait()
         return await to_thread.run_sync(self._source.readline, MOST_LINE_BYTES + 1, abandon_on_cancel=True)
@@ -97,7 +97,7 @@ class Wire:
 def reserved_stdio() -> Generator[tuple[BinaryIO, BinaryIO]]:
     """Reserve standard input and output for the protocol.
 
-    Meanwhile all other code, child processes included, reads an empty input and writes to standard error.
+    In this block, all other code and its child processes read an empty input, and write to standard error.
     """
     source, target = os.dup(0), os.dup(1)
     empty = os.open(os.devnull, os.O_RDONLY)
@@ -105,7 +105,7 @@ def reserved_stdio() -> Generator[tuple[BinaryIO, BinaryIO]]:
     os.dup2(empty, 0)
     os.dup2(2, 1)
     os.close(empty)
-    # Left open: when the server ends, a thread may still be reading a line from this file.
+    # Don't close these files: when the server ends, a thread may still be reading a line.
     reader = os.fdopen(source, "rb", closefd=False)
     writer = os.fdopen(target, "wb", closefd=False)
     try:

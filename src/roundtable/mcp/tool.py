@@ -34,8 +34,8 @@ class ToolCallContext:
     heartbeat_s: float
     """Maximum seconds between notifications to a waiting caller."""
     ask: Callable[[Sequence[tuple[ContextRequest, str]]], Awaitable[dict[str, str | None]]]
-    """Asks the user for requested information, each request with the name of its agent. Returns answers by request id:
-    `None` if the user declined, no entry if the client cannot ask its user."""
+    """Function that asks the user for requested information; each request comes with the name of its agent. It returns
+    the answers by request id: `None` if the user declined, no entry if the client cannot ask its user."""
 
 
 InputT = TypeVar("InputT", bound=Value)
@@ -50,7 +50,7 @@ class RoundtableTool(Generic[InputT]):
     title: str
     """Name for people."""
     description: str
-    """What an assistant reads before it calls the tool."""
+    """Description that an assistant reads before it calls the tool."""
     input: type[InputT]
     """Type of the arguments."""
     output: type[Value]
@@ -60,9 +60,9 @@ class RoundtableTool(Generic[InputT]):
     scope: Scope = "read"
     """Permission that a caller needs."""
     destructive: bool = False
-    """Whether it can end a running debate."""
+    """Whether the tool can end a running debate."""
     calls_models: bool = False
-    """Whether it may cost money."""
+    """Whether the tool calls models, which may cost money."""
 
     @cached_property
     def input_schema(self) -> JsonObject:

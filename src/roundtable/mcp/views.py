@@ -158,13 +158,13 @@ def decision_view(decision: Decision | None) -> DecisionView | None:
 
 
 def ballot_views(round_record: RoundRecord, seed: int) -> tuple[BallotView, ...]:
-    """Return the votes of a round, those of judges included; reviews that a chair reads are not votes.
+    """Return the votes of a round, including the votes of judges; reviews for the chair of a council are not votes.
 
     Args:
         round_record: The round.
-        seed: Seed of the debate, from which judges have the names under which they see answers.
+        seed: Seed of the debate; the names under which judges see answers are derived from it.
     """
-    from roundtable.modes import answers_by_name  # a client that only lists tools pays for no mode
+    from roundtable.modes import answers_by_name  # late, so that listing tools does not load modes
 
     answers = answers_by_name(round_record.turns, seed)
     chosen = {name: turn.agent_id for name, turn in answers.items()}
@@ -212,7 +212,7 @@ def round_of(result: DebateResult, number: int, *, running: bool = False) -> Rou
     started = len(result.rounds)
     if running and number <= result.total_rounds:
         msg = f"round {number} of session {result.session_id!r} has not started yet"
-        raise NotFoundInSession(msg, retryable=True, hint="The debate is running: call again, with a wait.")
+        raise NotFoundInSession(msg, retryable=True, hint="The debate is running: call again with a wait.")
     hint = f"Choose a round from 1 to {started}." if started else "No round has started yet."
     raise NotFoundInSession(f"session {result.session_id!r} has no round {number}", hint=hint)
 
@@ -277,7 +277,7 @@ def answers_by(result: DebateResult, agent_id: str, number: int | None = None) -
 
 
 def citation_views(result: DebateResult, number: int | None, agent_id: str | None) -> tuple[CitationView, ...]:
-    """Return the sources of a session, each address once, in order of first use.
+    """Return the sources of a session in order of first use; each address is listed once.
 
     Raises:
         NotFoundInSession: The agent or the round does not exist.

@@ -1,4 +1,4 @@
-"""Addresses of clients, and how often one may ask for what needs no login."""
+"""Addresses of clients, and a limit on how often an address may request something that needs no login."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def client_of(request: Request, *, proxied: bool) -> str:
 
 
 def network_of(client: str) -> str:
-    """Return what one client controls: its IPv4 address, or the /64 network of its IPv6 address.
+    """Return the addresses that a client controls: its IPv4 address, or the /64 network of its IPv6 address.
 
     Example:
         >>> network_of("192.0.2.7"), network_of("2001:db8::7")
@@ -39,10 +39,10 @@ def network_of(client: str) -> str:
 class AddressLimit:
     """Counts the requests of each address in one process.
 
-    An address may send `most` requests at once, and then one each `60 / most` seconds.
+    An address may send `most` requests at once, and after that one request every `60 / most` seconds.
 
     Args:
-        most: Requests in a minute.
+        most: Maximum number of requests in a minute.
         clock: Clock that measures the time.
     """
 

@@ -53,7 +53,7 @@ def lifetime(
     clock: SleepingClock,
     options: ServerOptions,
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    """Return the lifespan of the application. It creates the objects that endpoints get from `state_of`.
+    """Return the lifespan of the application; it creates the objects that endpoints get from `state_of`.
 
     Raises:
         ConfigurationError: The storage has no key-value store.
@@ -71,7 +71,7 @@ def lifetime(
     @asynccontextmanager
     async def alive(app: FastAPI) -> AsyncGenerator[None]:
         try:
-            # Tenant sessions close before limits and metrics: their runs end before their places are released.
+            # Tenant sessions close before limits and metrics, so that their runs end before their slots are released.
             async with (
                 figures.open(),
                 limits.open(),
@@ -105,13 +105,13 @@ def lifetime(
 
 
 def create_app(table: Roundtable, *, auth: Authenticator | None = None, **options: Unpack[ServerOptions]) -> FastAPI:
-    """Create the HTTP server as an ASGI application. Any ASGI server can run it, on one asyncio event loop.
+    """Create the HTTP server as an ASGI application. Any ASGI server can run it on one asyncio event loop.
 
-    Each user has their own sessions; models, tools, budget and storage come from the table.
+    Each user has their own sessions. All users share the models, tools, budget and storage of the table.
 
     Args:
-        table: Agents, models and storage of the server. It is closed when the application ends.
-        auth: Identifies callers; when left out, by tokens from `roundtable tokens create`.
+        table: The table with the agents, models and storage of the server. It is closed when the application ends.
+        auth: Identifies callers; when left out, callers need tokens from `roundtable tokens create`.
         options: See `ServerOptions`.
 
     Raises:
@@ -161,7 +161,7 @@ def _check_pause_after(pause_after_s: float | None) -> None:
         return
     if isinstance(pause_after_s, bool) or not isinstance(pause_after_s, int | float) or not 0 < pause_after_s < inf:
         msg = f"pause_after_s must be a number of seconds above 0, or None, not {pause_after_s!r}"
-        raise ConfigurationError(msg, hint="Such as 60; None never pauses runs without listeners.")
+        raise ConfigurationError(msg, hint="For example 60; with None, runs without listeners are never paused.")
 
 
 def _add_cors(app: FastAPI, origins: Collection[str]) -> None:

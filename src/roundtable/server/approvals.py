@@ -38,7 +38,7 @@ _LONGEST_WAIT_S: Final = 7 * 86_400.0
 _POLL_S: Final = 0.25
 _RENEW_S: Final = 5.0
 _KEPT_S: Final = 20.0
-"""Seconds after which a question whose process died is gone."""
+"""Seconds after which a stored question expires if its process has died."""
 _DELETE_S: Final = 5.0
 _TRIES: Final = 5
 _LATE: Final = "nobody answered in time"
@@ -53,17 +53,17 @@ class _StoredApproval(OpenApproval):
 
     @property
     def verdict(self) -> bool | str:
-        """The answer; refused with a reason, or without one if it is empty."""
+        """The answer: `True`, or the reason for a refusal; an empty text is a refusal without a reason."""
         return True if self.allowed else self.reason
 
 
 class OpenApprovals:
     """The tool calls that wait for approval, in the key-value store of the sessions.
 
-    Servers with the same storage share them: a call of a debate on one server can be approved on another.
+    Servers with the same storage share these calls: a call of a debate on one server can be approved on another server.
 
     Args:
-        values: Key-value store that holds them.
+        values: Key-value store for the questions.
         clock: Clock that decides when they expire.
     """
 
@@ -72,7 +72,7 @@ class OpenApprovals:
         self._clock = clock
 
     def shares(self, other: OpenApprovals) -> bool:
-        """Check whether two servers belong to the same table."""
+        """Check whether the approvals of two servers belong to the same table."""
         return self._values is other._values
 
     async def ask(self, request: ToolRequest, wait_s: float) -> bool | str:
@@ -114,26 +114,26 @@ class OpenApprovals:
             try:
                 stored = await self._values.get(key, tenant=_TENANT)
                 if (now - renewed_at).total_seconds() >= _RENEW_S:
-                    # Renewed often, so that the question of a process that dies does not wait for long.
+                    # Renewed often and expiring soon, so that a question does not stay open after its process dies.
                     stored = await self._values.update(key, _renewed(question), ttl_s=_KEPT_S, tenant=_TENANT)
                     renewed_at = now
             except StorageError as error:
                 if not error.retryable:
                     raise
-                logger.info("a question about a tool call is asked for again: %s", error.message)
+                logger.info("the answer to a question about a tool call is read again: %s", error.message)
             else:
                 read = _StoredApproval.model_validate(stored or question)
                 if read.allowed is not None:
                     return read.verdict
             await self._clock.sleep(_POLL_S)
-        # A decision of the same moment either counts or is refused as too late.
+        # A decision that arrives at the same moment either counts or is refused as too late.
         closed = await self._patiently(
             lambda: self._values.update(key, _closed(question), ttl_s=_KEPT_S, tenant=_TENANT)
         )
         return _StoredApproval.model_validate(closed).verdict
 
     async def _patiently(self, change: Callable[[], Awaitable[T]]) -> T:
-        """Try again a few times while the storage fails for the moment."""
+        """Make a change; if the storage fails temporarily, try again a few times."""
         for _ in range(_TRIES - 1):
             try:
                 return await change()
@@ -159,7 +159,7 @@ class OpenApprovals:
         )
 
     async def waiting_sessions(self, tenant: str, session_ids: Collection[str]) -> frozenset[str]:
-        """Return those of these sessions in which a call waits for approval; they are read together."""
+        """Return the sessions, among those given, in which a call waits for approval; reads all questions at once."""
         if not session_ids:
             return frozenset()
         prefixes = {_prefix(tenant, session_id): session_id for session_id in session_ids}
@@ -175,7 +175,7 @@ class OpenApprovals:
             try:
                 question = _StoredApproval.model_validate(value)
             except ValidationError:
-                logger.warning("a stored question about a tool call is damaged, or of another version: %s", key)
+                logger.warning("a stored question about a tool call is damaged or from another version: %s", key)
                 continue
             if question.allowed is None and question.expires_at > now:
                 questions.append((key, question))
@@ -189,10 +189,10 @@ class OpenApprovals:
             session_id: The session.
             approval_id: Id of the question.
             allowed: Whether the tool may be called.
-            reason: Why not, for the agent; at most 400 characters are kept.
+            reason: Reason for a refusal, which the agent reads; at most 400 characters are kept.
 
         Raises:
-            RoundtableError: No such call waits for approval (`NOT_FOUND`).
+            RoundtableError: No call with this id waits for approval (`NOT_FOUND`).
         """
 
         def decided(stored: JsonValue) -> JsonValue:
@@ -206,7 +206,7 @@ class OpenApprovals:
 
 
 def _renewed(question: _StoredApproval) -> Callable[[JsonValue], JsonValue]:
-    """Return a function that keeps a stored question, and stores it again if it has expired."""
+    """Return a function that keeps a stored question, or stores it again if it has expired."""
     return lambda stored: stored if isinstance(stored, dict) else question.model_dump(mode="json")
 
 
@@ -225,8 +225,8 @@ def _closed(question: _StoredApproval) -> Callable[[JsonValue], JsonValue]:
 class ServerApproval:
     """An approver of tool calls that asks the users of a server, for `Roundtable(approve_tools=...)`.
 
-    `create_app` connects it to the server. Before that, every call is refused. To ask about some tools only, override
-    `__call__` in a subclass.
+    `create_app` connects the approver to the server. Until then, every call is refused. To ask only about some tools,
+    override `__call__` in a subclass.
 
     Args:
         wait_s: Seconds after which a call that nobody has decided about is refused, up to a week.
@@ -251,10 +251,10 @@ class ServerApproval:
         """Store the questions in the storage of a server from now on.
 
         Raises:
-            ConfigurationError: A server of another table asks through this approver already.
+            ConfigurationError: A server of another table already uses this approver.
         """
         if self._open is not None and not self._open.shares(approvals):
-            msg = "this ServerApproval belongs to another table already"
+            msg = "this ServerApproval already belongs to another table"
             raise ConfigurationError(msg, hint="Create one ServerApproval for each table.")
         self._open = approvals
 

@@ -1,4 +1,4 @@
-"""Request bodies: read completely before the request is handled, with limits on size and time."""
+"""Limits on the size and time of request bodies, which are read completely before the request is handled."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["MOST_BYTES", "MOST_BYTES_WITH_FILES", "READ_S", "BodyLimit"]
 MOST_BYTES: Final = 1024 * 1024
 """Maximum size of a request body in bytes."""
 MOST_BYTES_WITH_FILES: Final = 17 * 1024 * 1024
-"""Maximum size of the body of a request for a debate or a fork, whose question can have files of 12 MiB, in base64."""
+"""Maximum size in bytes of a body with files, for a debate or a fork: the files can have 12 MiB, sent as base64."""
 READ_S: Final = 30.0
-"""Seconds within which a request body has to arrive, by default."""
+"""Default number of seconds within which a request body must arrive."""
 
 
 _FORK: Final = re.compile(r"/api/sessions/[^/]+/fork")
@@ -36,11 +36,12 @@ class _ClientDisconnected(Exception):
 class BodyLimit:
     """ASGI middleware that reads the body of each request first, and refuses bodies that are too large or too slow.
 
-    It runs inside `AccessGuard`: the token is checked before anything is read, and for bodies with files its scope too.
+    It runs inside `AccessGuard`, so the token is checked before anything is read. For bodies with files, the scope of
+    the token is also checked before that.
 
     Args:
         app: The server.
-        read_s: Seconds within which a body has to arrive.
+        read_s: Seconds within which a body must arrive.
     """
 
     def __init__(self, app: ASGIApp, read_s: float = READ_S) -> None:
@@ -74,10 +75,10 @@ class BodyLimit:
         """Read the complete body.
 
         Raises:
-            RoundtableError: It is too large, takes too long, or states its length in two ways.
+            RoundtableError: The body is too large, takes too long, or has two headers for its length.
         """
         if len(sizes) > 1:
-            msg = "Content-Length and Transfer-Encoding exclude each other"
+            msg = "a request must not have both Content-Length and Transfer-Encoding"
             raise RoundtableError(msg, code="VALIDATION_ERROR")
         length = sizes.get(b"content-length", b"0")
         if not length.isdigit() or len(length) > len(str(most)) or int(length) > most:

@@ -60,13 +60,13 @@ class Listener:
 
 
 class ListenerTracker:
-    """Pauses runs that were started with a stream once they have no listeners any more.
+    """Pauses runs that were started with a stream after their last listener has left.
 
-    A listener may be connected to another process; that process leaves a note in the key-value store.
+    A listener may be connected to another process. That process then stores a note in the key-value store.
 
     Args:
-        values: Key-value store where processes leave notes for each other.
-        pause_after_s: Seconds without a listener after which a run is paused; `None` never pauses one.
+        values: Key-value store for notes between processes.
+        pause_after_s: Seconds without a listener after which a run is paused; with `None`, runs are never paused.
         clock: Clock to sleep on.
     """
 
@@ -90,7 +90,7 @@ class ListenerTracker:
             wait_scope.cancel()
 
     def left(self, tenant_session: TenantSession, session_id: str, tasks: TaskGroup) -> None:
-        """Record that a session has no listener at this process any more, and schedule its pause."""
+        """Record that a session has no more listeners in this process, and schedule its pause."""
         key = tenant_session, session_id
         self._noted.pop(key, None)
         handle = self._runs.get(key)
@@ -115,14 +115,15 @@ class ListenerTracker:
                 del self._waits[key]
 
     async def _pause(self, tenant_session: TenantSession, handle: DebateHandle) -> bool:
-        """Pause a run unless another process has a listener; return whether it is paused or over."""
+        """Pause a run unless another process has a listener; return whether the run is paused or has ended."""
         session_id = handle.session_id
         try:
             if await self._values.get(_note_key(tenant_session, session_id), tenant=_NOTES) is not None:
                 return False
             if tenant_session.running(session_id) is handle:
                 logger.info("a run has no listeners and is paused", extra={"session": session_id})
-                # A listener that connects just now receives the pause; a request must not be left half done.
+                # A listener that connects just now still receives the pause. Shielded, so that the request to pause is
+                # never stored in part.
                 with anyio.CancelScope(shield=True):
                     await tenant_session.table.wiring.sessions.control(session_id, "pause", by=ABSENT, running="settle")
         except RoundtableError as error:
@@ -131,7 +132,7 @@ class ListenerTracker:
         return True
 
     async def note(self, tenant_session: TenantSession, session_id: str) -> None:
-        """Leave a note for other processes that this one has a listener to a session; cheap when called often.
+        """Store a note for other processes that this process has a listener to a session; cheap when called often.
 
         Raises:
             StorageError: The note could not be stored.
@@ -159,19 +160,19 @@ class WaitingResponse:
         self._scope = anyio.CancelScope()
 
     def end(self) -> None:
-        """Stop waiting and answer now, such as before the server shuts down."""
+        """Stop waiting and answer now, for example before the server shuts down."""
         self._scope.cancel()
 
     async def over(self, wait: Callable[[], Awaitable[None]], wait_s: float, receive: Receive) -> bool:
-        """Wait for something; return whether it came before the timeout, a disconnect of the client, or `end`.
+        """Wait until `wait` returns; return whether it did so before the timeout, a disconnect of the client, or `end`.
 
         Args:
-            wait: Waits for it.
+            wait: Function that waits, for example for the end of a run.
             wait_s: Maximum number of seconds to wait.
-            receive: ASGI `receive` of the request, which has been read, to notice a disconnect.
+            receive: ASGI `receive` of the request, which has been read completely; used to notice a disconnect.
 
         Raises:
-            Exception: What `wait` raises.
+            Exception: The exception that `wait` raises.
         """
         outcomes: list[Exception | None] = []
         with self._scope:
@@ -180,7 +181,7 @@ class WaitingResponse:
                 group.start_soon(self._end_on_disconnect, receive)
                 try:
                     await wait()
-                except Exception as error:  # noqa: BLE001  (raised below: a task group would wrap it)
+                except Exception as error:  # noqa: BLE001  (raised below, since a task group would wrap it)
                     outcomes.append(error)
                 else:
                     outcomes.append(None)

@@ -70,7 +70,7 @@ STATUSES: Final = {
     "API_TIMEOUT": 504,
     "CONVERSATION_TIMEOUT": 504,
 }
-"""HTTP status of each error code; 500 for all others."""
+"""HTTP status of each error code; all other codes have status 500."""
 
 _COPIED_HEADERS: Final = ("retry-after", "ratelimit", "ratelimit-policy")
 
@@ -115,7 +115,7 @@ def error_event(error: RoundtableError) -> bytes:
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Register handlers so that an application answers every failure in one format."""
+    """Register handlers so that an application answers all failures in the same format."""
     app.exception_handler(RoundtableError)(_on_library_error)
     app.exception_handler(RequestValidationError)(_on_invalid_request)
     app.exception_handler(HTTPException)(_on_http_error)
@@ -126,7 +126,7 @@ def answer(error: RoundtableError, status: int | None = None) -> JSONResponse:
 
     Args:
         error: The error.
-        status: HTTP status; that of the error's code when left out.
+        status: HTTP status; when left out, the status of the error's code.
     """
     headers = {"cache-control": "no-store"}
     if isinstance(error, RateLimited):
@@ -171,7 +171,7 @@ async def _on_http_error(request: Request, error: HTTPException) -> Response:
 
 
 def _allowed_methods(request: Request) -> list[str]:
-    """List the methods of a path; the framework lists only those of one endpoint."""
+    """List the methods of a path; the framework itself lists only the methods of one endpoint."""
     routes = request.app.router.routes
     return [
         method
@@ -181,7 +181,7 @@ def _allowed_methods(request: Request) -> list[str]:
 
 
 class UnexpectedErrors:
-    """ASGI middleware that answers unexpected exceptions with status 500 and no details; runs inside `RequestNumbers`.
+    """ASGI middleware that answers unexpected exceptions with status 500, without details; runs in `RequestNumbers`.
 
     Args:
         app: The server.
@@ -203,7 +203,7 @@ class UnexpectedErrors:
             await self._app(scope, receive, watched)
         except Exception as error:
             if scope["type"] != "http" or started:
-                raise  # a response that has started can only break off
+                raise  # a response that has started can only be cut off
             request_id = REQUEST_ID.get()
             logger.error("%s %s failed", scope["method"], scope["path"], exc_info=error, extra={"request": request_id})
             hint = f"Report the request {request_id}."

@@ -1,4 +1,7 @@
-"""Limits per user, counted in the storage across processes."""
+"""Limits per user, counted in the storage across processes.
+
+While a conversation or debate runs, it occupies one of its user's slots; `Limits.concurrent` is the number of slots.
+"""
 
 from __future__ import annotations
 
@@ -47,11 +50,13 @@ _MESSAGES: Final = {
 
 
 class RateLimited(RoundtableError):
-    """A user has used up one of their limits. `limit` names it; `headers` belong to the response.
+    """A user has used up one of their limits.
+
+    `limit` is the name of the limit; `headers` are for the response.
 
     Args:
         limit: `conversations`, `rounds`, `concurrent` or `streams`.
-        quota: How much it allows.
+        quota: How much the limit allows.
         window_s: Time window of the limit in seconds.
         retry_after_s: Seconds until the same request may succeed; `None` if unknown.
         headers: `RateLimit` and `RateLimit-Policy`.
@@ -73,7 +78,11 @@ class RateLimited(RoundtableError):
         details: dict[str, JsonValue] = {"limit": limit, "quota": quota}
         if window_s is not None:
             details["windowS"] = window_s
-        hint = "Wait as long as Retry-After says." if retry_after_s is not None else "Request less at once."
+        hint = (
+            "Wait as long as Retry-After says."
+            if retry_after_s is not None
+            else "Request less: this exceeds the whole limit."
+        )
         super().__init__(
             _MESSAGES[limit].format(quota=f"{quota:,}"),
             hint=hint,
@@ -86,21 +95,21 @@ class RateLimited(RoundtableError):
 
 
 class Running(Protocol):
-    """Something that occupies a place until it ends, such as a `DebateHandle`."""
+    """A run that occupies a slot until it ends, such as a `DebateHandle`."""
 
     async def wait(self) -> None:
-        """Wait until it has ended."""
+        """Wait until the run has ended."""
 
 
 class UserLimits:
     """The limits of all users of a server. Processes that share a storage share the counts.
 
-    A request counts for the authenticated user, whatever token or address they use.
+    A request counts for the authenticated user, no matter which token or address they use.
 
     Args:
-        values: Key-value store that holds the counts.
+        values: Key-value store for the counts.
         limits: How much each user may do.
-        clock: Clock that decides what still counts.
+        clock: Clock that decides which requests still count.
         refused: Called with the name of a limit when a request exceeds it.
     """
 
@@ -122,7 +131,7 @@ class UserLimits:
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[UserLimits]:
-        """Renew the places of running sessions; on exit, wait up to two seconds until they are released."""
+        """Renew the slots of running sessions; on exit, wait up to two seconds until they are released."""
         async with anyio.create_task_group() as group:
             self._group = group
             yield self
@@ -133,8 +142,8 @@ class UserLimits:
 
         Args:
             user: Who makes the request.
-            rounds: How many rounds it may run; 0 if it adds none.
-            begins: Whether it starts a conversation, rather than continuing one.
+            rounds: How many rounds the request may run; 0 if it adds none.
+            begins: Whether the request starts a conversation; false if it continues one.
 
         Raises:
             RateLimited: A limit is used up.
@@ -144,11 +153,11 @@ class UserLimits:
         return await self._admit(user, request, lambda _account, _now_us: request)
 
     async def go_on(self, user: str, further: Further) -> Admission:
-        """Count a resumed session: its place, and those of its rounds that were not counted yet.
+        """Count a resumed session: it takes a slot, and its rounds count unless they were counted before.
 
         Args:
             user: Who makes the request.
-            further: Rounds that it may run.
+            further: Rounds that the session may run.
 
         Raises:
             RateLimited: A limit is used up.
@@ -178,7 +187,7 @@ class UserLimits:
             self.refused(error.limit)
             raise
         except anyio.get_cancelled_exc_class():
-            # The storage may complete a transaction that was already handed over.
+            # The storage may still complete a transaction that it has already received.
             with anyio.move_on_after(2, shield=True):
                 await admission.undo()
             raise
@@ -190,7 +199,7 @@ class UserLimits:
 
         Args:
             user: Who makes the request.
-            rounds: How many rounds it may run.
+            rounds: How many rounds the conversation may run.
 
         Raises:
             RateLimited: A limit is used up.
@@ -208,13 +217,13 @@ class UserLimits:
         return _parse_account(value).standings(self.limits, now_us=to_micros(self._clock.now()))
 
     async def forget(self, user: str, request_id: str) -> None:
-        """Remove a request and its place from the counts."""
+        """Remove a request from the counts, and release its slot."""
         await self._change(user, lambda account, now_us: account.without(request_id, now_us=now_us))
 
     def keep(self, user: str, request: Request, running: Running) -> None:
-        """Renew a place while something runs, then release it."""
+        """Renew the slot of a request while its run continues, then release the slot."""
         if self._group is None:
-            raise RuntimeError("places can be kept only inside `async with limits.open()`")
+            raise RuntimeError("slots can be kept only inside `async with limits.open()`")
         self._group.start_soon(self._keep, user, request, running)
 
     async def _keep(self, user: str, request: Request, running: Running) -> None:
@@ -240,8 +249,8 @@ class UserLimits:
         try:
             await self._change(user, change)
         except Exception as error:  # noqa: BLE001  (whatever a storage raises, other conversations continue)
-            # This conversation continues too; its place becomes free when its lease ends.
-            logger.warning("the place of a conversation of %r could not be stored: %s", user, error)
+            # This conversation continues too; its slot becomes free when its lease ends.
+            logger.warning("the slot of a conversation of %r could not be stored: %s", user, error)
 
     async def _change(self, user: str, change: Callable[[Account, int], Account]) -> None:
         def changed(value: JsonValue) -> JsonValue:
@@ -251,7 +260,7 @@ class UserLimits:
 
 
 class Admission:
-    """A request that was counted. Call `undo` or `hold`; otherwise its place becomes free within half a minute."""
+    """A request that was counted. Call `undo` or `hold`; otherwise its slot becomes free within half a minute."""
 
     def __init__(self, limits: UserLimits, user: str, request: Request) -> None:
         self._limits = limits
@@ -265,11 +274,11 @@ class Admission:
         await self._limits.forget(self._user, self._request.id)
 
     def hold(self, running: Running, *, session: str = "", through: int = 0) -> None:
-        """Keep the place while something runs.
+        """Keep the slot until a run has ended.
 
         Args:
-            running: The run that occupies the place.
-            session: Id of the session that started, so that its rounds are not counted again when it is resumed.
+            running: The run that occupies the slot.
+            session: Id of the session that started; with it, its rounds are not counted again when it is resumed.
             through: Number of the last round that was counted.
         """
         request = self._request._replace(session=session, through=through) if session else self._request
@@ -277,7 +286,7 @@ class Admission:
 
 
 def _check_standings(standings: Sequence[LimitUsage], request: Request) -> None:
-    """Raise an error for the limit with the longest wait if a request exceeds one.
+    """Check that a request exceeds no limit; if it exceeds several, the error names the one with the longest wait.
 
     Raises:
         RateLimited: A limit is used up.

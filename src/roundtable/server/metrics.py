@@ -1,4 +1,4 @@
-"""Counts and timings of a server, and their Prometheus format."""
+"""Counts and durations of a server, and their Prometheus format."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ __all__ = [
 ]
 
 EDGES_S: Final = (0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300)
-"""Upper bounds of the histogram buckets for durations, in seconds; one more bucket holds everything above."""
+"""Upper bounds of the histogram buckets for durations, in seconds; one more bucket counts all longer durations."""
 MOST_NAMES: Final = 50
-"""Maximum number of distinct names of agents, tools, errors and the like; further names count as `(others)`."""
+"""Maximum number of distinct names of agents, of tools, of errors and so on; further names count as `(others)`."""
 MOST_JOBS: Final = 50
-"""Maximum number of jobs of a fleet; the latest are exported."""
+"""Maximum number of jobs of a fleet that are exported: the latest."""
 MOST_REQUESTS: Final = 300
 """Maximum number of distinct kinds of requests."""
 OTHERS: Final = "(others)"
@@ -51,8 +51,8 @@ OTHERS: Final = "(others)"
 _T = TypeVar("_T")
 
 GAUGES: Final = {
-    "conversations_running": "Conversations and debates that run here.",
-    "streams_open": "Streams of events that are open here, and answers that are held until a run ends.",
+    "conversations_running": "Conversations and debates that run in this process.",
+    "streams_open": "Open event streams of this process, and responses that wait for the end of a run.",
 }
 """Names and descriptions of a server's gauges."""
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -113,14 +113,14 @@ class NameTally:
     """Turns of one agent, or calls of one tool."""
 
     times: Times = field(default_factory=Times)
-    """Durations of its turns or calls, including failed ones."""
+    """Durations of the turns or calls, including failed ones."""
     failed: int = 0
-    """How many failed."""
+    """How many turns or calls failed."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of what happened at a server within some time. They contain no text and no user.
+    """Counts of what happened on a server in a period. They contain no texts and no names of users.
 
     Example:
         >>> tally = Tally(begun=2, completed=1)
@@ -134,7 +134,7 @@ class Tally:
     completed: int = 0
     """Runs that were completed, or stopped for good."""
     paused: int = 0
-    """Runs that were paused or cut short, and can be resumed."""
+    """Runs that were paused or ended early, and can be resumed."""
     broken: int = 0
     """Runs that ended with an error."""
     times: Times = field(default_factory=Times)
@@ -262,7 +262,7 @@ def _add_counts(counts: dict[str, int], more: Mapping[str, int]) -> None:
 
 
 Gauges: TypeAlias = Mapping[str, tuple[str, Callable[[], float]]]
-"""Metrics that are read when asked for: name, description, and a function that reads the value."""
+"""Metrics that are read at each export: by name, the description and a function that reads the value."""
 
 _Values: TypeAlias = Iterable[tuple[tuple[str, ...], float]]
 
@@ -288,7 +288,7 @@ class Exposition(Collector):
 
         Args:
             fleets: Fleets on the storage of this server.
-            age_s: Seconds since these were read.
+            age_s: Seconds since the fleets were read.
         """
         self._fleets, self._fleets_age_s = fleets, age_s
         return generate_latest(self._registry)
@@ -314,31 +314,31 @@ class Exposition(Collector):
         errors = [((code,), count) for code, count in tally.errors.items()]
         yield _counter("errors", "Errors of turns and of runs, by code.", errors, "code")
         refusals = [((limit,), count) for limit, count in tally.refusals.items()]
-        yield _counter("limit_refusals", "Requests refused by a limit, by limit.", refusals, "limit")
+        yield _counter("limit_refusals", "Requests that a limit refused, by limit.", refusals, "limit")
         requests = [(tuple(name.split(" ")), times) for name, times in tally.requests.items()]
-        description = "Seconds from a request to the beginning of its answer."
+        description = "Seconds from a request to the start of its response."
         yield _times("request_seconds", description, requests, "method", "route", "status")
         if self._fleets:
-            description = "Seconds since the figures of fleets were read; they are older while the database is slow."
+            description = "Seconds since the metrics of fleets were read; more than usual while the database is slow."
             yield _gauge("fleet_age_seconds", description, [((), self._fleets_age_s)])
             yield from _fleet_metrics(self._fleets)
 
     def _agents(self) -> Iterator[Metric]:
         agents, tools = self._tally.agents, self._tally.tools
         turns = [((name,), agent.times) for name, agent in agents.items()]
-        yield _times("agent_turn_seconds", "How long turns took, failed ones too, by agent.", turns, "agent")
+        yield _times("agent_turn_seconds", "How long turns took, including failed turns, by agent.", turns, "agent")
         failed = [((name,), agent.failed) for name, agent in agents.items()]
         yield _counter("agent_turns_failed", "Turns that failed, by agent.", failed, "agent")
         calls = [((name,), tool.times) for name, tool in tools.items()]
-        yield _times("tool_call_seconds", "How long calls of tools took, failed ones too, by tool.", calls, "tool")
+        yield _times("tool_call_seconds", "How long tool calls took, including failed calls, by tool.", calls, "tool")
         failed = [((name,), tool.failed) for name, tool in tools.items()]
-        yield _counter("tool_calls_failed", "Calls of tools that failed, by tool.", failed, "tool")
+        yield _counter("tool_calls_failed", "Tool calls that failed, by tool.", failed, "tool")
 
 
 def _fleet_metrics(fleets: Sequence[FleetState]) -> Iterator[Metric]:
-    """Return the metrics of fleets and of their latest jobs. They are gauges: debates that failed are queued again."""
+    """Return the metrics of fleets and their latest jobs; all are gauges, since failed debates can be queued again."""
     yield _gauge(
-        "fleet_workers", "Workers at work, by fleet.", [((fleet.name,), fleet.workers) for fleet in fleets], "fleet"
+        "fleet_workers", "Running workers, by fleet.", [((fleet.name,), fleet.workers) for fleet in fleets], "fleet"
     )
     jobs = [((fleet.name, job.job), job) for fleet in fleets for job in fleet.jobs[-MOST_JOBS:]]
     states = ("queued", "running", "completed", "failed", "cancelled")
@@ -356,9 +356,9 @@ def _fleet_metrics(fleets: Sequence[FleetState]) -> Iterator[Metric]:
             "Cost of a job in US dollars, as far as prices are known.",
             lambda job: job.usage.known_cost_usd,
         ),
-        ("fleet_budget_calls", "Most model calls of a job.", lambda job: _budget_of(job).max_calls),
-        ("fleet_budget_tokens", "Most tokens of a job.", lambda job: _budget_of(job).max_tokens),
-        ("fleet_budget_usd", "Most US dollars of a job.", lambda job: _budget_of(job).max_cost_usd),
+        ("fleet_budget_calls", "Model calls that the budget of a job allows.", lambda job: _budget_of(job).max_calls),
+        ("fleet_budget_tokens", "Tokens that the budget of a job allows.", lambda job: _budget_of(job).max_tokens),
+        ("fleet_budget_usd", "US dollars that the budget of a job allows.", lambda job: _budget_of(job).max_cost_usd),
     )
     for name, description, read in amounts:
         values = [(names, value) for names, job in jobs if (value := read(job)) is not None]

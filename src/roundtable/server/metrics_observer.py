@@ -1,4 +1,4 @@
-"""Metrics of a server: counted from events and requests, stored by the hour in the key-value store."""
+"""Metrics of a server: counted from events and requests, and stored for each hour in the key-value store."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ __all__ = ["PERIODS", "MetricsObserver", "Period"]
 
 
 Period: TypeAlias = Literal["24h", "7d", "30d"]
-"""Time that a report covers, up to now."""
+"""Period that a report covers; it ends now."""
 
 PERIODS: Final[dict[Period, tuple[int, int]]] = {"24h": (24, 1), "7d": (7 * 24, 24), "30d": (30 * 24, 24)}
-"""Hours of each period, and hours of one step of its series."""
+"""Number of hours in each period, and in each step of its series."""
 
 _TENANT: Final = ":figures"  # no user is called so
 _KEY: Final = "hour/"
@@ -39,19 +39,20 @@ _MAX_RUNS: Final = 10_000
 
 
 class MetricsObserver:
-    """Counts what happens at a server; it observes the sessions of every user.
+    """Counts what happens on a server; it observes the sessions of all users.
 
-    `total` has the counts since the start of this process. Every five seconds and at the end, counts are added to those
-    of the current hour in the storage, so that they survive a restart and several processes add up. A process that is
-    killed loses the counts of its last seconds.
+    `total` contains the counts since the start of this process. Every five seconds and at the end, new counts are added
+    to the stored counts of the current hour. So counts survive a restart, and the counts of several processes add up. A
+    process that is killed loses the counts of its last seconds.
 
     Args:
-        values: Key-value store that holds the counts.
+        values: Key-value store for the counts.
         clock: Clock that decides which hour it is.
     """
 
     wants_pieces: ClassVar[bool] = True
-    """At a server, somebody may start to follow in the middle of a turn, and pieces show who is writing."""
+    """Pieces of answers are always wanted: a client may start to follow in the middle of a turn, and they show who is
+    writing."""
 
     def __init__(self, values: KeyValue, *, clock: SleepingClock) -> None:
         self.total: Tally = Tally()
@@ -78,7 +79,7 @@ class MetricsObserver:
         if not event.durable or event.type == "control":
             return
         self._runs.setdefault(event.session_id, event.timestamp)
-        if len(self._runs) > _MAX_RUNS:  # some runs never report their end, such as when the storage fails
+        if len(self._runs) > _MAX_RUNS:  # some runs never report their end, for example if the storage fails
             del self._runs[next(iter(self._runs))]
         for tally in self._tallies():
             _count(tally, event)
@@ -99,7 +100,7 @@ class MetricsObserver:
             tally.note_request(method, route, status, seconds)
 
     async def flush(self) -> None:
-        """Add the counts to the stored ones; if the storage fails, keep them for the next try."""
+        """Add the counts to the stored counts; if the storage fails, keep them for the next try."""
         pending, self._pending = self._pending, {}
         for hour, tally in pending.items():
             try:
@@ -110,7 +111,9 @@ class MetricsObserver:
                 unsaved.add(tally)
 
     async def report(self, period: Period = "24h") -> MetricsReport:
-        """Return a report of a period, for all processes that share this storage; others may be five seconds behind.
+        """Return a report of a period, for all processes that share this storage.
+
+        The counts of other processes may be five seconds old.
 
         Raises:
             StorageError: The storage does not answer.

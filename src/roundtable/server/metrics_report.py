@@ -1,4 +1,4 @@
-"""Reports of a server's metrics in a period, as `GET /api/admin/metrics` returns them."""
+"""Reports on the metrics of a server in a period, as `GET /api/admin/metrics` returns them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = [
 
 
 class ConversationFigures(Value):
-    """Conversations and debates. A resumed one ends again, so more may end than begin."""
+    """Conversations and debates. A resumed session ends again, so more runs may end than conversations start."""
 
     begun: int
-    """How many started."""
+    """How many conversations and debates started."""
     completed: int
     """Runs that were completed, or stopped for good."""
     paused: int
-    """Runs that were paused or cut short, and can be resumed."""
+    """Runs that were paused or ended early, and can be resumed."""
     broken: int
     """Runs that ended with an error."""
     completion_rate: Share | None
@@ -41,31 +41,31 @@ class ConversationFigures(Value):
     mean_s: float | None
     """Average seconds of a run."""
     p95_s: float | None
-    """Seconds within which 19 of 20 runs ended, estimated from a histogram."""
+    """Seconds within which 95 % of the runs ended, estimated from a histogram."""
 
 
 class AgentFigures(Value):
     """Turns of one agent."""
 
     agent: str
-    """Its name; `(others)` stands for those beyond the first 50."""
+    """Name of the agent; `(others)` combines all agents after the first 50."""
     turns: int
-    """Turns it took."""
+    """Turns of the agent."""
     failed: int
     """Turns that failed."""
     mean_s: float
     """Average seconds of a turn."""
     p95_s: float
-    """Seconds within which 19 of 20 turns ended."""
+    """Seconds within which 95 % of the turns ended."""
 
 
 class ToolFigures(Value):
     """Calls of one tool."""
 
     tool: str
-    """Its name; `(others)` stands for those beyond the first 50."""
+    """Name of the tool; `(others)` combines all tools after the first 50."""
     calls: int
-    """Calls made."""
+    """Number of calls."""
     failed: int
     """Calls that failed."""
     success_rate: Share
@@ -80,7 +80,7 @@ class Counted(Value):
     name: str
     """What happened."""
     count: int
-    """How often."""
+    """How often it happened."""
 
 
 class RequestFigures(Value):
@@ -97,7 +97,7 @@ class RequestFigures(Value):
     mean_s: float
     """Average seconds until the response started."""
     p95_s: float
-    """Seconds within which 19 of 20 responses started."""
+    """Seconds within which 95 % of the responses started."""
 
 
 class UsageFigures(Value):
@@ -114,16 +114,16 @@ class UsageFigures(Value):
     unpriced: int
     """Answers whose price is partly or completely unknown; `cost_usd` is then a lower bound."""
     tokens_per_conversation: float | None
-    """Tokens for each conversation that started; `None` if none did."""
+    """Average tokens per conversation that started; `None` if none started."""
     cost_usd_per_conversation: float | None
-    """US dollars for each conversation that started; `None` if none did."""
+    """Average US dollars per conversation that started; `None` if none started."""
 
 
 class Step(Value):
     """One hour or day of a series."""
 
     since: Timestamp
-    """When it begins."""
+    """When the hour or day begins."""
     begun: int
     """Conversations and debates that started."""
     completed: int
@@ -143,18 +143,18 @@ class Step(Value):
 
 
 class MetricsReport(Value):
-    """What happened at a server in a period."""
+    """What happened on a server in a period."""
 
     period: str
     """The period: `24h`, `7d` or `30d`."""
     since: Timestamp
-    """When its first hour begins."""
+    """When the first hour of the period begins."""
     until: Timestamp
-    """When the report was made."""
+    """When the report was created."""
     conversations: ConversationFigures
     """Conversations and debates."""
     usage: UsageFigures
-    """Their tokens and cost."""
+    """Tokens and cost of the conversations and debates."""
     agents: tuple[AgentFigures, ...]
     """Turns by agent, the busiest first."""
     tools: tuple[ToolFigures, ...]
@@ -166,7 +166,7 @@ class MetricsReport(Value):
     requests: tuple[RequestFigures, ...]
     """Requests by method, route and status, the most frequent first."""
     series: tuple[Step, ...]
-    """The same by hour for `24h`, otherwise by 24 hours."""
+    """The course of the period: in steps of one hour for `24h`, otherwise in steps of 24 hours."""
 
 
 def report_of(period: str, since: datetime, until: datetime, steps: Sequence[tuple[datetime, Tally]]) -> MetricsReport:

@@ -1,4 +1,4 @@
-"""The OpenAPI document: the one of FastAPI, completed with bodies, events, errors and tokens."""
+"""The OpenAPI document: FastAPI's document, completed with bodies, events, errors and tokens."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _SECTION: Final = re.compile(r"\n\s*(?:Args|Example|Raises|Returns):")
 _DESCRIPTION: Final = """Several LLM agents debate a question in rounds, or work as a team on a request.
 
 Every request needs a token from `roundtable tokens create`: `Authorization: Bearer rt_...`. Users see only their own
-sessions; a session of another user looks like one that does not exist. Names are camelCase; unknown names are refused.
+sessions; for other users, a session seems not to exist. Names are camelCase; unknown names are refused.
 
-Endpoints that start a run answer 202 and let it run in the background; `?wait=` waits for the result, and
-`Accept: text/event-stream` streams the events."""
+Endpoints that start a run answer with 202, and the run continues in the background. With `?wait=`, the request waits
+for the result. With `Accept: text/event-stream`, the response streams the events."""
 
 _TAGS: Final = {
     "debates": "Start debates and conversations.",
@@ -61,11 +61,11 @@ _TAGS: Final = {
 _ERROR_DESCRIPTIONS: Final = {
     "400": "The request is not valid: `VALIDATION_ERROR` with `field` and `message` in `details`, "
     "`MAX_ROUNDS_EXCEEDED`, or `CONFIGURATION_ERROR` for something that this server does not have.",
-    "401": "The token is missing, unknown, expired, revoked, or for another server: `UNAUTHORIZED`.",
+    "401": "The token is missing, unknown, expired, revoked, or meant for another server: `UNAUTHORIZED`.",
     "402": "The budget does not cover the first call: `BUDGET_EXCEEDED`.",
-    "403": "The token lacks the scope, or the Origin is not allowed: `FORBIDDEN`.",
-    "404": "The caller has no such session, or the session has no such part (`SESSION_ERROR`, `NOT_FOUND`); or the "
-    "server does not offer an agent of this name (`AGENT_NOT_FOUND`).",
+    "403": "The token does not have the scope, or the `Origin` is not allowed: `FORBIDDEN`.",
+    "404": "The caller has no session with this id: `SESSION_ERROR`; or the session does not have the requested part: "
+    "`NOT_FOUND`; or the server does not offer an agent of this name: `AGENT_NOT_FOUND`.",
     "408": "The body did not arrive in time: `REQUEST_TIMEOUT`.",
     "409": "The state of the session does not allow this, or the session is running: `SESSION_ERROR`; or the first "
     "request with this key is still being answered: `IDEMPOTENCY_KEY_IN_USE`; or `Last-Event-ID` is not an id "
@@ -73,11 +73,11 @@ _ERROR_DESCRIPTIONS: Final = {
     "413": "The body is too large: `PAYLOAD_TOO_LARGE`.",
     "415": "The body is not sent as JSON: `UNSUPPORTED_MEDIA_TYPE`.",
     "421": "The server does not serve the host in the `Host` header: `MISDIRECTED_REQUEST`.",
-    "422": "The key was used for another request: `IDEMPOTENCY_KEY_REUSED`.",
+    "422": "The idempotency key was used for another request: `IDEMPOTENCY_KEY_REUSED`.",
     "429": "A limit of the caller is used up: `RATE_LIMIT_EXCEEDED`; `Retry-After` says how long to wait.",
-    "500": "Unexpected failure: `INTERNAL_ERROR`. The log has the details under the id of the request.",
+    "500": "Unexpected failure: `INTERNAL_ERROR`. The server's log has the details under the id of the request.",
     "502": "The models failed: `QUORUM_LOST`, `AGENT_EXECUTION_FAILED`, or the error of a provider.",
-    "503": "The server, its storage or a provider is overloaded or failed: `SERVER_BUSY`, `STORAGE_ERROR`, "
+    "503": "The server, its storage or a provider is overloaded or has failed: `SERVER_BUSY`, `STORAGE_ERROR`, "
     "`API_RATE_LIMIT`; or the server is shutting down: `SERVER_SHUTDOWN`.",
     "504": "A time limit was exceeded: `CONVERSATION_TIMEOUT`, `API_TIMEOUT`.",
 }
@@ -93,7 +93,7 @@ _ERROR_EXAMPLE: Final = {
 
 
 def schema_mode(kind: type[BaseModel]) -> JsonSchemaMode:
-    """Return the mode of a type's schema: what is written if that has more fields than what is read."""
+    """Return the mode of a type's schema: `serialization` if its JSON has computed fields, else `validation`."""
     return "serialization" if kind.model_computed_fields else "validation"
 
 
@@ -122,8 +122,8 @@ def component_schemas() -> dict[str, Any]:
         schemas[f"{kind.__name__}Message"] = _message_schema(kind, schemas.pop(kind.__name__))
     messages = {kind.model_fields["type"].default: f"#/components/schemas/{kind.__name__}Message" for kind in events}
     schemas["EventMessage"] = {
-        "description": "An event of a session; `type` says which one. Durable events are numbered (`seq`) and "
-        "stored; live ones name the durable event that they follow (`after`). Empty fields are left out.",
+        "description": "An event of a session; `type` is the kind of event. Durable events are numbered (`seq`) and "
+        "stored. A live event has the number of the durable event before it (`after`). Empty fields are left out.",
         "oneOf": [{"$ref": path} for path in messages.values()],
         "discriminator": {"propertyName": "type", "mapping": messages},
     }
@@ -166,7 +166,7 @@ def reached(roots: Iterable[type[BaseModel]]) -> dict[str, type[BaseModel]]:
         kind = pending.pop()
         if kind.__name__ not in models:
             models[kind.__name__] = kind
-            # Types of computed fields are known only then.
+            # The types of computed fields are known only after this.
             kind.model_rebuild()
             contained = [field.annotation for field in kind.model_fields.values()]
             contained += [field.return_type for field in kind.model_computed_fields.values()]
@@ -238,10 +238,10 @@ async def document(_: Reader, request: Request) -> Response:
 
 
 class Application(FastAPI):
-    """The application, with a complete OpenAPI document; it may be mounted in another one.
+    """The application, with a complete OpenAPI document; it can be mounted in another application.
 
-    The lifespan of a mounted application does not run by itself. Unless the outer application runs it, it starts with
-    the first request and ends with the event loop.
+    The lifespan of a mounted application does not run by itself. If the outer application does not run it, it starts
+    with the first request and ends with the event loop.
     """
 
     _document: dict[str, Any] | None = None
@@ -269,7 +269,7 @@ class Application(FastAPI):
         """Enter the lifespan once, in a task that lasts as long as the event loop."""
         if self._lifespan_task is None or self._lifespan_task.done():
             self._started, self._failure = anyio.Event(), None
-            # It must outlive the request, and a mounted application has no other long-lived task.
+            # The task must outlive the request, and a mounted application has no other long-lived task.
             self._lifespan_task = asyncio.get_running_loop().create_task(self._run_lifespan(self._started))
         await self._started.wait()
         if self._failure is not None:
@@ -367,7 +367,11 @@ def _failure(status: str) -> dict[str, Any]:
     if status == "400":
         response["content"][JSON]["example"] = _ERROR_EXAMPLE
     if status == "429":
-        headers = {"Retry-After": "Seconds to wait.", "RateLimit": "What is left.", "RateLimit-Policy": "The limits."}
+        headers = {
+            "Retry-After": "Seconds to wait.",
+            "RateLimit": "What is left of the limits.",
+            "RateLimit-Policy": "The limits.",
+        }
         response["headers"] = {
             name: {"description": text, "schema": {"type": "string"}} for name, text in headers.items()
         }

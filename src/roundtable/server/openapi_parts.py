@@ -19,7 +19,7 @@ EVENT_STREAM: Final[Mapping[str, object]] = {
     "itemSchema": {
         "type": "object",
         "properties": {
-            "id": {"type": "string", "description": "`<session>:<number>` of a durable event, if ids are on."},
+            "id": {"type": "string", "description": "`<session>:<number>` of a durable event, if the stream has ids."},
             "data": {
                 "type": "string",
                 "contentMediaType": JSON,
@@ -47,7 +47,7 @@ STREAM_PARAMETERS: Final[tuple[dict[str, Any], ...]] = (
         "schema": {"type": "string"},
     },
 )
-"""Further parameters of endpoints that stream events."""
+"""Additional parameters of endpoints that stream events."""
 
 
 def reference(kind: type[BaseModel]) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def gives(
 
 
 def streams(description: str, kind: type[BaseModel] | None = None) -> dict[int | str, dict[str, Any]]:
-    """Describe a response of server-sent events, and the JSON type returned if the request does not ask for events."""
+    """Describe a response of server-sent events, and the JSON response to requests that don't accept events."""
     content: dict[str, Any] = {EVENTS: dict(EVENT_STREAM)}
     if kind is not None:
         content[JSON] = {"schema": reference(kind)}

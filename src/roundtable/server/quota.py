@@ -1,4 +1,7 @@
-"""Usage of a user's limits: pure arithmetic over values that are stored as JSON."""
+"""Usage of a user's limits: pure arithmetic on values that are stored as JSON.
+
+While a conversation or debate runs, it occupies one of its user's slots; `Limits.concurrent` is the number of slots.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ __all__ = ["DAY_S", "HOUR_S", "LEASE_S", "Account", "Further", "LimitUsage", "Li
 HOUR_S: Final = 3_600
 DAY_S: Final = 86_400
 LEASE_S: Final = 30
-"""Seconds until a place becomes free unless it is renewed."""
+"""Seconds until a slot becomes free unless it is renewed."""
 _SECOND: Final = 1_000_000
 
 _Limit: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000_000, strict=True)] | None
@@ -42,10 +45,10 @@ class Limits(Value):
     rounds_per_day: _Limit = 100
     """Rounds that may be requested within any 24 hours."""
     streams_per_user: _Limit = 6
-    """Event streams and responses waiting for the end of a run that may be open at this process; the default is the
-    number of connections that a browser opens to one host."""
+    """Connections that may be open to this process at the same time: event streams, and responses that wait for the end
+    of a run. The default is the number of connections that a browser opens to one host."""
     streams_total: _Limit = 1_000
-    """The same for all users together."""
+    """Such connections of all users together."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
@@ -69,15 +72,15 @@ class Request(NamedTuple):
     """A request that counts for the limits."""
 
     id: str
-    """Identifies it, so that it is never counted twice and can be removed."""
+    """Id of the request, so that it is never counted twice and can be removed."""
     conversations: int
-    """How many conversations it starts: 1, or 0 if it continues one."""
+    """How many conversations the request starts: 1, or 0 if it continues one."""
     rounds: int
-    """How many rounds it may run."""
+    """How many rounds the request may run."""
     session: str = ""
-    """Session that continues; empty for a new one until it has an id."""
+    """Id of the session that runs; empty for a new session until it has an id."""
     through: int = 0
-    """Number of the last round of the session that it may run."""
+    """Number of the last round of the session that the request may run."""
 
 
 class Further(NamedTuple):
@@ -88,9 +91,9 @@ class Further(NamedTuple):
     held: int
     """How many rounds are complete."""
     through: int
-    """Number of the last round that it may run now."""
+    """Number of the last round that the session may run now."""
     least: int = 0
-    """Minimum number of rounds to count: those that are added, or 1 if calls are made again."""
+    """Minimum number of rounds to count: the number of added rounds, or 1 if calls are made again."""
 
 
 class LimitUsage(NamedTuple):
@@ -103,7 +106,7 @@ class LimitUsage(NamedTuple):
     window_s: int | None
     """Time window of the limit in seconds; `None` if it counts only what runs now."""
     spent: tuple[tuple[int, int], ...]
-    """Amounts that count now, each with the microseconds until it no longer counts, in order of expiry."""
+    """Pairs in order of expiry: microseconds until an amount no longer counts, and the amount."""
 
     @property
     def remaining(self) -> int:
@@ -116,7 +119,7 @@ class LimitUsage(NamedTuple):
         return _seconds(self.spent[0][0]) if self.spent else None
 
     def wait_s(self, amount: int) -> int | None:
-        """Return the seconds until an amount fits, rounded up; 0 if it fits now, `None` if it never will.
+        """Return the seconds until an amount fits, rounded up; 0 if it fits now, `None` if it can never fit.
 
         Example:
             >>> standing = LimitUsage("rounds", 10, 86_400, ((5_000_000, 4), (9_000_000, 4)))
@@ -124,7 +127,7 @@ class LimitUsage(NamedTuple):
             [0, 5, 9, None]
         """
         if amount == 0:
-            return 0  # even if more was used than allowed, such as under an earlier, higher limit
+            return 0  # even if more is used than allowed, for example because the limit was lowered
         if amount > self.quota:
             return None
         missing = amount - (self.quota - sum(used for _, used in self.spent))
@@ -146,18 +149,18 @@ class _Taken(NamedTuple):
     through: int = 0
 
     def left_us(self, window_s: int, now_us: int) -> int:
-        """Return the microseconds until it no longer counts; 0 if it does not count any more.
+        """Return the microseconds until the entry no longer counts; 0 if it already does not count.
 
-        An entry from a clock that ran more than a window ahead does not count at all.
+        An entry whose time is more than a window in the future, because of a wrong clock, does not count at all.
         """
         age_us = now_us - self.at_us
         return max(0, window_s * _SECOND - age_us) if age_us > -window_s * _SECOND else 0
 
 
 class Account(Value):
-    """Usage of one user: their requests within a day, and the places that they occupy.
+    """Usage of one user: their requests within a day, and the slots that their runs occupy.
 
-    Methods return a new account and never change one. Times are microseconds since 1970.
+    Accounts are immutable: methods return a new account. Times are microseconds since 1970.
 
     Example:
         >>> account = Account().taking(Request("a", 1, 3), now_us=0)
@@ -168,7 +171,7 @@ class Account(Value):
     taken: tuple[_Taken, ...] = ()
     """Counted requests, oldest first."""
     places: dict[str, int] = Field(default_factory=dict)
-    """Ids of requests that occupy a place, with the time of its expiry."""
+    """Ids of requests that occupy a slot, with the time when the slot expires."""
 
     @classmethod
     def read(cls, value: JsonValue) -> Self:
@@ -198,17 +201,17 @@ class Account(Value):
         )
 
     def taking(self, request: Request, *, now_us: int) -> Account:
-        """Count a request and give it a place. A request that was counted before is counted only once."""
+        """Count a request and give it a slot. A request that was counted before is counted only once."""
         cleared = self.without(request.id, now_us=now_us)
         entry = _Taken(now_us, *request)
         taken = (*cleared.taken, entry) if request.conversations or request.rounds else cleared.taken
         return Account(taken=taken, places=cleared.places).holding(request.id, now_us=now_us)
 
     def missing(self, further: Further, *, now_us: int) -> int:
-        """Return how many rounds of a resumed session are still to be counted.
+        """Return how many rounds of a resumed session must still be counted.
 
-        Rounds that were requested within the last day are counted already, however often the session stops and is
-        resumed; of other rounds, those that are not complete count now.
+        Rounds that were requested within the last day are already counted, no matter how often the session stops and is
+        resumed. All other rounds count now, unless they are complete.
 
         Example:
             >>> account = Account().taking(Request("a", 1, 3, "tea", 3), now_us=0)
@@ -232,11 +235,11 @@ class Account(Value):
         return Account(taken=taken, places=self.places)
 
     def holding(self, request_id: str, *, now_us: int) -> Account:
-        """Occupy a place, or renew it."""
+        """Occupy a slot for a request, or renew its slot."""
         return Account(taken=self.taken, places={**self.places, request_id: now_us + LEASE_S * _SECOND})
 
     def leaving(self, request_id: str, *, now_us: int) -> Account:
-        """Release a place; the request stays counted."""
+        """Release the slot of a request; the request itself still counts."""
         places = {
             name: until for name, until in self.places.items() if _lease_left_us(until, now_us) and name != request_id
         }
@@ -250,7 +253,7 @@ class Account(Value):
 
 def _lease_left_us(until_us: int, now_us: int) -> int:
     left_us = until_us - now_us
-    # A time further ahead than a lease lasts comes from a wrong clock; waiting for it would take too long.
+    # A lease that ends much later than possible comes from a wrong clock; waiting for its end would take too long.
     return left_us if 0 < left_us <= 2 * LEASE_S * _SECOND else 0
 
 

@@ -1,4 +1,4 @@
-"""Rendering of HTML pages: filled templates with security headers."""
+"""Rendering of HTML pages from templates, with security headers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["RENDER_THREADS", "SECURITY_HEADERS", "failure_page", "page", "refusal", "see", "see_session", "wants_page"]
 
 RENDER_THREADS: Final = 2
-"""Pages of sessions that are rendered at once. More threads would take the time of the event loop, not save any."""
+"""How many session pages are rendered at the same time. More threads would only slow down the event loop."""
 
 SECURITY_HEADERS: Final = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -39,7 +39,7 @@ SECURITY_HEADERS: Final = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-"""Security headers: a page may only load files from this server and send forms to it."""
+"""Security headers: a page may load files only from this server, and send forms only to it."""
 
 _TITLES: Final = {
     400: "That does not work",
@@ -58,7 +58,7 @@ _TITLES: Final = {
 def _templates() -> Environment:
     folder = files("roundtable.server.pages") / "templates"
     sources = {entry.name: entry.read_text("utf-8") for entry in folder.iterdir()}
-    # Characters that hide or reorder the text around them are removed from every value.
+    # `finalize` removes characters that hide or reorder the text around them from every value.
     environment = Environment(
         loader=DictLoader(sources),
         autoescape=True,
@@ -86,7 +86,7 @@ def page(template: str, *, user: Identity | None = None, status: int = 200, **va
 
     Args:
         template: Name of the template without its extension.
-        user: The user who is logged in; `None` if nobody is.
+        user: The user who is logged in; `None` if nobody is logged in.
         status: HTTP status.
         values: Values for the template.
     """
@@ -104,7 +104,7 @@ def see(path: str) -> RedirectResponse:
 
 
 def see_session(session_id: str) -> RedirectResponse:
-    """Redirect a browser to the page of a session, whose id may have any characters."""
+    """Redirect a browser to the page of a session; the session's id may contain any characters."""
     return see(f"/sessions/{quote(session_id, safe='')}")
 
 

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 _IDS_PARAMETER = "ids"
-"""Query parameter that streams read themselves."""
+"""Name of the query parameter that streams read themselves."""
 
 _MAX_DEPTH = 64
 
@@ -53,7 +53,7 @@ LONGEST_WAIT_S: Final = 600.0
 class JsonBody(Generic[BodyT]):
     """A FastAPI dependency that parses the body of a request strictly.
 
-    It runs after authentication, so that only authorized callers learn what a body should look like.
+    It runs after authentication, so that only authorized callers see which fields a body must have.
 
     Args:
         model: Type of the body.
@@ -67,7 +67,7 @@ class JsonBody(Generic[BodyT]):
         """Parse the body of a request.
 
         Raises:
-            RoundtableError: Its `Content-Type` is not JSON (`UNSUPPORTED_MEDIA_TYPE`), or it is not valid
+            RoundtableError: The `Content-Type` is not JSON (`UNSUPPORTED_MEDIA_TYPE`), or the body is not valid
                 (`VALIDATION_ERROR`).
         """
         raw = await request.body()
@@ -86,7 +86,7 @@ class JsonBody(Generic[BodyT]):
 
 
 def _message_of(model: type[Value], error: ErrorDetails) -> str:
-    """Return a validation error as a message in terms of JSON."""
+    """Return the message of a validation error, in JSON terms instead of Python terms."""
     if error["type"] == "extra_forbidden":
         fields = ", ".join(info.alias or name for name, info in model.model_fields.items())
         return "unknown field" + (f"; choose from {fields}" if len(error["loc"]) == 1 else "")
@@ -95,7 +95,7 @@ def _message_of(model: type[Value], error: ErrorDetails) -> str:
 
 
 async def check_query(request: Request) -> None:
-    """Refuse unknown query parameters: a misspelled filter would otherwise be ignored.
+    """Refuse unknown query parameters, because otherwise a misspelled filter would be ignored.
 
     Raises:
         RoundtableError: The code is `VALIDATION_ERROR`.
@@ -108,7 +108,7 @@ async def check_query(request: Request) -> None:
 
 
 def _query_names(route: object) -> frozenset[str] | None:
-    """Return the query parameters of an API endpoint; `None` for pages, whose links may have more."""
+    """Return the query parameters of an API endpoint; `None` for pages, whose links may have other parameters."""
     if not isinstance(route, APIRoute) or not route.path.startswith("/api/"):
         return None
     names: set[str] = set()
@@ -121,7 +121,7 @@ def _query_names(route: object) -> frozenset[str] | None:
 
 
 def check_json(raw: bytes) -> None:
-    """Refuse JSON that parsers treat differently: repeated names, `NaN`, invalid UTF-8, or deep nesting.
+    """Refuse JSON that different parsers treat differently: repeated names, `NaN`, invalid UTF-8, or deep nesting.
 
     Raises:
         RoundtableError: The code is `VALIDATION_ERROR`.
@@ -132,7 +132,7 @@ def check_json(raw: bytes) -> None:
         roundtable.errors.RoundtableError: body: is not valid JSON: the name 'rounds' occurs twice in one object
     """
     try:
-        # `from_json` has its own depth limit, but stored bodies become part of deeper documents.
+        # `from_json` has a depth limit too, but stored bodies become part of deeper documents, so this one is lower.
         _check_depth(from_json(raw, allow_inf_nan=False, cache_strings=False))
         json.loads(raw, object_pairs_hook=_unique_names, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -176,7 +176,7 @@ class DebateBody(DebateRequest):
     """A debate to start."""
 
     step: bool = False
-    """Whether to run only the first round; `resume` with `step` runs the next one."""
+    """Whether to run only the first round; `resume` with `step` runs the next round."""
 
 
 class ConversationBody(ConversationRequest):
@@ -187,14 +187,14 @@ class PauseBody(Value):
     """How to pause."""
 
     running: RunningCalls = "settle"
-    """`settle` lets running calls finish, so that their cost is not wasted; `cancel` cancels them."""
+    """`settle` waits until running calls have finished, so that their cost is not wasted; `cancel` cancels them."""
 
 
 class StopBody(Value):
     """How to stop."""
 
     running: RunningCalls = "cancel"
-    """`cancel` cancels running calls; `settle` lets them finish first."""
+    """`cancel` cancels running calls; `settle` first waits until they have finished."""
 
 
 class ResumeBody(ResumeRequest):
@@ -205,26 +205,26 @@ class ResumeBody(ResumeRequest):
 
 
 class ExtendBody(ExtendRequest):
-    """Further rounds of a session."""
+    """Rounds to add to a session."""
 
     step: bool = False
     """Whether to run only the next round."""
 
 
 class ForkBody(ForkRequest):
-    """A new session that shares the first rounds of another; an option that is left out is as it was."""
+    """A new session that shares the first rounds of another; options that are left out don't change."""
 
     step: bool = False
     """Whether to run only one round."""
 
 
 class ApprovalBody(Value):
-    """What somebody decides about a tool call."""
+    """A decision about a tool call."""
 
     allowed: bool
     """Whether the tool may be called."""
     reason: Annotated[str, Field(max_length=MOST_REASON_CHARS)] = ""
-    """Why the tool may not be called; the agent reads it."""
+    """Why the tool may not be called; the agent reads this reason."""
 
 
 class SynthesisBody(Value):

@@ -20,11 +20,11 @@ REQUEST_ID: Final[ContextVar[str]] = ContextVar("roundtable_request_id", default
 """Id of the request that is being handled."""
 
 ROOT_PATH: Final[ContextVar[str]] = ContextVar("roundtable_root_path", default="")
-"""Path under which the application is mounted in another one; empty if it is not."""
+"""Path under which the application is mounted in another application; empty if it is not mounted."""
 
 
 def from_root(path: str) -> str:
-    """Return a path of this server as clients reach it, with the path of its mount.
+    """Return a path of this server as clients see it, including the path under which the server is mounted.
 
     Example:
         >>> from_root("/login")

@@ -44,7 +44,7 @@ async def check_affordable(caller: Caller, topic: str, options: DebateOptions) -
     """Check that a debate is possible and does not take too many calls.
 
     Raises:
-        ConfigurationError: An option names something unknown or is not valid, or the debate is too large, or takes too
+        ConfigurationError: An option is not valid or names something unknown, or the debate is too large or takes too
             long to plan.
     """
     debates = Debates(caller.tenant_session.table.wiring)
@@ -57,10 +57,10 @@ async def check_fork(caller: Caller, session_id: str, changes: DebateOptions) ->
     Args:
         caller: The caller.
         session_id: The session to fork.
-        changes: What the fork changes of it.
+        changes: Options that the fork changes.
 
     Raises:
-        RoundtableError: There is no such session, or an option is not valid or exceeds a limit.
+        RoundtableError: No session has this id, or an option is not valid or exceeds a limit.
     """
     table = caller.tenant_session.table
     fold = await table.wiring.sessions.load(session_id)
@@ -85,7 +85,7 @@ def check_team(caller: Caller, config: DebateConfig) -> None:
     """Check that a conversation does not take too many calls, even if every member takes all its steps.
 
     Raises:
-        ConfigurationError: It may take too many calls.
+        ConfigurationError: The conversation may take too many calls.
     """
     if config.team is not None:
         _check_calls(caller, calls_of_team(config.team, config.rounds), "this conversation may take {:,} model calls")
@@ -95,7 +95,7 @@ def check_further(caller: Caller, fold: Fold, further: Further) -> None:
     """Check that further rounds do not take too many calls. A debate counts one call for each agent and round.
 
     Raises:
-        ConfigurationError: They take too many calls.
+        ConfigurationError: The rounds take too many calls.
     """
     team, rounds = fold.record.config.team, max(0, further.through - further.held)
     if team is not None:
@@ -121,7 +121,7 @@ def seconds_of(caller: Caller, asked_s: float | None, field: str = "deadlineS", 
 
     Args:
         caller: Who makes the request.
-        asked_s: Seconds that the request asks for.
+        asked_s: Seconds in the request, if any.
         field: Name of the field with these seconds.
         team: Whether the session is the conversation of a team.
 

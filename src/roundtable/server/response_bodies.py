@@ -1,4 +1,4 @@
-"""Response bodies of the server, except results and rounds, which are types of the library."""
+"""Response bodies of the server, except results and rounds, whose types belong to the library."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class ErrorBody(Value):
     details: dict[str, JsonValue] = Field(default_factory=dict)
     """Facts that belong to the code, such as `field` and `message` of an invalid request."""
     hint: str | None = None
-    """How to fix it."""
+    """How to fix the error."""
     timestamp: Timestamp
-    """When it happened."""
+    """When the error happened."""
     request_id: str
     """Id of the request in the server's log, also in `X-Request-Id`."""
 
@@ -82,7 +82,7 @@ class Links(Value):
     pause: str
     """Pauses the session."""
     stop: str
-    """Stops the session for good with what it has."""
+    """Stops the session for good; its results so far are kept."""
 
 
 def links_of(session_id: str) -> Links:
@@ -136,9 +136,9 @@ class SessionEntry(Value):
     metadata: dict[str, JsonValue]
     """The caller's own metadata."""
     exit_reason: ExitReason | None = None
-    """Why its last run ended, such as `max_rounds` or `stopped`; omitted before that."""
+    """Why its last run ended, such as `max_rounds` or `stopped`; omitted until a run has ended."""
     error: str | None = None
-    """Why it cannot be read, if its entry is damaged."""
+    """Why the session cannot be read, if it is damaged."""
 
 
 class SessionPage(Value):
@@ -147,13 +147,13 @@ class SessionPage(Value):
     sessions: tuple[SessionEntry, ...]
     """Sessions of this page."""
     hits: tuple[SearchHit, ...]
-    """Where the search words occur in them; empty without a search."""
+    """Where the search words occur in these sessions; empty without a search."""
     next_cursor: str | None
-    """`cursor` of the next page; `null` on the last one."""
+    """`cursor` of the next page; `null` on the last page."""
 
 
 class ConsensusAnswer(Value):
-    """Agreement of one round, as it was measured when the round ended."""
+    """Agreement of one round, as measured when the round ended."""
 
     session_id: str
     """Id of the session."""
@@ -168,9 +168,9 @@ class ConsensusAnswer(Value):
     decision: Decision | None
     """Result of the decision rule for the round."""
     independent_agreement: Share | None
-    """Agreement of the answers that agents gave before they saw any other."""
+    """Agreement of the answers that agents gave before they had seen any other answer."""
     independent_agreement_at_most: Share | None
-    """The same if answers that nobody compared say the same."""
+    """The largest possible value of `independentAgreement`: all answers that nobody compared count as the same."""
     independent_agreement_reason: str | None
     """Why there is no independent agreement."""
     exit: ExitResult | None
@@ -191,18 +191,18 @@ class OfferedAgent(Value):
     persona: str | None
     """Name of its persona."""
     active: bool = True
-    """Whether it can be used, according to its last call or health check; a refused key makes it false."""
+    """Whether the agent can be used, according to its last call or health check; false if its key was refused."""
     error: str | None = None
-    """Why it is not active."""
+    """Why the agent is not active."""
 
 
 class AgentList(Value):
     """Agents and models that can debate on this server."""
 
     agents: tuple[OfferedAgent, ...]
-    """Default agents: they debate if a request names none."""
+    """Default agents, which debate if a request names no agents."""
     models: tuple[str, ...]
-    """Further models that a request may name."""
+    """Models that a request may name in addition to the agents."""
 
 
 class ModeList(Value):
@@ -238,7 +238,7 @@ class LimitLeft(Value):
     limit: Literal["conversations", "rounds", "concurrent"]
     """Name of the limit."""
     quota: int
-    """How much it allows."""
+    """How much the limit allows."""
     remaining: int
     """How much is left."""
     window_s: int | None
@@ -253,10 +253,10 @@ class Me(Value):
     user: str
     """Name of the user."""
     scopes: tuple[Scope, ...]
-    """Their scopes."""
+    """Scopes of the user."""
     token_id: str | None
-    """Id of their token."""
+    """Id of the user's token."""
     expires_at: Timestamp | None
     """When the token expires."""
     limits: tuple[LimitLeft, ...]
-    """What is left of their limits."""
+    """What is left of the user's limits."""

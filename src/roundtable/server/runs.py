@@ -1,4 +1,4 @@
-"""Runs that a request starts: limits, idempotency keys, and the response in the form that the caller wants."""
+"""Runs that a request starts: limits, idempotency keys, and the kind of response that the caller wants."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _UNDO_S: Final = 2.0
 _ENDING_S: Final = 5.0
 
 KEPT_S: Final = 86_400
-"""Seconds for which a key is stored."""
+"""Seconds for which an idempotency key is stored."""
 _TENANT: Final = ":requests"  # no user is called so
 _CLAIM_S: Final = 60
 """Seconds after which a request that has not finished counts as dead."""
@@ -70,7 +70,7 @@ _POLL_S: Final = 0.05
 
 RUN_RESPONSES: Final = {
     **streams(
-        "The result, if the request waited for it and the run ended in time; or a stream of the events.", DebateResult
+        "A stream of the events; or the result, if the request waited for it and the run ended in time.", DebateResult
     ),
     **gives(
         "The session runs in the background; the header `Location` has its path.",
@@ -103,15 +103,15 @@ async def begun(
     Args:
         caller: Who makes the request.
         start: Starts the run.
-        rounds: Number of rounds that it may reach.
-        shared: How many of these rounds it shares with another session.
+        rounds: Number of the last round that the run may reach.
+        shared: How many of these rounds the run shares with another session.
 
     Returns:
-        The run, and the headers of the limits.
+        The run, and the response headers about the limits.
 
     Raises:
         RateLimited: One of the caller's limits is used up.
-        RoundtableError: What `start` raises.
+        RoundtableError: The error that `start` raises.
     """
     admission = await caller.state.limits.admit(caller.identity.user, rounds=max(0, rounds - shared))
     handle = await _start_or_undo(caller, admission, start)
@@ -122,20 +122,20 @@ async def begun(
 async def resume_counted(
     caller: Caller, start: Callable[[], Awaitable[DebateHandle]], further: Further
 ) -> tuple[DebateHandle, Mapping[str, str]]:
-    """Count and resume a session, like `begun`: it takes a place, and counts the rounds that were not counted yet.
+    """Count and resume a session, like `begun`: it takes a slot, and its rounds count unless they were counted before.
 
     Args:
         caller: Who makes the request.
         start: Resumes the session.
-        further: The rounds that it may run; see `further_rounds`.
+        further: The rounds that the session may run; see `further_rounds`.
 
     Raises:
-        SessionConflict: It is running here.
-        SessionBusy: Another process runs it.
+        SessionConflict: The session is running here.
+        SessionBusy: Another process runs the session.
         RateLimited: One of the caller's limits is used up.
-        RoundtableError: What `start` raises.
+        RoundtableError: The error that `start` raises.
     """
-    # Of two requests at once, only one may resume: the other would wait for the end and then resume again.
+    # If two requests arrive together, only one may resume; the other would wait for the end and then resume again.
     async with caller.tenant_session.alone(further.session):
         await _check_not_running_elsewhere(caller, further.session)
         return await resume_counted_locked(caller, start, further)
@@ -170,9 +170,9 @@ async def _check_not_running(caller: Caller, session_id: str) -> None:
 
 
 async def _check_not_running_elsewhere(caller: Caller, session_id: str) -> None:
-    """Check that no other process runs a session, instead of waiting for the end of its lease.
+    """Check that no other process runs a session, so that the request does not wait until the session's lease ends.
 
-    A process that has just paused or ended the session may still hold the lease; `start_resume` waits for that.
+    A process that has just paused or ended the session may still have the lease; `start_resume` waits in this case.
 
     Raises:
         SessionBusy: Another process runs the session.
@@ -206,8 +206,8 @@ async def further_rounds(
     Args:
         caller: Owner of the session.
         session_id: Id of the session.
-        added: Number of rounds to add, counted like those of `extend`.
-        step: Whether only the next round runs.
+        added: Number of rounds to add, as for `extend`.
+        step: Whether to run only the next round.
 
     Returns:
         The session, and its rounds.
@@ -227,9 +227,9 @@ async def further_rounds(
 
 
 def _repeats_calls(fold: Fold, events: Sequence[DurableEvent]) -> bool:
-    """Check whether calls will be made again because a user or a timeout cancelled them, or they failed.
+    """Check whether calls will be made again because they failed, or because a user or a timeout cancelled them.
 
-    Calls that the end of a server or process cut short do not count: users did not cause it.
+    Calls that were interrupted by the end of a server or process do not count, since users did not cause this.
     """
     if fold.progress.status == "error" or (fold.exit is not None and fold.exit.reason == "deadline"):
         return True
@@ -251,7 +251,7 @@ class _Claim(Value):
     session_id: str | None = Field(default=None)
     """Session that the request started; `None` while it is starting."""
     after: int | None = Field(default=None)
-    """Number of the last event before the request, if it continues a session; stored only then."""
+    """Number of the last event before the request; stored only if the request continues a session."""
 
 
 class Claimed(NamedTuple):
@@ -260,7 +260,7 @@ class Claimed(NamedTuple):
     session_id: str
     """Id of the session."""
     started: bool
-    """Whether it started now."""
+    """Whether this request started the session."""
     after: int | None
     """Number of the last event before the first request with the key, if that request continued a session."""
 
@@ -269,9 +269,9 @@ class Keys:
     """The idempotency keys of all users.
 
     Args:
-        values: Key-value store that holds them.
-        clock: Clock that decides how old they are.
-        patience_s: Seconds that a second request waits for the first one.
+        values: Key-value store for the keys.
+        clock: Clock that decides how old the keys are.
+        patience_s: Seconds for which a second request waits for the first request.
     """
 
     def __init__(self, values: KeyValue, clock: SleepingClock, *, patience_s: float = _PATIENCE_S) -> None:
@@ -288,21 +288,21 @@ class Keys:
         *,
         after: int | None = None,
     ) -> Claimed:
-        """Start a session once per key: return the session of an earlier request with this key, or start one.
+        """Start a session once per key: return the session of an earlier request with this key, or start a session.
 
         Args:
             user: Who makes the request.
-            key: Their key.
+            key: The user's idempotency key.
             request: Content of the request; different content with the same key is refused.
-            begin: Starts the session and returns its id; if it raises, the key is free again.
-            after: Number of the last event of a session that is continued; `None` for a new one.
+            begin: Starts the session and returns its id; if it raises, the key can be used again.
+            after: Number of the last event of a session that is continued; `None` for a new session.
 
         Returns:
-            The session, whether it started now, and the `after` of the first request.
+            The session, whether this request started it, and the `after` of the first request with this key.
 
         Raises:
-            RoundtableError: The key was used for another request (`IDEMPOTENCY_KEY_REUSED`), or the first one is still
-                being answered (`IDEMPOTENCY_KEY_IN_USE`).
+            RoundtableError: The key was used for another request (`IDEMPOTENCY_KEY_REUSED`), or the first request with
+                this key is still being answered (`IDEMPOTENCY_KEY_IN_USE`).
         """
         entry_key = f"{user}/{sha256(key.encode()).hexdigest()}"
         mine = _Claim(
@@ -346,13 +346,13 @@ class Keys:
                     break
                 claim = stored
         if claim.session_id is None:
-            msg = "the first request with this Idempotency-Key is still being answered, or failed just now"
+            msg = "the first request with this Idempotency-Key is still being answered, or has just failed"
             raise RoundtableError(msg, code="IDEMPOTENCY_KEY_IN_USE", retryable=True, retry_after_s=1)
         return Claimed(claim.session_id, started=False, after=claim.after)
 
 
 def _stored(claim: _Claim) -> JsonValue:
-    # Servers of earlier releases refuse a field that they do not know.
+    # Leave out fields that are `None`, since servers of earlier releases refuse fields that they do not know.
     return claim.model_dump(mode="json", exclude_none=True)
 
 
@@ -368,7 +368,7 @@ def _parse_claim(value: JsonValue) -> _Claim | None:
 Begin: TypeAlias = Callable[[], Awaitable["DebateHandle"]]
 """Starts a run."""
 Count: TypeAlias = Callable[[Begin], Awaitable[tuple["DebateHandle", "Mapping[str, str]"]]]
-"""Starts a run that counts for the limits; returns it with the headers of the limits."""
+"""Starts a run that counts for the limits; returns the run and the response headers about the limits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,7 +392,7 @@ class _ResponseOptions:
 
     @property
     def follows(self) -> bool:
-        """Whether the caller's stream broke off, and continues after the event that `Last-Event-ID` names."""
+        """Whether the caller continues an interrupted stream, after the event that `Last-Event-ID` names."""
         return self.streams and self.key is None and bool(self.request.headers.get("last-event-id"))
 
 
@@ -403,9 +403,9 @@ async def _response_options(
         Query(
             ge=0,
             le=LONGEST_WAIT_S,
-            description="Seconds to wait for the end of the run. If it ends in this time, the response is the result. "
-            "If it takes longer, if the server shuts down, or if `wait` is left out, the response is 202 and the "
-            "session runs in the background. A request that waits counts as an open stream.",
+            description="Seconds to wait for the end of the run. If the run ends in this time, the response is the "
+            "result. If the run takes longer, if the server shuts down, or if `wait` is left out, the response is 202 "
+            "and the session runs in the background. A request that waits counts as an open stream.",
         ),
     ] = None,
     idempotency_key: Annotated[
@@ -415,8 +415,8 @@ async def _response_options(
             min_length=1,
             max_length=200,
             pattern=r"^[!-~]+$",
-            description="A second request with the same key within 24 hours returns the session of the first one and "
-            "starts nothing new. Its stream begins where the stream of the first one began.",
+            description="A second request with the same key within 24 hours returns the session of the first request, "
+            "and starts nothing new. Its stream begins where the stream of the first request began.",
         ),
     ] = None,
 ) -> _ResponseOptions:
@@ -437,7 +437,7 @@ def until_begun(begin: Begin) -> Begin:
     """Wrap `begin` so that it also raises errors at the start of the run, instead of only storing them."""
 
     async def start() -> DebateHandle:
-        # A run that has started is counted and kept, even if its request is cancelled now.
+        # Shielded, so that a run that has started is counted and kept even if its request is cancelled now.
         handles: list[DebateHandle] = []
         with anyio.CancelScope(shield=True):
             handles.append(await begin())
@@ -451,8 +451,8 @@ def until_begun(begin: Begin) -> Begin:
 async def check_limits(caller: Caller, wanted: _ResponseOptions, rounds: int) -> None:
     """Check the caller's limits before the request is checked in detail.
 
-    With an idempotency key, the session may exist already and not count again; `launch` checks that. A stream that
-    continues starts nothing.
+    This does not apply to two kinds of requests. With an idempotency key, the session may already exist and not count
+    again; `launch` checks this. A request that continues a stream starts nothing.
 
     Raises:
         RateLimited: The caller has used up a limit.
@@ -474,17 +474,17 @@ async def launch(
 
     Args:
         caller: Who makes the request.
-        wanted: How they want the response.
+        wanted: How the caller wants the response.
         begin: Starts the run.
         request: Content of the request, compared when an idempotency key is used again.
         count: Starts the run and counts it for the caller's limits.
-        goes_on_from: Number of the last event of a session that is resumed; `None` for a new one.
+        goes_on_from: Number of the last event of a session that is resumed; `None` for a new session.
 
     Raises:
         RateLimited: The caller has used up a limit, or has too many open streams.
         RoundtableError: The run cannot start, or `Last-Event-ID` is not an id of this server.
     """
-    # A stream gets a new session's events from the very first one, including errors at its start.
+    # The stream of a new session gets all events from the first one, including errors at its start.
     streams_at_once = wanted.streams and wanted.key is None and goes_on_from is None
     starter = begin if streams_at_once else until_begun(begin)
 
@@ -495,7 +495,7 @@ async def launch(
             caller.state.streams.attend(caller.tenant_session, handle)
         return handle.session_id
 
-    # A request that keeps its connection needs room for it before anything starts.
+    # A request that keeps its connection open needs room among the open streams before anything starts.
     with caller.state.streams.room(caller.tenant_session) if wanted.holds else nullcontext() as waiting:
         if streams_at_once:
             _, _, ids = resume_point(wanted.request)
@@ -528,7 +528,7 @@ async def _once(
     begin: Callable[[], Awaitable[str]],
     goes_on_from: int | None,
 ) -> Claimed:
-    """Start or continue the session of the caller's key unless an earlier request did."""
+    """Start or continue the session of the caller's key, unless an earlier request has already done so."""
     values: KeyValue = caller.state.table.wiring.storage.kv  # type: ignore[attr-defined]  # limits need it too
     keys = Keys(values, caller.state.clock)
     return await keys.once(caller.identity.user, wanted.key or "", request, begin, after=goes_on_from)
@@ -558,7 +558,7 @@ async def _json_response(
 
 
 async def _wait_for_new_event(caller: Caller, session_id: str, last: int) -> None:
-    """Wait until an event is stored after a given one; otherwise a stream from there would end at once."""
+    """Wait until an event is stored after the event `last`; otherwise a stream from there would end at once."""
     wiring = caller.tenant_session.table.wiring
     subscription = wiring.hub.subscribe(
         session_id, wiring.storage, after=last, tenant=wiring.options.tenant, pieces=False
@@ -570,7 +570,7 @@ async def _wait_for_new_event(caller: Caller, session_id: str, last: int) -> Non
 
 
 async def _wait_for_end(caller: Caller, wanted: _ResponseOptions, session_id: str, waiting: WaitingResponse) -> bool:
-    """Wait for the end of a run, here or in another process; return whether it came."""
+    """Wait for the end of a run in this process or another one; return whether the run ended in time."""
     handle = caller.tenant_session.handle(session_id)
 
     async def watch_until_end() -> None:

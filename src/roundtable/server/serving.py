@@ -52,12 +52,12 @@ _FULL: Final = RoundtableError(
 )
 
 _GRACE_S: Final = 5
-"""Seconds that running requests have to end after their streams were ended."""
+"""Seconds in which running requests must end after the streams were ended."""
 _KEEP_ALIVE_S: Final = 75
-"""Longer than proxies keep an idle connection, so that the server never closes one as a request arrives."""
+"""Longer than proxies keep idle connections, so the server never closes one just as a request arrives."""
 _MAX_FILES: Final = 16_384
 _SEND_BYTES: Final = 64 * 1024
-"""Send buffer of the system for each client, which Linux doubles; the default is megabytes."""
+"""Size of the operating system's send buffer for each client; Linux doubles it. The default is several megabytes."""
 
 
 class _PartWriter:
@@ -70,14 +70,15 @@ class _PartWriter:
         self._is_chunked = False
 
     def write(self, part: bytes) -> bool:
-        """Send a part if that is possible without waiting; return whether it was sent."""
+        """Send a part if this is possible without waiting; return whether it was sent."""
         cycle = self._cycle
         is_open = cycle.response_started and not cycle.response_complete and not cycle.disconnected
         if not is_open or cycle.flow.write_paused or cycle.scope["method"] == "HEAD" or not part:
             return False
         framed = b"%x\r\n%b\r\n" % (len(part), part)
         if not self._is_chunked:
-            # h11 decides how the response is framed; its first part shows how. Its state does not change after that.
+            # h11 decides whether the response is chunked, which its first part shows. After that its state does not
+            # change, so later parts don't need h11.
             chunk, framed = framed, cycle.conn.send(h11.Data(data=part)) or b""
             self._is_chunked = framed == chunk
         cycle.transport.write(framed)
@@ -87,15 +88,19 @@ class _PartWriter:
 class WireProtocol(H11Protocol):
     """One connection of `uvicorn.Config(app, http=WireProtocol)`.
 
-    The head of a request has to arrive within `header_s` seconds. The rest of a refused body is read for `drain_s`
-    seconds. A client that reads nothing for `stall_s` seconds is disconnected. Beyond `most_connections`, requests are
-    answered with 503. Data that is not HTTP gets an error in the usual format. Subclass it to set other values.
+    - The head of a request must arrive within `header_s` seconds.
+    - The rest of a refused body is read for `drain_s` seconds.
+    - A client that reads nothing for `stall_s` seconds is disconnected.
+    - While there are more than `most_connections` connections, requests are answered with 503.
+    - Data that is not HTTP is answered with an error in the usual format.
+
+    Subclass it to set other values.
     """
 
     header_s: float = 10.0
-    """Seconds from the first byte of a connection, or of a further request on it, to the end of its head."""
+    """Seconds in which the head of a request must arrive, from the start of the connection or of a further request."""
     drain_s: float = 2.0
-    """Seconds for which the rest of a body is read after the response, so that the response is not lost."""
+    """Seconds for which the rest of a body is read after the response; without this, the response could be lost."""
     stall_s: float = 30.0
     """Seconds for which data may wait to be sent; streams have their own shorter limit."""
     most_connections: int = 5_000
@@ -123,7 +128,7 @@ class WireProtocol(H11Protocol):
         try:
             await self._inner(scope, receive, send)
         except anyio.get_cancelled_exc_class():
-            # Only a server that shuts down cancels requests, after their grace period.
+            # Requests are cancelled only when the server shuts down, after the grace period.
             logger.warning("%s %s was cancelled: the server is shutting down", scope["method"], scope["path"])
             if cycle.response_started:
                 self.transport.abort()
@@ -136,13 +141,14 @@ class WireProtocol(H11Protocol):
         super().connection_made(transport)
         connection: socket.socket = transport.get_extra_info("socket")
         if connection.family in {socket.AF_INET, socket.AF_INET6}:
-            # asyncio does this by itself only if the listening socket names the protocol TCP. Otherwise the second half
-            # of each response waits until the client acknowledges the first, which takes Linux 40 ms.
+            # asyncio does this by itself only if the listening socket names the protocol TCP. Without this option, the
+            # second half of each response waits until the client acknowledges the first half, which takes 40 ms on
+            # Linux.
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._set_timer("head", self.header_s, self._on_late_head)
 
     def data_received(self, data: bytes) -> None:
-        """Parse received data; a request head that has started gets a time limit."""
+        """Parse received data; when a request head starts, set its time limit."""
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._cancel_timer("head")
@@ -186,7 +192,7 @@ class WireProtocol(H11Protocol):
     def _refuse(self, error: RoundtableError) -> None:
         """Send an error outside any request, and close the connection."""
         if self.conn.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
-            self.transport.close()  # a response that has started can only break off
+            self.transport.close()  # a response that has started can only be cut off
             return
         request_id = uuid.uuid4().hex
         reset_token = REQUEST_ID.set(request_id)
@@ -228,15 +234,21 @@ async def serve(
 ) -> None:
     """Serve an application of `create_app` until SIGINT, SIGTERM or SIGHUP.
 
-    After a signal, `/ready` answers 503. `drain_s` seconds later the server stops accepting connections, each open
-    stream gets a last event, requests have five seconds to end, and running debates are paused so that the next server
-    can resume them. A second signal cancels requests at once.
+    After a signal, `/ready` answers with 503. After another `drain_s` seconds:
+
+    - the server accepts no more connections;
+    - each open stream gets a last event;
+    - requests have five seconds to end;
+    - running debates are paused, so that the next server can resume them.
+
+    A second signal cancels requests at once.
 
     Args:
         app: The application.
         host: Address to listen on.
         port: Port; 0 picks a free one.
-        reuse_port: Whether several processes may listen on the same port; the system spreads connections over them.
+        reuse_port: Whether several processes may listen on the same port; the operating system distributes connections
+            among them.
         drain_s: Seconds to keep serving after a signal, so that a load balancer notices that the server is not ready.
         listening: Called with the URL once the server accepts requests.
 
@@ -264,9 +276,9 @@ async def _run(server: _Server, listener: socket.socket, listening: Callable[[st
 
 @contextmanager
 def _frozen_heap() -> Generator[None]:
-    """Exclude objects from before the first request, such as modules, schemas and routes, from garbage collection.
+    """Exclude objects that exist before the first request from garbage collection: modules, schemas, routes and others.
 
-    Otherwise each full collection walks through all of them, finds nothing, and blocks every request and stream.
+    Otherwise each full collection would check all of them, find nothing, and block every request and stream meanwhile.
     """
     gc.collect()
     gc.freeze()
@@ -315,7 +327,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Leave signals to `on_signal`: uvicorn would raise them again at the end."""
+        """Leave signals to `on_signal`, because uvicorn would raise them again at the end."""
         if sys.platform == "win32":
             with super().capture_signals():
                 yield
@@ -342,7 +354,7 @@ class _Server(uvicorn.Server):
 
 
 def _raise_file_limit() -> None:
-    """Raise the limit of open files to what the system allows; the default of many systems is 1,024."""
+    """Raise the limit of open files, up to 16,384 if the system allows it; the default of many systems is 1,024."""
     if sys.platform == "win32":
         return
     import resource

@@ -31,29 +31,31 @@ __all__ = ["Admin", "Caller", "Reader", "ServerOptions", "ServerState", "Writer"
 
 
 class ServerOptions(GuardOptions, total=False):
-    """Options of a server, in addition to those of its `AccessGuard`."""
+    """Options of a server, in addition to the options of its `AccessGuard`."""
 
     https: bool
-    """Whether browsers use https, such as through a proxy that terminates TLS; decided by the scheme of each request
-    when left out."""
+    """Whether browsers use https, for example through a proxy that terminates TLS. When left out, the scheme of each
+    request decides."""
     limits: Limits
-    """How much each user may do; from the environment when left out, else `Limits()`."""
+    """How much each user may do. When left out, the limits come from the environment; their defaults are those of
+    `Limits()`."""
     models: Collection[str]
     """Models that callers may use in addition to the table's agents, as `"provider:model"`; none when left out."""
     most_calls: int
-    """Maximum number of model calls of a debate as planned, or of a conversation in which every agent takes all its
-    steps; 500 when left out."""
+    """Maximum number of model calls in one request: the planned calls of a debate, or the calls of a conversation if
+    every agent takes all its steps. 500 when left out."""
     open_metrics: bool
     """Whether programs on this machine may read `/metrics` without a token; false when left out."""
     heartbeat_s: float
-    """Seconds of silence after which a stream sends a comment to show that it is alive; 15 when left out."""
+    """Seconds without an event after which a stream sends a comment to show that it is alive; 15 when left out."""
     send_s: float
-    """Seconds after which the stream of a client that does not read is cut; 10 when left out."""
+    """Seconds after which a client that does not read its stream is disconnected; 10 when left out."""
     read_s: float
-    """Seconds within which the body of a request has to arrive; 30 when left out."""
+    """Seconds within which the body of a request must arrive; 30 when left out."""
     pause_after_s: float | None
-    """Seconds after which a run that was started with a stream is paused once its last listener has left; more than 0,
-    or `None` for never. From the environment when left out, else 60. Runs started without a stream are not paused."""
+    """Seconds from the time when the last listener leaves until a run is paused, if it was started with a stream; more
+    than 0, or `None` to never pause. When left out, the value comes from the environment; its default is 60. Runs that
+    were started without a stream are not paused."""
     conversation_s: float
     """Maximum seconds of a team conversation, counted from each start or resume; 600 when left out."""
 
@@ -79,7 +81,7 @@ class ServerState:
     exposition: Exposition
     """Exports the metrics of this process to Prometheus."""
     fleets: FleetOverview
-    """Jobs of many debates on the same storage."""
+    """Fleets on the same storage, with their jobs."""
     readiness: Readiness
     """Whether the server is ready."""
     options: ServerOptions
@@ -97,9 +99,9 @@ class Caller:
     """The caller of a request, with their tenant session and the server."""
 
     identity: Identity
-    """Their identity."""
+    """Identity of the caller."""
     tenant_session: TenantSession
-    """Their table and running debates."""
+    """Table and running debates of the caller."""
     state: ServerState
     """The server."""
 

@@ -1,4 +1,4 @@
-"""Sessions as server-sent events: each durable event once and in order, with heartbeats, from any process."""
+"""Sessions as server-sent events, with heartbeats; each durable event once and in order, from any process."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ _POLL_HERE_S: Final = 1.0
 ABORT: Final = "roundtable.abort"
 """Name of the ASGI extension that closes a connection at once and drops unsent data."""
 WRITE: Final = "roundtable.write"
-"""Name of the ASGI extension that sends part of the open response (`bytes`) without waiting. It returns whether it did:
-false if sending would have to wait, or the response has ended."""
+"""Name of the ASGI extension that sends a part of the open response (`bytes`) without waiting. It returns whether the
+part was sent: false if sending would have to wait, or if the response has ended."""
 
 _MAX_CACHED: Final = 1024
 _MAX_CACHED_BYTES: Final = 16 * 1024 * 1024
@@ -68,9 +68,9 @@ _HEARTBEAT: Final = b": keep-alive\n\n"
 
 
 class Heartbeats:
-    """Wakes the streams that have sent nothing for some time, so that they send a heartbeat.
+    """Wakes streams that have sent nothing for some time, so that they send a heartbeat.
 
-    One queue for all streams is cheaper than a timer for each, which every event would have to reset.
+    One queue for all streams is cheaper than a timer for each stream, which every event would have to reset.
 
     Args:
         every_s: Seconds of silence after which a stream is woken.
@@ -78,10 +78,10 @@ class Heartbeats:
 
     def __init__(self, every_s: float) -> None:
         self._every_s = every_s
-        self._due: OrderedDict[Subscription, float] = OrderedDict()  # in order of time, since all intervals are equal
+        self._due: OrderedDict[Subscription, float] = OrderedDict()  # ordered by time, since all intervals are equal
 
     def put_off(self, subscription: Subscription) -> float:
-        """Restart the interval of a stream; return the current time of `anyio.current_time`."""
+        """Restart the interval of a stream; return the current time, as of `anyio.current_time`."""
         now = anyio.current_time()
         self._due[subscription] = now + self._every_s
         self._due.move_to_end(subscription)
@@ -111,9 +111,9 @@ class StoragePoller:
     """Polls the storage for events of a session that another process may run, for all its streams in this process.
 
     Args:
-        tenant_session: Tenant session of its owner.
+        tenant_session: Tenant session of the session's owner.
         session_id: Id of the session.
-        attendance: Receives notes that this process has listeners.
+        attendance: Stores notes for other processes that this process has listeners.
     """
 
     def __init__(self, tenant_session: TenantSession, session_id: str, attendance: ListenerTracker) -> None:
@@ -137,7 +137,7 @@ class StoragePoller:
 
     async def _poll(self) -> None:
         if not self.places:
-            return  # the last stream ended just now
+            return  # the last stream has just ended
         wiring = self._tenant_session.table.wiring
         self._last = max(self._last, min(subscription.last_seq for subscription in self.places))
         try:
@@ -148,7 +148,7 @@ class StoragePoller:
             level = logging.DEBUG if isinstance(error, RoundtableError) else logging.ERROR
             logger.log(level, "cannot read new events: %s", error, extra={"session": self._session_id})
             for subscription in self.places:
-                subscription.fall_behind()  # each stream then reads by itself, and reports the error
+                subscription.fall_behind()  # then each stream reads for itself, and reports the error
             return
         for event in events:
             self._last = event.seq
@@ -157,7 +157,7 @@ class StoragePoller:
 
 
 EventFormatter: TypeAlias = Callable[["Event"], "JsonObject | None"]
-"""Converts an event to what a stream sends; `None` skips the event."""
+"""Converts an event to the JSON that a stream sends; returns `None` to skip the event."""
 
 
 def whole(event: Event) -> JsonObject:
@@ -171,11 +171,12 @@ def resume_point(request: Request, session_id: str | None = None) -> tuple[str |
     Ids are `<session>:<number of the event>`; the number alone is enough if the path names the session.
 
     Args:
-        request: Request with `Last-Event-ID`, or with `?ids=1` from a new client that wants ids.
-        session_id: Session that the path names, if any; an id of another session starts from the beginning.
+        request: Request with `Last-Event-ID`, or with `?ids=1` if a new client wants ids.
+        session_id: Session that the path names, if any. If `Last-Event-ID` is of another session, the stream starts
+            from the beginning.
 
     Returns:
-        Session, number of the last event that the client has, and whether to send ids.
+        The session, the number of the last event that the client has, and whether to send ids.
     """
     last_id = request.headers.get("last-event-id", "").strip()
     session, number = sse_event_id(last_id)
@@ -186,10 +187,11 @@ def resume_point(request: Request, session_id: str | None = None) -> tuple[str |
 
 
 def followed_session(request: Request) -> tuple[str, int] | None:
-    """Return the session that a request to start one continues to follow, and the number of the last event it has.
+    """Return the session that a client continues to follow, for a request that could also start a new session.
 
     Returns:
-        `None` if the request has no `Last-Event-ID`: it starts a new session.
+        The session and the number of the last event that the client has; `None` if the request has no `Last-Event-ID`,
+        so that it starts a new session.
 
     Raises:
         RoundtableError: The header is not an id of this server; the code is `UNKNOWN_EVENT_ID`.
@@ -202,13 +204,13 @@ def followed_session(request: Request) -> tuple[str, int] | None:
             "Last-Event-ID is not an id of this server",
             code="UNKNOWN_EVENT_ID",
             details={"field": "Last-Event-ID"},
-            hint="Leave the header out to start anew.",
+            hint="Leave out the header to start a new session.",
         )
     return None
 
 
 class Streams:
-    """The open streams of a server; used with `async with`.
+    """The open streams of a server; use it with `async with`.
 
     Args:
         limits: Maximum numbers of streams, in total and per user.
@@ -248,11 +250,11 @@ class Streams:
 
     @contextmanager
     def room(self, tenant_session: TenantSession) -> Generator[WaitingResponse]:
-        """Count a response that waits for the end of a run as an open stream, while the block is open.
+        """Count a response that waits for the end of a run as an open stream, until the block ends.
 
         Raises:
-            RateLimited: As `check_room`.
-            RoundtableError: As `check_room`.
+            RateLimited: As for `check_room`.
+            RoundtableError: As for `check_room`.
         """
         self.check_room(tenant_session)
         waiting = WaitingResponse(tenant_session)
@@ -266,9 +268,9 @@ class Streams:
         """Check that the server and the user may have one more stream.
 
         Raises:
-            RateLimited: The user has too many.
-            RoundtableError: The server has too many, or is shutting down; the code is `SERVER_BUSY` or
-                `SERVER_SHUTDOWN`.
+            RateLimited: The user has too many open streams.
+            RoundtableError: The server has too many open streams (`SERVER_BUSY`) or is shutting down
+                (`SERVER_SHUTDOWN`).
         """
         if self._is_ending:
             raise shutdown()
@@ -287,14 +289,14 @@ class Streams:
             )
 
     def end(self) -> None:
-        """End all streams with a last event, such as before shutdown; sessions continue or can be resumed."""
+        """End all streams with a last event, for example before shutdown; sessions continue or can be resumed."""
         self._is_ending = True
         for connection in self._open:
             connection.end()
 
     @contextmanager
     def listening(self, tenant_session: TenantSession, subscription: Subscription) -> Generator[Listener]:
-        """Deliver new events of a session to a subscription while the block is open."""
+        """Deliver new events of a session to a subscription until the block ends."""
         listener, session_id = Listener(tenant_session, subscription), subscription.session_id
         poller = self._pollers.get((tenant_session, session_id))
         if poller is None:
@@ -321,7 +323,7 @@ class Streams:
                 self._attendance.left(tenant_session, session_id, self._group)
 
     def attend(self, tenant_session: TenantSession, handle: DebateHandle) -> None:
-        """Register a run that was started with a stream: it is paused after its last listener has left."""
+        """Register a run that was started with a stream, so that it is paused after its last listener has left."""
         self._attendance.begin(tenant_session, handle)
         if (tenant_session, handle.session_id) not in self._pollers:  # the client that started it may never connect
             self._attendance.left(tenant_session, handle.session_id, self._group)
@@ -336,7 +338,7 @@ class Streams:
         line = b"" if message is None else b"data: " + to_json(message) + b"\n\n"
         if ids and line and event.durable:
             line = f"id: {event.sse_id}\n".encode() + line
-        self._lines[key] = (event, line)  # the event is stored too, so that no other object gets its id
+        self._lines[key] = (event, line)  # keeps the event, so that no other object gets its `id()`
         self._cached_bytes += len(line)
         while len(self._lines) > _MAX_CACHED or self._cached_bytes > _MAX_CACHED_BYTES:
             self._cached_bytes -= len(self._lines.popitem(last=False)[1][1])
@@ -372,12 +374,12 @@ class EventStream(Response):
         self._checks_without_run = 0
         self._send_scope = anyio.CancelScope()
         self._write: Callable[[bytes], bool] = _no_write
-        weakref.finalize(self, subscription.close).atexit = False  # for a response that is never sent
+        weakref.finalize(self, subscription.close).atexit = False  # closes it even if the response is never sent
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Stream events until a run ends, the client disconnects, or it stops reading."""
         try:
-            if not self._has_room:  # else the run has started, and room was reserved for its stream
+            if not self._has_room:  # otherwise room was reserved for the stream before the run started
                 self._streams.check_room(self._tenant_session)
         except RoundtableError as error:
             await answer(error)(scope, receive, send)
@@ -402,7 +404,7 @@ class EventStream(Response):
                     abort = scope.get("extensions", {}).get(ABORT)
                     if abort is not None:
                         abort()
-                        return  # and wait until the connection is closed
+                        return  # the task group then waits until the connection is closed
                 group.cancel_scope.cancel()
 
     async def _respond(self, listener: Listener, send: Send) -> None:
@@ -414,7 +416,7 @@ class EventStream(Response):
                 last = error_event(shutdown())
         except RoundtableError as error:
             last = error_event(error)
-        except Exception as error:  # noqa: BLE001  (the stream has started, so the error can only be its last event)
+        except Exception as error:  # noqa: BLE001  (the stream has started, so send the error as its last event)
             logger.error("a stream failed", exc_info=error, extra={"request": REQUEST_ID.get()})
             last = error_event(RoundtableError("Internal server error", code="INTERNAL_ERROR"))
         await self._send(send, {"type": "http.response.body", "body": last, "more_body": False})
@@ -429,7 +431,7 @@ class EventStream(Response):
                 wait_s = _SETTLE_S if is_running else 0
             event = await subscription.take(wait_s)
             lines: list[bytes] = []
-            # Queued events are sent together, so that a slow server catches up.
+            # Send all queued events together, so that a slow server can catch up.
             while event is not None:
                 lines.append(self._streams.line(event, self._speak, ids=self._ids))
                 at_end = ends_run(event, so_far=at_end)
@@ -449,7 +451,7 @@ class EventStream(Response):
                     await self._send(send, {"type": "http.response.body", "body": body, "more_body": True})
 
     async def _check_still_running(self) -> None:
-        """Raise an error that stopped the session without an event: its run failed here, or its process died."""
+        """Raise an error if the session stopped without an event, because its run failed here or its process died."""
         session_id = self._subscription.session_id
         handle = self._tenant_session.handle(session_id)
         if handle is not None and handle.done:
@@ -458,9 +460,9 @@ class EventStream(Response):
         runs_here = self._tenant_session.running(session_id) is not None
         is_run = runs_here or await self._tenant_session.table.wiring.sessions.is_run(session_id)
         self._checks_without_run = self._checks_without_run + 1 if is_run is False else 0
-        if self._checks_without_run > 1:  # after the first check, another process may just be resuming it
+        if self._checks_without_run > 1:  # at the first check, another process may just be resuming it
             msg = f"no process runs session {session_id!r} any more"
-            raise RoundtableError(msg, code="SESSION_INTERRUPTED", hint="Resume it.")
+            raise RoundtableError(msg, code="SESSION_INTERRUPTED", hint="Resume the session.")
 
     async def _send(self, send: Send, message: Message) -> None:
         """Send a message; a client that does not read it in time is disconnected."""
@@ -471,7 +473,7 @@ class EventStream(Response):
 
 
 def _no_write(_: bytes) -> bool:
-    """Stand in for a missing `WRITE` extension, so that `send` is used."""
+    """Return `False`, in place of a missing `WRITE` extension, so that `send` is used."""
     return False
 
 
@@ -488,21 +490,22 @@ async def event_stream(
 ) -> EventStream:
     """Return the response that streams a session from the event after number `after` until its latest run ends.
 
-    Live events are sent only of sessions that run in this process. A client that is more than 256 events behind loses
-    live events; it gets durable ones from the storage. A client that reads nothing for `send_s` seconds is
+    Live events are sent only if the session runs in this process. A client that is more than 256 events behind loses
+    live events, but gets all durable events from the storage. A client that reads nothing for `send_s` seconds is
     disconnected.
 
     Args:
         caller: Who listens.
         session_id: Id of the session.
-        after: Number of the last event that the client has; a number that the session does not have counts as 0.
-        begun: Whether the session was just started here, with no `await` in between: the stream then has all its
-            events, including live ones.
-        has_room: Whether this is called in a block of `Streams.room`, so that it is not refused any more.
-        format_event: Converts events; `whole` when left out. It must be a module-level function, because results are
-            cached.
+        after: Number of the last event that the client has. If the session has no such event, the stream starts from
+            the beginning.
+        begun: Whether the session was just started here, without an `await` since then. The stream then has all events
+            of the session, including live events.
+        has_room: Whether this is called in a block of `Streams.room`, so that the stream is not refused any more.
+        format_event: Converts events; `whole` when left out. It must be a module-level function, because its results
+            are cached.
         ids: Whether durable events have an `id` line before their `data` line.
-        headers: Further headers.
+        headers: Additional response headers.
 
     Raises:
         SessionNotFound: No session of this user has this id.

@@ -16,7 +16,7 @@ def routers() -> tuple[APIRouter, ...]:
 
     return (
         shared.router,
-        actions.router,  # after those whose paths its pattern would match
+        actions.router,  # after routers whose paths its pattern would also match
         admin.router,
         fleets.router,
         lists.router,

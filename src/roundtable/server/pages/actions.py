@@ -31,7 +31,7 @@ router: APIRouter = APIRouter(include_in_schema=False)
 
 @router.post("/sessions/{session_id}/answer")
 async def answer(session_id: str, request: Request, caller: Writer) -> Response:
-    """Resume a session whose agents asked for information, with the answers of the form."""
+    """Resume a session whose agents requested information, with the answers in the form."""
     form = await form_of(request)
     await _resume(caller, session_id, results=_results(form), force="force" in form)
     return see_session(session_id)
@@ -39,7 +39,7 @@ async def answer(session_id: str, request: Request, caller: Writer) -> Response:
 
 @router.post("/sessions/{session_id}/approve")
 async def approve(session_id: str, request: Request, caller: Writer) -> Response:
-    """Allow a tool call or refuse it, as the form says."""
+    """Allow or refuse a tool call, as chosen in the form."""
     form = await form_of(request)
     await approvals_of(caller.state).decide(
         caller.identity.tenant,
@@ -62,7 +62,7 @@ async def extend(session_id: str, request: Request, caller: Writer) -> Response:
 
 @router.post("/sessions/{session_id}/fork")
 async def fork(session_id: str, request: Request, caller: Writer) -> Response:
-    """Start a session that shares the first rounds of another, in this mode or another, and show it."""
+    """Start a session that shares the first rounds of another session, in the same or another mode, and show it."""
     form = await form_of(request)
     shared = _whole_number(form, "after", "After round")
     changes: DebateOptions = {"mode": form["mode"]} if form.get("mode") else {}
@@ -72,7 +72,7 @@ async def fork(session_id: str, request: Request, caller: Writer) -> Response:
     return see_session(handle.session_id)
 
 
-@router.post("/sessions/{session_id}/{action}")  # after those whose paths it would match
+@router.post("/sessions/{session_id}/{action}")  # after routes whose paths it would also match
 async def act(session_id: str, action: Literal["pause", "resume", "step", "stop"], caller: Writer) -> Response:
     """Pause a session, resume it to its end or for one round, or stop it for good."""
     table = caller.tenant_session.table
@@ -92,7 +92,7 @@ def _whole_number(form: Mapping[str, str], name: str, label: str) -> int:
     """Read a whole number of a form.
 
     Raises:
-        RoundtableError: It is not a whole number from 1.
+        RoundtableError: The field is not a whole number of at least 1.
     """
     text = form.get(name, "").strip()
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 5 and int(text)):

@@ -49,7 +49,7 @@ class Chart(NamedTuple):
 
 @router.get("/admin")
 async def dashboard(caller: Admin, period: Annotated[Period, Query()] = "24h") -> Response:
-    """Show what happened at the server in a period."""
+    """Show what happened on the server in a period."""
     report = await caller.state.figures.report(period)
     return page(
         "admin",

@@ -26,7 +26,7 @@ __all__ = ["CSRF_HEADER", "MOST_FORM_BYTES", "ForgeryGuard", "fields_of", "form_
 
 
 CSRF_HEADER: Final = "x-csrf-token"
-"""Header in which scripts send the CSRF token of their login; forms have a field `csrf`."""
+"""Header in which scripts send the CSRF token of their login; forms send it in the field `csrf`."""
 MOST_FORM_BYTES: Final = 768 * 1024
 """Maximum size of a form in bytes."""
 
@@ -70,7 +70,7 @@ class ForgeryGuard:
 
 
 def read_fields(body: bytes) -> dict[str, list[str]]:
-    """Parse the fields of a form, each with all its values; empty if it has more fields than any form of the pages."""
+    """Parse the fields of a form, each with all its values; empty if there are more fields than any page's form has."""
     text = body.decode("utf-8", "replace")
     return parse_qs(text) if text.count("&") < _MOST_FIELDS else {}
 
@@ -93,7 +93,7 @@ async def _read_body(receive: Receive) -> tuple[bytes, Sequence[Message]]:
 
 
 def _replayed(messages: Sequence[Message], receive: Receive) -> Receive:
-    """Return a `receive` that yields messages that were already read, then the following ones."""
+    """Return a `receive` that first yields messages that were already read, then the messages that follow."""
     pending = list(messages)
 
     async def receive_again() -> Message:

@@ -28,14 +28,14 @@ async def fleets(caller: Admin) -> Response:
     problem = None
     try:
         states = await caller.state.fleets.read()
-    except ConfigurationError as error:  # there are jobs, and the extra is not installed here
+    except ConfigurationError as error:  # there are jobs, but the extra is not installed here
         states, problem = (), error
     owner = caller.state.table.wiring.options.tenant
     return page(
         "fleets",
         user=caller.identity,
         problem=problem,
-        # The latest job first: it is the one that somebody looks for.
+        # The latest job first, since people usually look for it.
         fleets=[(state, [_row(job) for job in reversed(state.jobs)]) for state in states],
         now=caller.state.clock.now(),
         may_open=caller.identity.tenant == owner,
@@ -43,7 +43,7 @@ async def fleets(caller: Admin) -> Response:
 
 
 def _row(job: JobStatus) -> dict[str, object]:
-    """Return what the page shows of a job."""
+    """Return what the page shows about a job."""
     return {
         "job": job,
         "parts": _parts(job),
@@ -56,7 +56,7 @@ def _row(job: JobStatus) -> dict[str, object]:
 
 
 def _parts(job: JobStatus) -> list[tuple[str, float, float]]:
-    """Return the parts of the bar of a job, in percent: their kind, where they begin, and their width."""
+    """Return the parts of a job's bar: their kind, their start in percent, and their width in percent."""
     parts: list[tuple[str, float, float]] = []
     start = 0.0
     for kind, count in (("completed", job.completed), ("broken", job.failed), ("paused", job.cancelled)):

@@ -55,7 +55,7 @@ async def sessions(caller: Reader, q: str = "", status: str = "", mode: str = ""
 
 
 async def _details(caller: Caller, entries: Sequence[SessionSummary]) -> dict[str, Any]:
-    """Return what rows say beside the summaries: outcomes, and the sessions in which a tool call waits for approval."""
+    """Return what rows show besides the summaries: outcomes, and which sessions have a tool call to approve."""
     outcomes = await caller.state.outcomes.of(caller.tenant_session.table, caller.identity.tenant, entries)
     waiting: frozenset[str] = frozenset()
     if caller.identity.may("write"):

@@ -28,7 +28,7 @@ _REFUSAL: Final = "That token was not accepted."
 
 @router.get("/login")
 async def login_form(request: Request, next: str = "") -> Response:
-    """Show the login form; a server for one user needs none and redirects."""
+    """Show the login form; a server for one user needs no login, so it redirects."""
     try:
         await state_of(request).browser_login.people.authenticate(None)
     except Unauthorized:
@@ -45,7 +45,7 @@ async def login(request: Request) -> Response:
     target = form.get("next", "")
     wait_s = math.ceil(await state.browser_login.tries.take(client))
     if wait_s:
-        # This also refuses valid tokens: tokens accepted during the wait could be guessed.
+        # This also refuses valid tokens; otherwise guesses during the wait would show which tokens are valid.
         refused = f"Too many attempts from your address. Try again in {counted(wait_s, 'second')}."
         response = page("login", status=429, next=_local_path(target), refused=refused)
         response.headers["retry-after"] = str(wait_s)
@@ -85,5 +85,5 @@ async def logout(request: Request) -> Response:
 
 
 def _local_path(path: str) -> str:
-    """Return a path of this server; `/` for anything else, such as another host."""
+    """Return a path if it is on this server; otherwise `/`, for example for another host."""
     return path if _LOCAL_PATH.fullmatch(path) else "/"

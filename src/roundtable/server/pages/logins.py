@@ -1,4 +1,4 @@
-"""Logins of browsers: cookies, stored logins, throttling of failed attempts."""
+"""Logins of browsers: cookies, stored logins, and a throttle for failed attempts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["LOGIN_S", "BrowserLogin", "LoginCookie", "LoginThrottle", "Logins", "PageUser", "PeopleAuthenticator"]
 
 FREE: Final = 5
-"""Number of attempts without a wait."""
+"""Number of attempts after which each further attempt must wait."""
 LONGEST_S: Final = 300.0
 """Maximum wait in seconds."""
 FORGOTTEN_S: Final = 900.0
@@ -46,11 +46,11 @@ LOGIN_S: Final = 12 * 3600
 _BYTES: Final = 32
 _LONGEST: Final = 128
 
-_LOGIN_PREFIX: Final = "\0"  # headers cannot contain it, so a token can never pass for a login, or the reverse
+_LOGIN_PREFIX: Final = "\0"  # headers cannot contain it, so a token never looks like a login
 
 
 class LoginThrottle:
-    """Slows down guessing: clients wait twice as long after each attempt, across all processes.
+    """Slows down guessing: after a few attempts, each wait is twice as long; all processes share the counts.
 
     Args:
         values: Key-value store that counts the attempts.
@@ -108,7 +108,7 @@ class PageUser(Identity):
     login: str
     """Key of the stored login: the digest of its number."""
     csrf: str = Field(repr=False)
-    """CSRF token that forms and scripts of their pages send with every change."""
+    """CSRF token that forms and scripts of this user's pages send with every change."""
 
 
 class _Login(Value):
@@ -120,9 +120,9 @@ class Logins:
     """The logins of a server, in the key-value store of its sessions.
 
     Args:
-        values: Key-value store that holds them.
-        authenticator: Checks the tokens that logins start with, at the start and later.
-        clock: Clock that decides when they expire.
+        values: Key-value store for the logins.
+        authenticator: Checks the token of a login, at the start of the login and later.
+        clock: Clock that decides when logins expire.
     """
 
     def __init__(self, values: KeyValue, authenticator: Authenticator, clock: Clock) -> None:
@@ -149,7 +149,7 @@ class Logins:
         """Return the user of a login.
 
         Raises:
-            Unauthorized: It does not exist, has expired, or its token is no longer valid.
+            Unauthorized: The login does not exist, has expired, or its token is no longer valid.
         """
         digest = _digest(number)
         login = await self._load(digest) if len(number) <= _LONGEST else None
@@ -174,7 +174,7 @@ class Logins:
         try:
             login = _Login.model_validate(value, strict=False)
         except ValidationError:
-            return None  # stored by another version of this library: the user logs in again
+            return None  # stored by another version of this library; the user must log in again
         return login if login.expires_at > self._clock.now() else None
 
 
@@ -210,7 +210,7 @@ class PeopleAuthenticator:
         try:
             return await self._logins.find(credential.removeprefix(_LOGIN_PREFIX))
         except Unauthorized:
-            # A server without tokens must ignore the cookie of another server at another port.
+            # A server without tokens must ignore cookies of other servers on the same host with another port.
             return await self._authenticator.authenticate(None)
 
     async def still_valid(self, identity: Identity) -> bool:
@@ -224,7 +224,7 @@ class LoginCookie:
     """The cookie of a login.
 
     Args:
-        https: Whether browsers reach the server over https; by the scheme of each request when `None`.
+        https: Whether browsers reach the server over https; with `None`, the scheme of each request decides.
     """
 
     def __init__(self, *, https: bool | None = None) -> None:
@@ -295,7 +295,7 @@ class BrowserLogin:
 
     @classmethod
     def of(cls, storage: Storage, authenticator: Authenticator, clock: Clock, *, https: bool | None) -> Self:
-        """Create it, with logins in the storage of sessions.
+        """Create the objects for logins, which are kept in the storage of sessions.
 
         Raises:
             ConfigurationError: The storage has no key-value store.

@@ -1,4 +1,4 @@
-"""How listed sessions ended, in a line each: the answer, and the agreement."""
+"""Outcomes of listed sessions, one line each: the answer and the agreement."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _CHARS: Final = 160
 
 
 class Outcome(NamedTuple):
-    """How a session stands."""
+    """The current outcome of a session."""
 
     answer: str
-    """Its answer in a line, or why there is none; empty before the first complete round."""
+    """Its answer in one line, or the reason why it has none; empty before the first complete round."""
     agreement: str
     """The agreement, in words; empty if there is nothing to compare."""
 
@@ -39,11 +39,11 @@ class Outcomes:
         self._known: OrderedDict[tuple[str, str, int], Outcome] = OrderedDict()
 
     async def of(self, table: Roundtable, tenant: str, entries: Iterable[SessionSummary]) -> dict[str, Outcome]:
-        """Return the outcomes of sessions by id; those that cannot be read are left out.
+        """Return the outcomes of sessions by id; sessions that cannot be read are left out.
 
         Args:
             table: Table of the tenant.
-            tenant: Its name.
+            tenant: Name of the tenant.
             entries: The sessions.
         """
         outcomes: dict[str, Outcome] = {}
@@ -55,7 +55,7 @@ class Outcomes:
             if outcome is None:
                 try:
                     outcome = _outcome(await table.session(entry.id))
-                except (SessionNotFound, StorageError):  # deleted or damaged meanwhile; its own page says so
+                except (SessionNotFound, StorageError):  # the session's own page shows the problem
                     continue
                 self._known[key] = outcome
             self._known.move_to_end(key)

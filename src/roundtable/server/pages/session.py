@@ -41,7 +41,7 @@ _LONG_FIELDS: Final = {
     "synthesis",
     "summary",
 }
-"""Long fields that the page gets when it is rendered again."""
+"""Long fields that are left out of the page's events; the page gets them when it is rendered again."""
 
 _FIXED_NEWS: Final = {
     "initiator_complete": "The goal is set.",
@@ -69,9 +69,9 @@ _RETRY_S: Final = 0.05
 
 
 def tell(event: Event) -> JsonObject:
-    """Return an event without its long fields, and with a line of text as `news` if there is any.
+    """Return an event without its long fields; `news` is a line of text about it, if there is one.
 
-    The page writes the name of the agent before the news of an agent.
+    If the event belongs to an agent, the page writes the agent's name before the news.
     """
     data = event.model_dump(mode="json", exclude_none=True, exclude=_LONG_FIELDS | {"type"})
     news = _news(event)
@@ -157,7 +157,7 @@ class ToApprove(NamedTuple):
 
 @router.get("/sessions/{session_id}")
 async def session(session_id: str, caller: Reader) -> Response:
-    """Show a session as it stands; the script of the page follows its events."""
+    """Show the current state of a session; the script of the page follows its events."""
     return await session_page(caller, session_id)
 
 
@@ -165,9 +165,9 @@ async def session_page(caller: Caller, session_id: str, *, new_link: str = "") -
     """Return the page of a session.
 
     Args:
-        caller: Who looks at it.
+        caller: Who opens the page.
         session_id: Id of the session.
-        new_link: A read-only link that was just created, to show it once.
+        new_link: A read-only link that was just created, which is shown only once.
 
     Raises:
         SessionNotFound: No session has this id.
@@ -183,7 +183,7 @@ async def session_page(caller: Caller, session_id: str, *, new_link: str = "") -
         if running and caller.identity.may("write")
         else ()
     )
-    # A long debate takes time to render.
+    # On a thread, because rendering a long debate takes time.
     render = partial(_render, caller, record, running=running, links=links, new_link=new_link, waiting=waiting)
     return await to_thread.run_sync(render, limiter=caller.state.renders)
 
@@ -225,7 +225,7 @@ def _render(
 
 
 def _spent(result: DebateResult) -> str:
-    """Return what was used so far, beside what may be used."""
+    """Return the usage so far, and the limit of the cost if there is one."""
     usage, budget = result.usage, result.config.budget
     most = None if budget is None else budget.max_cost_usd
     cost = cost_in_words(usage) + ("" if most is None else f" of {most:g} USD")
@@ -240,7 +240,7 @@ async def events(session_id: str, request: Request, caller: Reader, after: int =
 
 
 async def _load_state(caller: Caller, session_id: str) -> tuple[DebateRecord, bool]:
-    """Return a session, and whether it runs, here or in another process."""
+    """Return a session, and whether it is running, in this process or another one."""
     tenant_session, sessions = caller.tenant_session, caller.tenant_session.table.wiring.sessions
     attempts = 0
     while True:
@@ -274,7 +274,7 @@ def _state(result: DebateResult, *, running: bool) -> str:
 
 
 def _actions(result: DebateResult, *, running: bool) -> tuple[tuple[str, str], ...]:
-    """Return the possible actions: name and label of each."""
+    """Return the name and the label of each possible action."""
     if running:
         return (("pause", "Pause"), ("stop", "Stop"))
     if result.session_status == "completed":

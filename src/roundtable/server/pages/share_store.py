@@ -27,7 +27,7 @@ SHARE_DAYS: Final = 7
 """Days after which a link expires."""
 
 _LIST_S: Final = 366 * 86_400.0
-"""Seconds that the list of a session's links is kept: longer than any link."""
+"""Seconds for which the list of a session's links is kept: longer than any link is valid."""
 _MOST_DAYS: Final = 365
 _BYTES: Final = 32
 _TOKEN: Final = re.compile(r"[0-9A-Za-z_-]{43}")
@@ -35,7 +35,7 @@ _TENANT: Final = ":shares"
 
 
 class _Share(Value):
-    """A link as it is stored, under the digest of its token."""
+    """A link as it is stored; its key is the digest of its token."""
 
     tenant: str
     session_id: str
@@ -46,17 +46,17 @@ class SharedSession(NamedTuple):
     """The session that a link shows."""
 
     tenant: str
-    """Tenant that it belongs to."""
+    """Tenant that the session belongs to."""
     session_id: str
-    """Its id."""
+    """Id of the session."""
 
 
 class Shares:
     """The links of a server, in the key-value store of its sessions. Only digests of their tokens are stored.
 
     Args:
-        values: Key-value store that holds them.
-        clock: Clock that decides when they expire.
+        values: Key-value store for the links.
+        clock: Clock that decides when links expire.
     """
 
     def __init__(self, values: KeyValue, clock: Clock) -> None:
@@ -90,7 +90,7 @@ class Shares:
         return token
 
     async def find(self, token: str) -> SharedSession | None:
-        """Return what a token shows; `None` if it is unknown, expired or revoked."""
+        """Return the session that a token shows; `None` if the token is unknown, expired or revoked."""
         if not _TOKEN.fullmatch(token):
             return None
         digest = _digest(token)
@@ -116,7 +116,7 @@ class Shares:
         return len(listed)
 
     def _listed(self, value: JsonValue) -> dict[str, str]:
-        """Read the list of a session, without expired links."""
+        """Parse the list of a session's links, without expired links."""
         entries = value.items() if isinstance(value, dict) else ()
         listed = {digest: expires for digest, expires in entries if isinstance(expires, str)}
         now = self._clock.now()

@@ -35,7 +35,7 @@ SHARED_PATH: Final = "/shared/"
 """Path prefix of the links."""
 
 SHARED_VIEWS_PER_MINUTE: Final = 60
-"""Pages that one address may open by links in a minute."""
+"""Number of shared pages that one address may open in a minute."""
 
 _HEADERS: Final = {
     **SECURITY_HEADERS,
@@ -49,15 +49,15 @@ router: APIRouter = APIRouter(include_in_schema=False)
 
 _PRIVATE_FACTS: Final = frozenset({"Usage", "Measured so because"})
 _PRIVATE_EXITS: Final = frozenset({"error", "quorum_lost", "budget"})
-"""Reasons whose details are the texts of errors, or amounts of money."""
+"""Exit reasons whose details contain texts of errors, or amounts of money."""
 _NO_ANSWER: Final = "It gave no answer."
 _NO_SYNTHESIS: Final = {"No synthesis": "It could not be written.", "Synthesis in part": "A part is missing."}
-"""Headings under which a report shows why a synthesis failed, each with the words of a public page."""
+"""Headings under which a report shows why a synthesis failed, each with the text that a public page shows instead."""
 
 
 @router.post("/sessions/{session_id}/share")
 async def share(session_id: str, request: Request, caller: Writer) -> Response:
-    """Create a link and show it on the page of its session; it is shown only now."""
+    """Create a link and show it once, on the page of its session."""
     await caller.tenant_session.table.session(session_id)
     token = await shares_of(caller.state).create(caller.identity.tenant, session_id)
     base = request.base_url.replace(scheme="https") if caller.state.options.get("https") else request.base_url
@@ -67,7 +67,7 @@ async def share(session_id: str, request: Request, caller: Writer) -> Response:
 
 @router.get("/sessions/{session_id}/share")
 async def shared_already(session_id: str, caller: Writer) -> Response:
-    """Redirect to the session, for a browser that loads the page of a new link again."""
+    """Redirect to the session, for a browser that reloads the page that showed a new link."""
     await caller.tenant_session.table.session(session_id)
     return see_session(session_id)
 
@@ -82,7 +82,7 @@ async def unshare(session_id: str, caller: Writer) -> Response:
 
 @router.get(SHARED_PATH + "{token}")
 async def shared(token: Annotated[str, Path(max_length=200)], request: Request) -> Response:
-    """Show a session to everybody who has its link: one page without scripts, as `to_html` writes it."""
+    """Show a session to everybody who has its link, as one page without scripts, like the page of `to_html`."""
     state = state_of(request)
     wait_s = state.shared_views.take(client_of(request, proxied=state.options.get("https", False)))
     if wait_s:
@@ -102,14 +102,15 @@ async def shared(token: Annotated[str, Path(max_length=200)], request: Request) 
 
 def _no_link() -> RoundtableError:
     return RoundtableError(
-        "this link is not valid", code="NOT_FOUND", hint="It has expired or was revoked. Ask for a new one."
+        "this link is not valid", code="NOT_FOUND", hint="It has expired or was revoked. Ask for a new link."
     )
 
 
 def public_view(result: DebateResult) -> ReportView:
-    """Return the report view of a result without cost, tokens, and texts of errors; a pure function.
+    """Return the report view of a result without cost, tokens and texts of errors; a pure function.
 
-    Errors of providers may name accounts, addresses of servers and limits of a contract.
+    Texts of errors are left out because errors of providers may name accounts, addresses of servers and limits of a
+    contract.
     """
     view, missing = view_of(result), missing_agents(result)
     failed = {entry.agent_id: entry for entry in result.roster.agents if entry.failed}
@@ -143,7 +144,7 @@ def _round(round_view: RoundView) -> RoundView:
 
 
 def _speaker(speaker: SpeakerView) -> SpeakerView:
-    """Return a turn without the text of its error, and without its notes, which name errors of the models before."""
+    """Return a turn without the text of its error and without its notes, which name errors of earlier tried models."""
     return replace(speaker, notes=(), error=None if speaker.error is None else _NO_ANSWER)
 
 

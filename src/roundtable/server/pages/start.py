@@ -48,7 +48,7 @@ _LABELS: Final = {
     "vote": "Vote",
     "attachments": "Files",
 }
-"""The fields by their labels on the form."""
+"""Labels of the fields on the form."""
 
 
 class _Choice(NamedTuple):
@@ -64,20 +64,20 @@ async def start_form(caller: Writer, again: str = "") -> Response:
     """Show the form for the question, agents, mode and number of rounds.
 
     Args:
-        caller: Who looks at it.
-        again: Id of a debate whose question, files and options fill the form.
+        caller: Who opens the form.
+        again: Id of a debate whose question, files and options fill in the form.
     """
     return await _form(caller, await _fields_of_debate(caller, again) if again else {}, "", 200)
 
 
 async def _fields_of_debate(caller: Caller, session_id: str) -> dict[str, list[str]]:
-    """Return a debate as fields of the form; agents that are not offered here are left out."""
+    """Return a debate as fields of the form; agents that this server does not offer are left out."""
     record = (await caller.tenant_session.table.wiring.sessions.load(session_id)).record
     config = record.config
     fields = {"topic": [config.topic], "mode": [config.mode], "rounds": [f"{config.rounds}"]}
     if config.options is not None:
         fields["options"] = ["\n".join(config.options)]
-    if config.vote or config.decide != "plurality":  # what a debate has if nobody chooses
+    if config.vote or config.decide != "plurality":  # the default of a debate
         fields["decide"] = [config.decide]
     fields["vote"] = [name for name, vote in _VOTES.items() if vote == config.vote]
     if config.synthesize:
@@ -92,10 +92,10 @@ async def _fields_of_debate(caller: Caller, session_id: str) -> dict[str, list[s
 
 
 async def _files_again(caller: Caller, fields: Mapping[str, Sequence[str]]) -> tuple[Attachment, ...]:
-    """Return the files of the debate that is asked again.
+    """Return the files of the debate whose question is asked again.
 
     Raises:
-        SessionNotFound: It was deleted.
+        SessionNotFound: The debate was deleted.
     """
     again = fields.get("again", [""])[0]
     return (await caller.tenant_session.table.wiring.sessions.load(again)).record.attachments if again else ()
@@ -104,7 +104,7 @@ async def _files_again(caller: Caller, fields: Mapping[str, Sequence[str]]) -> t
 def _choices(caller: Caller) -> tuple[_Choice, ...]:
     try:
         return _default_agents(caller)
-    except ConfigurationError:  # the form shows it
+    except ConfigurationError:  # the form shows the error
         return ()
 
 
@@ -166,12 +166,12 @@ def _field_problem(error: ValidationError, most_rounds: int) -> str:
 
 
 def _this_many(number: int) -> str:
-    """Return how many there are, as a sentence."""
+    """Return a sentence that says how many entries there are."""
     return f"This is {number}" if number == 1 else f"These are {number}"
 
 
 def _check_form(body: DebateBody, most_rounds: int) -> None:
-    """Check in the words of the form what the facade would refuse in those of the library."""
+    """Check values that the library would refuse, to report them in the words of the form."""
     problem = ""
     if body.rounds > most_rounds:
         problem = f"Rounds: write a whole number from 1 to {most_rounds}"
@@ -229,7 +229,7 @@ async def _form(caller: Caller, fields: Mapping[str, Sequence[str]], problem: st
 
 
 def _default_agents(caller: Caller) -> tuple[_Choice, ...]:
-    """Return the default agents: they debate if none is chosen.
+    """Return the default agents, which debate if no agent is chosen.
 
     Raises:
         ConfigurationError: No agent is available.

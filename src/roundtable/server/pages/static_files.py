@@ -45,7 +45,7 @@ async def static_file(name: str, request: Request) -> Response:
     """Return a file, or 304 if the browser's copy is current."""
     file = _files().get(name)
     if file is None:
-        raise HTTPException(404, "there is no such file")
+        raise HTTPException(404, "this file does not exist")
     headers = {
         "etag": file.etag,
         "cache-control": "no-cache",

@@ -1,4 +1,4 @@
-"""Endpoints for agents, modes and profiles of the server, and for the caller."""
+"""Endpoints that show the agents, modes and profiles of the server, and the caller."""
 
 from __future__ import annotations
 

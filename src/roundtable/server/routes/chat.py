@@ -104,7 +104,7 @@ FIELDS: Final[Mapping[str, Mapping[str, _Schema]]] = {
         "timestamp": _TIME,
     },
 }
-"""The events of the protocol, with the fields of each in the order of sending, as JSON Schema."""
+"""The events of the protocol: the JSON Schema of each field, in the order in which the fields are sent."""
 
 _OPTIONAL: Final = {"error": {"agent", "round"}}
 
@@ -115,7 +115,7 @@ _END_CODES: Final = {
     "stopped": "CONVERSATION_STOPPED",
     "budget": "BUDGET_EXCEEDED",
 }
-"""Error codes for ends that have no event in the protocol, by the reason of the exit."""
+"""Error codes for ends of a conversation that have no event of their own in the protocol, by exit reason."""
 
 MOST_AGENTS: Final = 5
 """Maximum number of agents in a conversation."""
@@ -126,8 +126,8 @@ MOST_ROUNDS: Final = 10
 def team_chat_event(event: Event) -> JsonObject | None:
     """Convert an event to the team chat protocol; `None` for events that the protocol does not have.
 
-    If a conversation ends before its summary without an error, because somebody stopped it or its budget is spent, it
-    is converted to an `error` event.
+    A conversation can end before its summary without an error: somebody stopped or paused it, or its budget is used up.
+    Such an end is converted to an `error` event.
 
     Example:
         >>> from roundtable.types import SummarizerStart, utc_now
@@ -181,7 +181,7 @@ def _tool_data(result: JsonValue) -> JsonValue:
 def _end_as_error(event: DebateExit) -> JsonObject | None:
     code = _END_CODES.get(event.exit.reason or "")
     if code is None:
-        return None  # an error follows
+        return None  # an error event follows
     data: JsonObject = {
         "error": f"The conversation ended before its summary: {event.exit.details}",
         "code": code,
@@ -236,11 +236,11 @@ class MultiAgentRequest(Value):
     rounds: Annotated[int, Field(ge=1, strict=True, json_schema_extra={"maximum": MOST_ROUNDS})]
     """Rounds of work, 1 to 10."""
     messages: Annotated[tuple[ChatMessage, ...], Field(min_length=1)]
-    """The conversation so far. It needs a message of the user; the last one is the request."""
+    """The conversation so far. It must contain a message of the user; the user's last message is the request."""
 
 
 _STREAM_RESPONSE: Final[dict[str, Any]] = {
-    "description": "The conversation as server-sent events, each `data: {...}` followed by an empty line.",
+    "description": "The conversation as server-sent events; each event is `data: {...}` and an empty line.",
     "content": {"text/event-stream": {"itemSchema": stream_schema()}},
 }
 
@@ -266,11 +266,11 @@ async def multi(
 ) -> Response:
     """Run a team of agents on a request, and stream the conversation live.
 
-    When the client disconnects, the conversation continues for a minute (`ROUNDTABLE_PAUSE_AFTER`), and is then paused
-    unless another client follows it. A client that sends the id of its last event as `Last-Event-ID` does not start a
-    new conversation but follows that one: it gets the events that it missed. If the conversation was paused because
-    nobody followed it, or because the server stopped, it is resumed. The stream of a new conversation has ids only with
-    `?ids=1`.
+    When the client disconnects, the conversation continues for a minute (`ROUNDTABLE_PAUSE_AFTER`). After that it is
+    paused, unless another client follows it. A client that sends the id of its last event as `Last-Event-ID` does not
+    start a new conversation: it continues to follow the conversation of this event, and gets the events that it missed.
+    If the conversation was paused because nobody followed it or because the server stopped, it is resumed. The stream
+    of a new conversation has ids only with `?ids=1`.
     """
     _, _, ids = resume_point(request)
     if (followed := followed_session(request)) is not None:
@@ -297,7 +297,7 @@ async def multi(
     with caller.state.streams.room(caller.tenant_session):
         handle, headers = await begun(caller, start, rounds=body.rounds)
         caller.state.streams.attend(caller.tenant_session, handle)
-        # No `await` in between: the stream gets all events of the conversation, from the first one.
+        # No `await` from here on, so that the stream gets all events of the conversation, from the first one.
         new_id = handle.session_id
         return await event_stream(
             caller, new_id, begun=True, has_room=True, format_event=team_chat_event, ids=ids, headers=headers
@@ -305,14 +305,14 @@ async def multi(
 
 
 async def _resume_if_interrupted(caller: Caller, session_id: str) -> None:
-    """Resume a conversation that was interrupted and is not running, such as after a crash of the server.
+    """Resume a conversation that was interrupted and is not running, for example after a crash of the server.
 
     Raises:
         SessionNotFound: No conversation of this user has this id.
-        RateLimited: It is not running, and the caller has too many running conversations.
+        RateLimited: The conversation is not running, and the caller already has too many running conversations.
     """
     table = caller.tenant_session.table
-    # Of several clients that reconnect at once, the first resumes it and the others only listen.
+    # If several clients reconnect together, the first one resumes the conversation, and the others only listen.
     async with caller.tenant_session.alone(session_id):
         fold, further = await further_rounds(caller, session_id)
         if fold.record.config.team is None:
@@ -326,13 +326,13 @@ async def _resume_if_interrupted(caller: Caller, session_id: str) -> None:
             handle, _ = await resume_counted_locked(caller, resume, further)
             caller.state.streams.attend(caller.tenant_session, handle)
         except RateLimited:
-            # It may itself be the run that uses up the limit, in another process: then this stream only listens.
+            # The conversation may be running in another process, and so use up the limit itself. Then only listen.
             if not await table.wiring.sessions.is_run(session_id):
                 raise
 
 
 def _was_interrupted(fold: Fold) -> bool:
-    """Check whether a conversation stopped because its server stopped or nobody listened."""
+    """Check whether a conversation stopped because its server stopped or because nobody listened."""
     status = fold.progress.status
     if status == "paused":
         without_listeners = (

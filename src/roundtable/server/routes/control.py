@@ -50,7 +50,7 @@ router: APIRouter = APIRouter(prefix="/api/sessions/{sessionId}", tags=["control
 
 
 _ACCEPTED: Final = gives(
-    "The request is accepted, but may not be carried out yet. The response is the current state of the session.",
+    "The request is accepted, but may not have taken effect yet. The response is the current state of the session.",
     Started,
     status=202,
 )
@@ -66,7 +66,7 @@ _ACCEPTED: Final = gives(
 async def pause_session(
     caller: Writer, session_id: SessionId, body: Annotated[PauseBody, Depends(JsonBody(PauseBody, required=False))]
 ) -> Response:
-    """Ask a session to pause, whichever process runs it. No further call starts; `resume` continues the session."""
+    """Ask a session to pause, no matter which process runs it. No new call starts; `resume` continues the session."""
     await caller.tenant_session.table.pause(session_id, running=body.running)
     return await _state_response(caller, session_id)
 
@@ -81,7 +81,7 @@ async def pause_session(
 async def stop_session(
     caller: Writer, session_id: SessionId, body: Annotated[StopBody, Depends(JsonBody(StopBody, required=False))]
 ) -> Response:
-    """Ask a session to stop for good, whichever process runs it. It is then completed, with its results so far."""
+    """Ask a session to stop for good, no matter which process runs it. It is then completed with its results so far."""
     await caller.tenant_session.table.stop(session_id, running=body.running)
     return await _state_response(caller, session_id)
 
@@ -178,7 +178,10 @@ async def fork_session(
     session_id: SessionId,
     body: Annotated[ForkBody, Depends(JsonBody(ForkBody))],
 ) -> Response:
-    """Start a session that shares the first rounds of another. The response is like that of `POST /api/debates`."""
+    """Start a session that shares the first rounds of another session.
+
+    The response is like that of `POST /api/debates`.
+    """
     changes = options_of(caller, body)
     rounds = await check_fork(caller, session_id, changes)
 
@@ -203,7 +206,7 @@ async def synthesize_session(
     session_id: SessionId,
     body: Annotated[SynthesisBody, Depends(JsonBody(SynthesisBody, required=False))],
 ) -> Response:
-    """Return a synthesis of a session: the stored one, or a new one that one model writes during the request.
+    """Return a synthesis of a session: the stored synthesis, or a new one that a model writes during the request.
 
     A new synthesis counts as one round for the caller's limits.
     """
@@ -260,7 +263,11 @@ async def decide_approval(
 
 
 async def _check_session(caller: Caller, session_id: str) -> None:
-    """Raise an error for an unknown session; one that runs here needs no look into the storage."""
+    """Check that a session exists; for a session that runs here, the storage is not read.
+
+    Raises:
+        SessionNotFound: No session has this id.
+    """
     if caller.tenant_session.running(session_id) is None:
         await caller.tenant_session.table.wiring.sessions.load(session_id)
 
@@ -271,11 +278,11 @@ async def _approvals_response(caller: Caller, session_id: str) -> Response:
 
 
 class _SynthesisRun:
-    """A running synthesis, which occupies a place like any run."""
+    """A running synthesis, which occupies a slot of its user like every run."""
 
     def __init__(self) -> None:
         self.over = anyio.Event()
 
     async def wait(self) -> None:
-        """Wait until it has ended."""
+        """Wait until the synthesis has ended."""
         await self.over.wait()

@@ -30,7 +30,7 @@ def options_of(caller: Caller, body: DebateBody | ForkBody) -> DebateOptions:
     """Convert a request body to the debate options of the caller's table.
 
     Raises:
-        ConfigurationError: An agent is not offered here, agents do not search, or `exitWhen` is not a criterion.
+        ConfigurationError: This server does not offer an agent, agents cannot search, or `exitWhen` is not a criterion.
     """
     return debate_options(caller.tenant_session.table, body, models=caller.state.options.get("models", ()))
 
@@ -62,8 +62,8 @@ async def start_debate(
 ) -> Response:
     """Start a debate, which then runs in the background.
 
-    The response is 202 with the id of the session. With `?wait=`, the response is the result if the debate ends in that
-    time. With `Accept: text/event-stream`, it is a stream of the events.
+    The response is 202 with the id of the session. With `?wait=`, the response is the result if the debate ends in this
+    time. With `Accept: text/event-stream`, the response is a stream of the events.
     """
     check_most_rounds(caller, body.rounds)
     await check_limits(caller, wanted, body.rounds)

@@ -29,13 +29,13 @@ class Readiness:
     """Readiness of a server.
 
     Args:
-        values: Key-value store that has to answer.
-        patience_s: Seconds within which it has to answer.
+        values: Key-value store that must answer.
+        patience_s: Seconds within which it must answer.
     """
 
     def __init__(self, values: KeyValue, *, patience_s: float = _ANSWER_S) -> None:
         self.is_ending: bool = False
-        """Whether the server is shutting down, so that requests should go to others."""
+        """Whether the server is shutting down, so that requests should go to other servers."""
         self._values = values
         self._patience_s = patience_s
 

@@ -29,7 +29,7 @@ _FLEETS_S: Final = 2.0
 _ROUTE: Final = "roundtable.route"
 _METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _PROBES: Final = frozenset({"/health", "/ready", "/metrics"})
-"""Requested by programs every few seconds; counting them would only cause writes."""
+"""Paths that programs request every few seconds; these requests are not counted, to avoid needless writes."""
 
 
 @router.get(
@@ -39,14 +39,14 @@ _PROBES: Final = frozenset({"/health", "/ready", "/metrics"})
     responses={200: {"description": "The metrics.", "content": {"text/plain": {}}}},
 )
 async def metrics(request: Request) -> Response:
-    """Return the metrics of this process, and of fleets, in the text format of Prometheus; needs the scope `admin`."""
+    """Return the metrics of this process and of fleets, in the text format of Prometheus; needs the scope `admin`."""
     identity = request.scope.get(IDENTITY)
-    if identity is not None:  # without a token, where the server allows that to this machine
+    if identity is not None:  # `None` for programs on this machine, if the server allows them
         identity.require("admin")
     state = state_of(request)
     fleets = await state.fleets.latest(_FLEETS_S)
-    if fleets.problem:  # the figures of this process are there all the same
-        condition = "are of an earlier time" if fleets.states else "are missing"
+    if fleets.problem:  # the metrics of this process are returned anyway
+        condition = "are out of date" if fleets.states else "are missing"
         logger.warning("the jobs of fleets %s in the metrics: %s", condition, fleets.problem)
     text = state.exposition.text(fleets.states, age_s=fleets.age_s)
     return Response(text, media_type=CONTENT_TYPE)
@@ -54,7 +54,7 @@ async def metrics(request: Request) -> Response:
 
 @router.get("/api/admin/metrics", operation_id="getFigures", response_description="The report.")
 async def report(
-    caller: Admin, period: Annotated[Period, Query(description="Period up to now that the report covers.")] = "24h"
+    caller: Admin, period: Annotated[Period, Query(description="Period that the report covers; it ends now.")] = "24h"
 ) -> MetricsReport:
     """Return the metrics of all users and processes in a period; needs the scope `admin`."""
     return await caller.state.figures.report(period)
@@ -74,7 +74,7 @@ class RequestTimes:
     """ASGI middleware that measures the seconds until a response starts, by method, route and status.
 
     Args:
-        app: The server; `note_route` is one of its dependencies.
+        app: The server, which has `note_route` as a dependency.
         figures: Counts the requests.
         clock: Measures the time.
     """

@@ -95,8 +95,9 @@ async def _list_query(
         Query(
             min_length=1,
             max_length=1000,
-            description="Search words: all must occur, in upper or lower case; words in double quotes form a phrase, "
-            "and a star at the end of a word matches any ending. Only the newest 1,000 matches are used.",
+            description="Search words, which must all occur; upper and lower case are the same. Words in double "
+            "quotes form a phrase, and a star at the end of a word matches any ending. Only the newest 1,000 matches "
+            "are used.",
         ),
     ] = None,
     topic: Annotated[str | None, Query(min_length=1, max_length=1000, description="Part of the question.")] = None,
@@ -105,10 +106,10 @@ async def _list_query(
     ] = None,
     status: Annotated[SessionStatus | None, Query(description="Only sessions in this state.")] = None,
     created_from: Annotated[
-        _Moment | None, Query(alias="createdFrom", description="Only sessions created then or later, ISO 8601.")
+        _Moment | None, Query(alias="createdFrom", description="Only sessions created at this time or later, ISO 8601.")
     ] = None,
     created_to: Annotated[
-        _Moment | None, Query(alias="createdTo", description="Only sessions created then or earlier, ISO 8601.")
+        _Moment | None, Query(alias="createdTo", description="Only sessions created at this time or earlier, ISO 8601.")
     ] = None,
     limit: Annotated[int, Query(ge=1, le=200, description="Maximum number of sessions on a page.")] = 50,
     cursor: Annotated[str | None, Query(max_length=400, description="`nextCursor` of the previous page.")] = None,
@@ -167,7 +168,7 @@ def _entry(summary: SessionSummary) -> SessionEntry:
 
 
 async def _sessions_of_hits(caller: Caller, hits: Sequence[SearchHit], wanted: SessionFilter) -> list[SessionSummary]:
-    """Return the sessions of hits, newest first, that match the filter, up to its limit."""
+    """Return the sessions of the hits that match the filter, newest first, up to the filter's limit."""
     summaries: list[SessionSummary] = []
     keys = dict.fromkeys((hit.created_at, hit.session_id) for hit in hits)
     for created_at, session_id in sorted(keys, reverse=True):
@@ -196,15 +197,15 @@ async def show_session(caller: Reader, session_id: SessionId) -> Response:
     "/{sessionId}", operation_id="deleteSession", status_code=204, response_description="The session is deleted."
 )
 async def delete_session(caller: Writer, session_id: SessionId) -> Response:
-    """Delete a session with all its contents. A running session is stopped first, in this process or another."""
+    """Delete a session with all its contents. A running session is stopped first, no matter which process runs it."""
     table, running = caller.tenant_session.table, caller.tenant_session.running(session_id)
     if running is not None or await table.wiring.sessions.is_run(session_id):
-        with suppress(SessionConflict):  # it may have ended meanwhile
+        with suppress(SessionConflict):  # the session may have just ended
             await table.stop(session_id)
         with anyio.move_on_after(_STOP_S):
             if running is not None:
                 await running.wait()
-            while await table.wiring.sessions.is_run(session_id):  # noqa: ASYNC110  (another process sends no event for it)
+            while await table.wiring.sessions.is_run(session_id):  # noqa: ASYNC110  (another process sends no event)
                 await anyio.sleep(_POLL_S)
     await table.delete(session_id, force=running is not None)
     caller.tenant_session.forget(session_id)
@@ -220,9 +221,9 @@ async def follow_session(
 ) -> Response:
     """Stream the events of a session as server-sent events, until its latest run ends.
 
-    Each durable event is sent once and in order, whichever process runs the session. Live events are sent only if the
-    session runs in the process that sends the stream. Durable events have ids, so a client that reconnects with
-    `Last-Event-ID` gets each of them once.
+    Each durable event is sent once and in order, no matter which process runs the session. Live events are sent only if
+    the session runs in the process that sends the stream. Durable events have ids, so a client that reconnects with
+    `Last-Event-ID` gets each durable event once.
     """
     _, last, _ = resume_point(request, session_id)
     return await event_stream(caller, session_id, after=last or after, ids=True)
@@ -238,7 +239,7 @@ async def export_session(
             min_length=1,
             max_length=100,
             description="`markdown` (or `md`), `html`, `csv`, `json` (the session itself, for import), or a format "
-            "of a plugin of the server.",
+            "that a plugin of the server adds.",
         ),
     ] = "markdown",
 ) -> Response:
@@ -274,10 +275,13 @@ def _plugin_format(wiring: TableParts, kind: str, *, binary: bool) -> tuple[str,
 
 @router.get("/{sessionId}/audit", operation_id="auditSession", responses=gives("The audit.", DecisionAudit))
 async def audit_session(caller: Reader, session_id: SessionId) -> Response:
-    """Return an audit of the decision: without an agent, by another rule, and before the debate. Calls no model."""
+    """Return an audit of the decision: what it would be without an agent, by another rule, and before the debate.
+
+    No model is called.
+    """
     table = caller.tenant_session.table
     result = await table.session(session_id)
-    # Counting the ballots of a large table again takes time.
+    # On a thread, because counting the ballots of many agents again takes time.
     audit = await anyio.to_thread.run_sync(lambda: result.audit(rules=table.wiring.catalog.rules))
     return json_answer(audit)
 
@@ -286,7 +290,10 @@ async def audit_session(caller: Reader, session_id: SessionId) -> Response:
     "/{sessionId}/arguments", operation_id="getArguments", responses=gives("The graph of claims.", ArgumentGraph)
 )
 async def show_arguments(caller: Reader, session_id: SessionId) -> Response:
-    """Return the claims of a debate, what they support and attack, and whether they were answered. Calls no model."""
+    """Return the claims of a debate, what they support and attack, and whether they were answered.
+
+    No model is called.
+    """
     result = await caller.tenant_session.table.session(session_id)
     return json_answer(await anyio.to_thread.run_sync(result.argument_graph))
 
@@ -318,10 +325,10 @@ async def show_consensus(
     caller: Reader,
     session_id: SessionId,
     round: Annotated[
-        int | None, Query(ge=1, le=10**6, description="Number of the round; the last measured one if left out.")
+        int | None, Query(ge=1, le=10**6, description="Number of the round; the last measured round if left out.")
     ] = None,
 ) -> Response:
-    """Return the agreement of a round, as it was measured when the round ended."""
+    """Return the agreement of a round, as measured when the round ended."""
     result = await caller.tenant_session.table.session(session_id)
     rounds = result.rounds if round is None else (_round(result, round),)
     measured = [record for record in rounds if record.consensus is not None]

@@ -1,4 +1,4 @@
-// Follows a session while it runs. Text of agents is shown here only as text nodes; the server renders the rest.
+// Follows a session while it runs. Texts of agents are shown here only as text nodes; the server renders the rest.
 
 import { localize } from "./pages.js";
 
@@ -84,7 +84,7 @@ const HANDLERS = {
   round_start: (data) => data.agents.forEach((id) => end(id, "has not answered yet")),
 };
 
-// Which rounds and reasons the reader has opened or closed, by place on the page; kept when the page is loaded again.
+// Which rounds and reasons the reader has opened or closed, by position on the page; kept when the page is reloaded.
 const folds = new Map();
 const KEPT = `roundtable:${location.pathname}`;
 
@@ -106,12 +106,12 @@ document.addEventListener("click", (event) => {
   if (details && !details.matches(".menu")) folds.set(foldKey(details), !details.open);
 });
 
-/** Keep what a newly loaded page would not know: folds, and the words of answers that are not complete. */
+/** Keep what a reloaded page would not know: folds, and the words of incomplete answers. */
 addEventListener("pagehide", () => {
   try {
     sessionStorage.setItem(KEPT, JSON.stringify({ folds: [...folds], words: [...textByAgent], last }));
   } catch {
-    // Without storage, the page starts anew.
+    // Without session storage, a reloaded page starts without them.
   }
 });
 
@@ -124,7 +124,7 @@ const restore = () => {
   }
   for (const [key, open] of kept?.folds ?? []) folds.set(key, open);
   applyFolds(document);
-  // Later events are stored: then the answers are complete, and the page shows them.
+  // If there are later events, the answers are complete and the page shows them, so the kept words are out of date.
   if (!table.dataset.running || kept?.last !== last) return;
   for (const [id, text] of kept.words ?? []) write(id, text);
 };
@@ -152,7 +152,7 @@ const announceApprovals = (items) => {
   if (items.length) showNews(items.map((item) => item.dataset.news).join(" "));
 };
 
-/** Show the tool calls that wait for approval; what the reader has written beside one stays. */
+/** Show the tool calls that wait for approval; a reason that the reader has begun to write is kept. */
 const replaceApprovals = (fresh) => {
   let hadFocus = false;
   const freshItems = new Map([...fresh.children].map((item) => [item.id, item]));
@@ -171,7 +171,7 @@ const replaceApprovals = (fresh) => {
   announceApprovals([...freshItems.values()]);
 };
 
-/** Ask the server which calls wait for approval: no event says so. */
+/** Ask the server which calls wait for approval, since no event reports them. */
 const checkApprovals = async () => {
   if (!table.dataset.approvals || !source || document.hidden) return;
   if (!(callsInProgress.size || openApprovals.children.length)) return;
@@ -300,7 +300,7 @@ document.addEventListener("visibilitychange", () => {
 });
 
 setInterval(() => {
-  checkApprovals().catch(() => { /* The next look may succeed. */ });
+  checkApprovals().catch(() => { /* The next check may succeed. */ });
 }, APPROVALS_MS);
 
 addEventListener("load", () => announceApprovals([...openApprovals.children]));

@@ -1,4 +1,4 @@
-// What every page can do: local times, copying, Ctrl+Enter, and a list that renews itself. Pages work without it.
+// Functions of every page: local times, copying, Ctrl+Enter, and a list that updates itself. Pages work without them.
 
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
@@ -63,7 +63,7 @@ const renewList = async () => {
 
 localize();
 const list = document.querySelector("[data-refresh]");
-// A server that cannot be reached now is asked again the next time.
+// If the server cannot be reached now, the next update tries again.
 if (list) setInterval(() => renewList().catch(() => undefined), 1000 * Number(list.dataset.refresh));
 setInterval(() => {
   const open = document.querySelectorAll("[data-since]");
