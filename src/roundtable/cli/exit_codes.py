@@ -42,7 +42,7 @@ MEANING: Final = {
     ExitCode.USAGE: "the command line or the configuration is invalid; with `doctor`: no debate can run",
     ExitCode.AUTH: "the keys of all agents were rejected; the session can be resumed",
     ExitCode.UNREACHABLE: "all agents met a rate limit, a network error or a deadline; the session can be resumed",
-    ExitCode.QUORUM: "too few agents answered, for several or for other reasons; the session can be resumed",
+    ExitCode.QUORUM: "too few agents answered, and no code for a shared reason applies; the session can be resumed",
     ExitCode.SESSION: "the session does not exist, is run by another process, or does not allow the operation",
     ExitCode.STORAGE: "the storage could not be read or written",
     ExitCode.HUNG_UP: "SIGHUP, for example from a closed terminal; handled like Ctrl-C",

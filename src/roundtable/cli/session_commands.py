@@ -208,7 +208,7 @@ def evidence(
     allow: Annotated[
         list[str] | None,
         typer.Option(
-            "--allow", metavar="HOST:PORT", help="Also open pages of this host, which is not public; can be repeated."
+            "--allow", metavar="HOST:PORT", help="Open pages of this host even if it is not public; can be repeated."
         ),
     ] = None,
     domains: Annotated[

@@ -31,7 +31,7 @@ __all__ = ["FORMAT", "HOLD", "Database", "JobQueue", "QueuedDebate", "database_o
 T = TypeVar("T")
 
 FORMAT: Final = "3"
-"""Version of the queue's format. Workers take only debates of their own version: raise it if older ones can't read."""
+"""Version of the queue's format. Workers take only debates of their own version; raise it when the format changes."""
 HOLD: Final = "roundtable.hold_debate"
 """Name of the workflow that runs a debate."""
 _BATCH: Final = 500
@@ -258,7 +258,7 @@ class JobQueue:
             await self._call(partial(self._connected.rewind_workflow, debate_id, queue_name=self.name))
 
     async def give_back(self, ids: Sequence[str]) -> None:
-        """Return debates that their worker will not finish to the queue; this does not count as a try."""
+        """Return to the queue debates that their worker will not finish; this does not count as a try."""
         for start in range(0, len(ids), _BATCH):
             batch = list(ids[start : start + _BATCH])
             await self._call(partial(self._connected.resume_workflows, batch, queue_name=self.name))

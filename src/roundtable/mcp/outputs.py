@@ -143,7 +143,7 @@ class DebateOutput(DebateState):
     independent_agreement: Share | None = None
     """Agreement of the answers that agents gave before they had seen any other answer."""
     independent_agreement_at_most: Share | None = None
-    """The largest possible value of `independent_agreement`: all answers that nobody compared count as the same."""
+    """The largest possible value of the independent agreement: all answers that nobody compared count as the same."""
     exit: ExitResult | None = None
     """Why the debate ended or stopped."""
     failures: tuple[FailureView, ...] = ()
@@ -172,7 +172,7 @@ class ConsensusOutput(DebateState):
     independent_agreement: Share | None = None
     """Agreement of the answers that agents gave before they had seen any other answer."""
     independent_agreement_at_most: Share | None = None
-    """The largest possible value of `independent_agreement`: all answers that nobody compared count as the same."""
+    """The largest possible value of the independent agreement: all answers that nobody compared count as the same."""
     exit: ExitResult | None = None
     """Why the debate ended or stopped."""
     audit: JsonObject | None = None

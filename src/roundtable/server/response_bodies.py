@@ -170,7 +170,7 @@ class ConsensusAnswer(Value):
     independent_agreement: Share | None
     """Agreement of the answers that agents gave before they had seen any other answer."""
     independent_agreement_at_most: Share | None
-    """The largest possible value of `independentAgreement`: all answers that nobody compared count as the same."""
+    """The largest possible value of the independent agreement: all answers that nobody compared count as the same."""
     independent_agreement_reason: str | None
     """Why there is no independent agreement."""
     exit: ExitResult | None
