@@ -612,6 +612,12 @@ class TestRefusals:
         file = tmp_path / "questions.jsonl"
         file.write_text('"Tea?"\n\n{"topic": "Coffee?", "rounds": 2}\n')
         assert [(request.topic, request.rounds) for request in read_jsonl(file)] == [("Tea?", 3), ("Coffee?", 2)]
+        # A byte order mark, and characters in a text at which Python also splits lines.
+        file.write_text('"Tea\u2028or\x85coffee?"\n', "utf-8-sig")
+        assert [request.topic for request in read_jsonl(file)] == ["Tea\u2028or\x85coffee?"]
+        file.write_text('{"topic": "Tea?", "topic": "Water?"}\n')
+        with pytest.raises(ConfigurationError, match="line 1: 'topic' is given twice; nothing was submitted"):
+            read_jsonl(file)
         file.write_text('"Tea?"\n{"topic": \n{"topic": "Water?", "colour": 1}\n')
         with pytest.raises(ConfigurationError, match=r"line 2: .* \(and 1 more\); nothing was submitted") as caught:
             read_jsonl(file)

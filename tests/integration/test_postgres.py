@@ -507,6 +507,13 @@ class TestRefusals:
         assert error.value.hint
         assert PASSWORD not in "".join(traceback.format_exception(error.value))
 
+    def test_an_unknown_parameter_is_named_unless_it_may_be_a_part_of_the_password(self):
+        with pytest.raises(ConfigurationError, match="has no parameter 'colour'"):
+            open_postgres("postgresql://me@host/db?colour=1")
+        with pytest.raises(ConfigurationError) as error:
+            open_postgres("postgresql://me:se?cret=word@host/db")
+        assert "cret" not in "".join(traceback.format_exception(error.value))
+
     @pytest.mark.parametrize(
         "url",
         [

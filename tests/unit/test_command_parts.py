@@ -150,6 +150,14 @@ def test_an_object_that_only_looks_like_an_envelope_is_passed_over(found: dict[s
     assert parse_output(line(result="Tea.", session_id="s") + line(**found)).result == "Tea."
 
 
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85"])
+def test_an_answer_may_contain_other_line_separators(separator: str) -> None:
+    text = f"Tea{separator}keeps."
+    events = [{"type": "system", "session_id": "s"}, {"type": "result", "result": text, "session_id": "s"}]
+    stdout = "\n".join(json.dumps(event, ensure_ascii=False) for event in events)
+    assert read_claude(stdout).text == clean(text)
+
+
 def test_claude_states_what_it_consumed() -> None:
     usage = {"input_tokens": 7, "output_tokens": 3, "cache_read_input_tokens": 5, "cache_creation_input_tokens": "?"}
     reply = CLAUDE.read(line(result="Tea.", session_id="s", total_cost_usd=0.02, duration_ms=12, usage=usage))

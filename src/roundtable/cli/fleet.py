@@ -412,10 +412,13 @@ def _lines(state: JobStatus) -> list[Line]:
     lines = [Line(f"{state.job}: {counts} (of {state.debates:,})", "bold")]
     usage = state.usage
     if usage.calls:
+        calls, tokens = f"{usage.calls:,}", f"{usage.total_tokens:,}"
         cost = f"{usage.known_cost_usd:.4f} USD" if usage.cost_usd is not None else "price unknown"
-        limit = state.budget and state.budget.max_cost_usd
-        spent = f"{usage.calls:,} calls, {usage.total_tokens:,} tokens, {cost}"
-        lines.append(line(f"  {spent}" + (f" of {limit:.2f} USD" if limit else "")))
+        if state.budget is not None:
+            calls += "" if state.budget.max_calls is None else f" of {state.budget.max_calls:,}"
+            tokens += "" if state.budget.max_tokens is None else f" of {state.budget.max_tokens:,}"
+            cost += "" if state.budget.max_cost_usd is None else f" of {state.budget.max_cost_usd:.2f} USD"
+        lines.append(line(f"  {calls} calls, {tokens} tokens, {cost}"))
     if not state.is_done and state.left_s is not None:
         rate = f"{state.per_minute:,.0f}" if state.per_minute >= 10 else f"{state.per_minute:.2g}"
         lines.append(line(f"  {rate} debates a minute, about {duration(state.left_s)} left"))

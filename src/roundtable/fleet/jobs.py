@@ -361,7 +361,8 @@ def read_jsonl(path: str | PathLike[str]) -> list[DebateRequest]:
         ConfigurationError: The file cannot be read, or lines cannot be used; `details["errors"]` lists the first ten.
     """
     try:
-        lines = Path(path).read_text("utf-8").splitlines()
+        # Not `splitlines`: texts in JSON may contain other line separators, such as U+2028.
+        lines = Path(path).read_text("utf-8-sig").split("\n")
     except (OSError, ValueError) as error:
         msg = f"{str(path)!r} cannot be read as text: {error}"
         raise ConfigurationError(msg, hint="Name a file in UTF-8 with one question in each line.") from error
@@ -370,7 +371,7 @@ def read_jsonl(path: str | PathLike[str]) -> list[DebateRequest]:
     for number, text in enumerate(lines, 1):
         if text.strip():
             try:
-                requests.append(_request_of(json.loads(text), {}))
+                requests.append(_request_of(json.loads(text, object_pairs_hook=_once_each), {}))
             except (ValueError, RecursionError, ConfigurationError) as error:
                 errors.append(f"line {number}: {_reason(error)}")
     if errors:
@@ -380,6 +381,15 @@ def read_jsonl(path: str | PathLike[str]) -> list[DebateRequest]:
             'Write one question in each line: "Tea or coffee?", or {"topic": "Tea or coffee?", "rounds": 2}.',
         )
     return requests
+
+
+def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r} is given twice")
+    return fields
 
 
 def _reason(error: Exception) -> str:

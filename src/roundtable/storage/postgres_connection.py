@@ -158,7 +158,10 @@ def parse_address(url: str) -> Address:
         >>> address.name, address.schema
         ('postgresql://db.example.org/app', 'debates')
     """
-    hint = "Write 'postgresql://USER:PASSWORD@HOST:5432/DATABASE?sslmode=require'; write special characters as %XX."
+    hint = (
+        "Write 'postgresql://USER@HOST:5432/DATABASE?sslmode=require', with special characters as %XX; put the password "
+        "into PGPASSWORD or a password file."
+    )
     # The parameter is cut out as text, so that the rest of the URL reaches libpq unchanged.
     base, _, query = url.partition("?")
     parameters = query.split("&") if query else []
@@ -182,8 +185,11 @@ def parse_address(url: str) -> Address:
             libpq_url, **{name: value for name, value in _DEFAULTS.items() if name not in libpq_parameters}
         )
         conninfo = make_conninfo(conninfo, client_encoding="UTF8")
-    except (psycopg.Error, ValueError):  # the message may quote the password
-        raise ConfigurationError(f"PostgreSQL cannot read the URL {name!r}", hint=hint) from None
+    except (psycopg.Error, ValueError) as error:  # its message may quote the password
+        unknown = re.search(r'invalid URI query parameter: "([a-z_]{1,40})"', str(error))
+        # With an `@` behind the question mark, this may be a part of the password.
+        reason = f": it has no parameter {unknown[1]!r}" if unknown is not None and "@" not in query else ""
+        raise ConfigurationError(f"PostgreSQL cannot read the URL {name!r}{reason}", hint=hint) from None
     return Address(conninfo, libpq_url, name, schema)
 
 

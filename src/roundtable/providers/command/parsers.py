@@ -182,7 +182,8 @@ def read_plain(stdout: str) -> Reply:
 
 def _objects(stdout: str) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects in the lines, the last line first, then those of the whole text as one document."""
-    for line in reversed(stdout.splitlines()):
+    # Not `splitlines`: texts in JSON may contain other line separators, such as U+2028.
+    for line in reversed(stdout.split("\n")):
         start = line.find("{")
         if start >= 0:
             yield from _objects_at_start(line[start:])
