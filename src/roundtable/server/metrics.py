@@ -347,7 +347,7 @@ def _fleet_metrics(fleets: Sequence[FleetState]) -> Iterator[Metric]:
     failures = [((*names, code), count) for names, job in jobs for code, count in job.errors.items()]
     yield _gauge("fleet_failures", "Failed debates of a job, by code.", failures, "fleet", "job", "code")
     amounts: tuple[tuple[str, str, Callable[[JobStatus], float | None]], ...] = (
-        ("fleet_debates_per_minute", "Debates of a job that ended lately, per minute.", lambda job: job.per_minute),
+        ("fleet_debates_per_minute", "Recently ended debates of a job, per minute.", lambda job: job.per_minute),
         ("fleet_longest_running_seconds", "How long the slowest running debate of a job has been running.", _longest_s),
         ("fleet_calls", "Model calls of ended debates of a job.", lambda job: job.usage.calls),
         ("fleet_tokens", "Tokens of ended debates of a job.", lambda job: job.usage.total_tokens),
