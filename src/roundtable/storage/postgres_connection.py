@@ -159,8 +159,8 @@ def parse_address(url: str) -> Address:
         ('postgresql://db.example.org/app', 'debates')
     """
     hint = (
-        "Write 'postgresql://USER@HOST:5432/DATABASE?sslmode=require', with special characters as %XX; put the password "
-        "into PGPASSWORD or a password file."
+        "Write 'postgresql://USER@HOST:5432/DATABASE?sslmode=require', with special characters as %XX. Put the "
+        "password in PGPASSWORD or a password file."
     )
     # The parameter is cut out as text, so that the rest of the URL reaches libpq unchanged.
     base, _, query = url.partition("?")
