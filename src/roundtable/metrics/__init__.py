@@ -1,6 +1,6 @@
 """Measures of a debate: agreement, reliability, movement, comparison with known answers; pure, without a model.
 
-Names are loaded at first use.
+Each name is imported when it is first used.
 """
 
 from __future__ import annotations

@@ -50,13 +50,13 @@ def tally(positions: Iterable[str | None], normalise: Normalise = "casefold") ->
 def basic_agreement(positions: Iterable[str | None], *, normalise: Normalise = "casefold") -> Fraction:
     """Measure agreement by the number of different positions: `1 - (distinct - 1) / n`.
 
-    Range: 0 without positions, else from 1/n (all differ) to 1 (all equal, also a single one); exact, no unit. It
-    ignores meaning, and it rises when every position is doubled: prefer `modal_share` or `pairwise_agreement` for
-    shares. Source: the first version of this product.
+    Range: 0 without positions, else from 1/n (all differ) to 1 (all equal, or only one position); exact, no unit. It
+    ignores meaning, and it rises if every position occurs twice as often. For shares, prefer `modal_share` or
+    `pairwise_agreement`. Source: the first version of this product.
 
     Args:
-        positions: One per agent; `None` where an agent gave none.
-        normalise: When two spellings count as one position.
+        positions: One per agent; `None` for an agent without a position.
+        normalise: How spellings are compared to find out which are the same position.
 
     Example:
         >>> basic_agreement(["yes", "Yes.", "no"])
@@ -75,8 +75,8 @@ def modal_share(positions: Iterable[str | None], *, normalise: Normalise = "case
     Range: (0, 1], exact, no unit. Undefined without positions.
 
     Args:
-        positions: One per agent; `None` where an agent gave none.
-        normalise: When two spellings count as one position.
+        positions: One per agent; `None` for an agent without a position.
+        normalise: How spellings are compared to find out which are the same position.
 
     Example:
         >>> modal_share(["a", "a", "b", None]).value
@@ -89,13 +89,13 @@ def modal_share(positions: Iterable[str | None], *, normalise: Normalise = "case
 
 
 def lead_margin(positions: Iterable[str | None], *, normalise: Normalise = "casefold") -> Measure:
-    """Measure the lead of the most frequent position over the next: `(n_1 - n_2) / n`.
+    """Measure the lead of the most frequent position over the second: `(n_1 - n_2) / n`.
 
     Range: [0, 1], exact, no unit; 0 is a tie, 1 is unanimity. Undefined without positions.
 
     Args:
-        positions: One per agent; `None` where an agent gave none.
-        normalise: When two spellings count as one position.
+        positions: One per agent; `None` for an agent without a position.
+        normalise: How spellings are compared to find out which are the same position.
 
     Example:
         >>> lead_margin(["a", "a", "b"]).value
@@ -115,8 +115,8 @@ def pairwise_agreement(positions: Iterable[str | None], *, normalise: Normalise 
     `krippendorff_alpha` for that. Source: E. Simpson, Nature 163 (1949).
 
     Args:
-        positions: One per agent; `None` where an agent gave none.
-        normalise: When two spellings count as one position.
+        positions: One per agent; `None` for an agent without a position.
+        normalise: How spellings are compared to find out which are the same position.
 
     Example:
         >>> pairwise_agreement(["a", "a", "b"]).value
@@ -140,7 +140,7 @@ def entropy(counts: Iterable[int]) -> float:
     """
     positive = [count for count in counts if count]
     total = sum(positive)
-    # Summed in a fixed order, so that the order of counts cannot change the last digit; never -0.0.
+    # Summed in a fixed order, so that the order of counts cannot change the last digit. Adding 0.0 avoids -0.0.
     return math.fsum(sorted(count / total * math.log2(total / count) for count in positive)) + 0.0
 
 
@@ -149,13 +149,13 @@ def entropy_agreement(
 ) -> Measure:
     """Measure agreement by normalised entropy: `1 - H(p) / log2(min(n, m))`, with H in bits.
 
-    Range: [0, 1], a float, no unit; 0 when the n agents spread as evenly as the m options allow, 1 when all agree.
-    One position is 1.0 by convention. Undefined without positions, and with a single option.
+    Range: [0, 1], a float, no unit; 0 if the n agents are spread as evenly as the m options allow, 1 if all agree. By
+    convention, it is 1.0 for a single position. Undefined without positions, and with a single option.
 
     Args:
-        positions: One per agent; `None` where an agent gave none.
-        options: All options; `None` when agents word their own positions, so that min(n, m) = n.
-        normalise: When two spellings count as one position.
+        positions: One per agent; `None` for an agent without a position.
+        options: All options; `None` if agents word their own positions, so that min(n, m) = n.
+        normalise: How spellings are compared to find out which are the same position.
 
     Example:
         >>> entropy_agreement(["a", "a", "b", "b"]).value
@@ -185,13 +185,13 @@ def jensen_shannon(
 ) -> Measure:
     """Measure how far apart two distributions of positions are: Jensen-Shannon divergence, base 2.
 
-    `H((p + q) / 2) - (H(p) + H(q)) / 2`. Range: [0, 1], in bits, a float; 0 when equal, 1 when nothing is shared.
-    Undefined when either side has no positions. Source: J. Lin, IEEE Trans. Inf. Theory 37 (1991).
+    `H((p + q) / 2) - (H(p) + H(q)) / 2`. Range: [0, 1], in bits, a float; 0 if they are equal, 1 if they have no
+    position in common. Undefined if either round has no positions. Source: J. Lin, IEEE Trans. Inf. Theory 37 (1991).
 
     Args:
         before: Positions of one round.
-        after: Positions of another.
-        normalise: When two spellings count as one position.
+        after: Positions of another round.
+        normalise: How spellings are compared to find out which are the same position.
 
     Example:
         >>> jensen_shannon(["a", "b"], ["b", "a"]).value, jensen_shannon(["a"], ["b"]).value
@@ -212,13 +212,13 @@ def total_variation(
 ) -> Measure:
     """Measure how far apart two distributions of positions are: `sum |p_k - q_k| / 2`.
 
-    It is also the Kolmogorov-Smirnov distance of unordered options: the widest gap between the cumulative shares,
-    over every order of the options. Range: [0, 1], exact, no unit. Undefined when either side has no positions.
+    For unordered options, this is also the Kolmogorov-Smirnov distance: the widest gap between the cumulative shares
+    over all orders of the options. Range: [0, 1], exact, no unit. Undefined if either round has no positions.
 
     Args:
         before: Positions of one round.
-        after: Positions of another.
-        normalise: When two spellings count as one position.
+        after: Positions of another round.
+        normalise: How spellings are compared to find out which are the same position.
 
     Example:
         >>> total_variation(["a", "a", "b"], ["a", "b", "b"]).value
@@ -282,12 +282,12 @@ def kendall_w(raters: Ranks) -> Measure:
     """Measure how much n raters agree in ranking m items: `W = 12 S / (n^2 (m^3 - m) - n sum T)`.
 
     S is the sum of squared deviations of the items' rank sums from their mean; `T = sum (t^3 - t)` over each rater's
-    groups of t tied items. Range: [0, 1], exact, no unit; 1 when all rank alike, 0 when rank sums are equal, as for two
-    opposite rankings. Undefined with fewer than two raters or items, and when every rater ties every item.
+    groups of t tied items. Range: [0, 1], exact, no unit; 1 if all raters rank alike, 0 if the rank sums are equal, as
+    for two opposite rankings. Undefined with fewer than two raters or items, and if every rater ties every item.
     Figures: `chi_square = n (m - 1) W` with `df = m - 1`. Source: M. Kendall and B. Babington Smith (1939).
 
     Args:
-        raters: One row per rater: numbers for the same items, or options from best to worst, ties as inner lists.
+        raters: One row per rater: numbers for the same items, or options from best to worst, with ties as inner lists.
 
     Raises:
         ConfigurationError: Rows differ in length, or cannot be read.

@@ -1,4 +1,4 @@
-"""How positions move from round to round: who changes, who follows whom, what collapses."""
+"""How positions change from round to round: who changes, who follows whom, and how often disagreement collapses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 Positions: TypeAlias = Mapping[str, str | None]
-"""Agent to position in one round; `None`, or no entry, where an agent gave none."""
+"""Agent to position in one round; `None`, or no entry, for an agent without a position."""
 
 Rounds: TypeAlias = Sequence[Positions]
 """The rounds of one debate, in order."""
@@ -42,7 +42,7 @@ class _Move:
     old: str
     new: str
     peers: Mapping[str, str]
-    """The others' positions before the move."""
+    """Positions of the other agents before the move."""
 
     @property
     def differing(self) -> set[str]:
@@ -75,14 +75,14 @@ def position_drift(
 ) -> Measure:
     """Measure how far positions move between rounds: the mean distance over agents and pairs of successive rounds.
 
-    Without `distance`, two numbers are apart by the difference of their values, other positions by 0 or 1.
-    Range: at least 0, in the unit of the distance; exact unless `distance` returns floats. Undefined when no agent
-    answered in two rounds in a row.
+    Without `distance`, the distance of two numbers is the difference of their values; that of other positions is 0 if
+    they are the same, else 1. Range: at least 0, in the unit of the distance; exact unless `distance` returns floats.
+    Undefined when no agent answered in two rounds in a row.
 
     Args:
         rounds: The rounds of one debate.
-        distance: Function from two positions, as written, to their distance.
-        normalise: When two spellings count as one position.
+        distance: Function that returns the distance of two positions; it gets them as written.
+        normalise: How spellings are compared to find out which are the same position.
 
     Example:
         >>> position_drift([{"ada": "10", "bo": "12"}, {"ada": "11", "bo": "12"}]).value
@@ -113,12 +113,12 @@ def _value_distance(key_of: Callable[[str], str]) -> Callable[[str, str], Fracti
 def flip_rate(rounds: Rounds, *, normalise: Normalise = "casefold") -> Measure:
     """Measure how often agents change their position: changes divided by pairs of successive answers.
 
-    Range: [0, 1], exact, no unit. Undefined when no agent answered in two rounds in a row. `figures["of"]` counts the
+    Range: [0, 1], exact, no unit. Undefined if no agent answered in two rounds in a row. `figures["of"]` counts the
     pairs.
 
     Args:
         rounds: The rounds of one debate.
-        normalise: When two spellings count as one position.
+        normalise: How spellings are compared to find out which are the same position.
 
     Example:
         >>> flip_rate([{"ada": "yes", "bo": "no"}, {"ada": "yes", "bo": "yes"}]).value
@@ -130,12 +130,12 @@ def flip_rate(rounds: Rounds, *, normalise: Normalise = "casefold") -> Measure:
 def conformity(rounds: Rounds, *, normalise: Normalise = "casefold") -> Measure:
     """Measure how often an agent adopts a peer's position when a peer differs: P(adopt | a peer differs).
 
-    Range: [0, 1], exact, no unit. Undefined when no agent who answered twice in a row had a differing peer.
+    Range: [0, 1], exact, no unit. Undefined if no agent who answered twice in a row had a differing peer.
     Source: the peer-following rate of arXiv 2510.07517, for any number of agents.
 
     Args:
         rounds: The rounds of one debate.
-        normalise: When two spellings count as one position.
+        normalise: How spellings are compared to find out which are the same position.
 
     Example:
         >>> conformity([{"ada": "yes", "bo": "no"}, {"ada": "yes", "bo": "yes"}]).value
@@ -148,12 +148,12 @@ def conformity(rounds: Rounds, *, normalise: Normalise = "casefold") -> Measure:
 def obstinacy(rounds: Rounds, *, normalise: Normalise = "casefold") -> Measure:
     """Measure how often an agent keeps its position when a peer differs: P(keep | a peer differs).
 
-    Range: [0, 1], exact, no unit; at most `1 - conformity`: the others moved to a new position. Undefined like
-    `conformity`.
+    Range: [0, 1], exact, no unit. It is at most `1 - conformity`; the agents in neither share moved to a position that
+    no peer held. Undefined in the same cases as `conformity`.
 
     Args:
         rounds: The rounds of one debate.
-        normalise: When two spellings count as one position.
+        normalise: How spellings are compared to find out which are the same position.
 
     Example:
         >>> obstinacy([{"ada": "yes", "bo": "no"}, {"ada": "yes", "bo": "maybe"}]).value
@@ -164,14 +164,14 @@ def obstinacy(rounds: Rounds, *, normalise: Normalise = "casefold") -> Measure:
 
 
 def modal_adoption(rounds: Rounds, *, normalise: Normalise = "casefold") -> Measure:
-    """Measure how often a minority agent moves to the position most held before: P(adopt the mode | in the minority).
+    """Measure how often a minority agent adopts the most frequent position: P(adopt the mode | in the minority).
 
-    Counts pairs of successive rounds where the earlier round has one most frequent position. Range: [0, 1], exact, no
-    unit. Undefined when nobody who answered twice in a row was in a minority. Source: arXiv 2605.00914.
+    Counts only pairs of successive rounds of which the earlier one has a single most frequent position. Range: [0, 1],
+    exact, no unit. Undefined if no agent who answered twice in a row was in a minority. Source: arXiv 2605.00914.
 
     Args:
         rounds: The rounds of one debate.
-        normalise: When two spellings count as one position.
+        normalise: How spellings are compared to find out which are the same position.
 
     Example:
         >>> modal_adoption([{"a": "x", "b": "x", "c": "y"}, {"a": "x", "b": "x", "c": "x"}]).value
@@ -187,15 +187,15 @@ def modal_adoption(rounds: Rounds, *, normalise: Normalise = "casefold") -> Meas
 
 
 def influence_matrix(rounds: Rounds, *, normalise: Normalise = "casefold") -> dict[str, dict[str, Measure]]:
-    """Measure who moves whom: row i, column j is the share of j's answers that moved to i's differing position.
+    """Measure who influences whom: row i, column j is the share of j's answers that moved to i's differing position.
 
-    `I(i, j)` counts pairs of successive rounds in which j held another position than i. Range: [0, 1], exact, no unit.
-    Undefined for a pair that never differed before an answer of j. When several peers share the position that j moves
-    to, each of them is credited: the matrix shows association, not cause.
+    `I(i, j)` counts the pairs of successive rounds of which the earlier one has different positions of i and j. Range:
+    [0, 1], exact, no unit. Undefined for two agents that never differed before an answer of j. If several peers share
+    the position that j moves to, each of them is credited: the matrix shows association, not cause.
 
     Args:
         rounds: The rounds of one debate.
-        normalise: When two spellings count as one position.
+        normalise: How spellings are compared to find out which are the same position.
 
     Example:
         >>> matrix = influence_matrix([{"ada": "yes", "bo": "no"}, {"ada": "yes", "bo": "yes"}])
@@ -218,16 +218,17 @@ def influence_matrix(rounds: Rounds, *, normalise: Normalise = "casefold") -> di
 def disagreement_collapse(
     debates: Iterable[Rounds], *, gold: Iterable[str | None] | None = None, normalise: Normalise = "casefold"
 ) -> Measure:
-    """Measure how many debates that began in disagreement end unanimous, or, given gold answers, unanimously wrong.
+    """Measure how many debates that began in disagreement end unanimous or, with gold answers, unanimously wrong.
 
-    Range: [0, 1], exact, no unit; figures give the number of `debates` that began in disagreement and of those that
-    `collapsed`. A last round with fewer than two positions is not unanimous. Debates whose gold answer is `None` are
-    left out. Undefined when no debate began in disagreement. Source: disagreement collapse rate of arXiv 2509.23055.
+    Range: [0, 1], exact, no unit. The figures contain the number of debates that began in disagreement (`debates`), and
+    how many of them collapsed (`collapsed`). A last round with fewer than two positions is not unanimous. With gold
+    answers, debates whose gold answer is `None` are left out. Undefined when no debate began in disagreement. Source:
+    disagreement collapse rate of arXiv 2509.23055.
 
     Args:
         debates: The rounds of each debate.
-        gold: The right answer of each debate; `None` counts every collapse, right or wrong.
-        normalise: When two spellings count as one position.
+        gold: The right answer of each debate. Without `gold`, every unanimous end counts, right or wrong.
+        normalise: How spellings are compared to find out which are the same position.
 
     Raises:
         ConfigurationError: There are not as many gold answers as debates.

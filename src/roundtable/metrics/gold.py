@@ -1,4 +1,4 @@
-"""How debate changes right answers, and how well confidence is calibrated, where the right answer is known."""
+"""How a debate changes right answers, and how well confidence is calibrated, for questions whose answer is known."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Transitions:
-    """Numbers of agents by whether they are right before and after. Adds up over debates with `+`.
+    """Numbers of agents by whether they are right before and after a debate. `+` adds up the numbers of debates.
 
     Example:
         >>> (Transitions(wrong_to_right=1) + Transitions(wrong_to_right=2)).wrong_to_right
@@ -43,7 +43,7 @@ class Transitions:
     """Wrong before and after, with the same or another wrong answer."""
 
     def __add__(self, other: Transitions) -> Transitions:
-        """Add up two debates."""
+        """Add up the numbers of two debates."""
         return Transitions(
             self.kept_right + other.kept_right,
             self.right_to_wrong + other.right_to_wrong,
@@ -72,10 +72,10 @@ def transitions(before: Positions, after: Positions, gold: str, *, normalise: No
     """Count who is right before and after; agents that lack an answer in either round are left out.
 
     Args:
-        before: Agent to answer, one round.
-        after: Agent to answer, a later round.
+        before: Agent to answer in one round.
+        after: Agent to answer in a later round.
         gold: The right answer.
-        normalise: When two spellings count as one answer.
+        normalise: How spellings are compared to find out which are the same answer.
 
     Example:
         >>> transitions({"ada": "4", "bo": "5"}, {"ada": "4.0", "bo": "4"}, "4", normalise="numeric")
@@ -100,14 +100,14 @@ def oracle_gap(
 ) -> Measure:
     """Measure what a perfect chooser would gain over the vote.
 
-    The share of questions with any right answer, less the share that the vote gets right. The vote is plurality; a tie
-    is not right, even when the right answer is among the tied. Range: [0, 1], exact, no unit; figures give both shares
-    (`oracle`, `vote`). Undefined without questions. Source: arXiv 2605.00914.
+    It is the share of questions for which any agent is right, less the share for which the vote is right. The vote is
+    by plurality; a tie is not right, even if the right answer is among the tied ones. Range: [0, 1], exact, no unit;
+    the figures contain both shares (`oracle` and `vote`). Undefined without questions. Source: arXiv 2605.00914.
 
     Args:
-        answers: The agents' answers to each question; `None` where there was none.
+        answers: For each question, the answers of the agents; `None` for a missing answer.
         gold: The right answer to each question.
-        normalise: When two spellings count as one answer.
+        normalise: How spellings are compared to find out which are the same answer.
 
     Raises:
         ConfigurationError: There are not as many gold answers as questions.
@@ -144,9 +144,10 @@ def _forecasts(probabilities: Sequence[Number], outcomes: Sequence[bool | int]) 
 
 
 def brier_score(probabilities: Sequence[Number], outcomes: Sequence[bool | int]) -> Measure:
-    """Measure forecasts against what happened: the mean of `(p - o)^2` over binary outcomes o.
+    """Compare forecasts with what happened: the mean of `(p - o)^2` over binary outcomes o.
 
-    Range: [0, 1], exact, no unit; 0 is perfect, 1/4 is what always saying 0.5 gets. Undefined without forecasts.
+    Range: [0, 1], exact, no unit; 0 is perfect, and forecasts that are always 0.5 have a score of 1/4. Undefined
+    without forecasts.
     Source: G. Brier, Monthly Weather Review 78 (1950), binary form.
 
     Args:
@@ -169,16 +170,17 @@ def brier_score(probabilities: Sequence[Number], outcomes: Sequence[bool | int])
 def expected_calibration_error(
     probabilities: Sequence[Number], outcomes: Sequence[bool | int], *, bins: int = 10
 ) -> Measure:
-    """Measure how far confidence is from the share of successes: `ECE = sum n_b / n |mean outcome - mean p|`.
+    """Measure the distance of confidence from the share of successes: `ECE = sum n_b / n |mean outcome - mean p|`.
 
-    Bins have equal width and are closed below: [0, 1/B), [1/B, 2/B), ...; the last one holds 1 as well. Range: [0, 1],
-    exact, no unit; 0 is calibrated. It depends on the number of bins; `figures["bins"]` says how many hold a forecast.
-    Undefined without forecasts. Source: M. Naeini, G. Cooper and M. Hauskrecht, AAAI 2015.
+    Bins have equal width and include their lower bound: [0, 1/B), [1/B, 2/B), ...; the last bin also includes 1. Range:
+    [0, 1], exact, no unit; 0 is perfectly calibrated. The value depends on the number of bins; `figures["bins"]` is the
+    number of bins with a forecast. Undefined without forecasts. Source: M. Naeini, G. Cooper and M. Hauskrecht, AAAI
+    2015.
 
     Args:
         probabilities: Confidence in [0, 1].
         outcomes: Whether the answer was right.
-        bins: Number of bins B, from 1.
+        bins: Number of bins B, at least 1.
 
     Raises:
         ConfigurationError: Lengths differ, or a probability, an outcome or the number of bins is not valid.
@@ -201,12 +203,12 @@ def expected_calibration_error(
 def jury_bound(voters: int, accuracy: Number, *, correlation: Number = 0) -> Measure:
     """Return the probability that a majority of voters is right: `sum over k > n/2 of P(k of n right)`.
 
-    Votes are binomial when independent, else beta-binomial with pairwise correlation rho. With an even number
-    of voters a tie is not right. Range: [0, 1], exact, no unit; with rho = 1 it is the accuracy of one voter.
-    Source: Condorcet (1785); K. Ladha, Am. J. Polit. Sci. 36 (1992).
+    The number of right votes is binomial if votes are independent, else beta-binomial with pairwise correlation rho.
+    With an even number of voters, a tie is not right. Range: [0, 1], exact, no unit; with rho = 1, it is the accuracy
+    of one voter. Source: Condorcet (1785); K. Ladha, Am. J. Polit. Sci. 36 (1992).
 
     Args:
-        voters: Number n of voters, from 1.
+        voters: Number n of voters, at least 1.
         accuracy: Probability p that one voter is right.
         correlation: Pairwise correlation rho of the votes, in [0, 1].
 
@@ -221,7 +223,7 @@ def jury_bound(voters: int, accuracy: Number, *, correlation: Number = 0) -> Mea
     p, rho = share(accuracy, "accuracy"), share(correlation, "correlation")
     if rho == 1:
         return Measure(p)
-    # Integers over one common denominator are fast: with fractions each of the many terms would be reduced.
+    # Integers over one common denominator are fast; as fractions, each of the many terms would be reduced.
     right, wrong = p * (1 - rho), (1 - p) * (1 - rho)
     unit = math.lcm(right.denominator, wrong.denominator, rho.denominator)
     a, b, r = int(right * unit), int(wrong * unit), int(rho * unit)

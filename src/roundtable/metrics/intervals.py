@@ -1,4 +1,4 @@
-"""Intervals of a share."""
+"""Confidence intervals of a share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Interval", "tail_of", "wilson_interval"]
 
 
 class Interval(NamedTuple):
-    """From a lower to an upper bound."""
+    """An interval from a lower to an upper bound."""
 
     low: float
     """Lower bound."""
@@ -41,8 +41,8 @@ def wilson_interval(right: int, questions: int, *, level: Number = 0.95) -> Inte
 
     Args:
         right: Successes.
-        questions: Tries, from 1.
-        level: Share of intervals that hold the truth, between 0 and 1.
+        questions: Trials, at least 1.
+        level: Confidence level, between 0 and 1: the share of such intervals that contain the true share.
 
     Raises:
         ConfigurationError: A number is out of range.
@@ -58,5 +58,6 @@ def wilson_interval(right: int, questions: int, *, level: Number = 0.95) -> Inte
     p, spread = right / questions, z * z / questions
     middle = (p + spread / 2) / (1 + spread)
     half = z * math.sqrt(p * (1 - p) / questions + spread / (4 * questions)) / (1 + spread)
-    # It holds the share itself; where all or none succeeded, rounding would leave it out by the last digit.
+    # The interval always contains the share itself. If all or none succeeded, rounding errors could otherwise exclude
+    # it.
     return Interval(min(p, max(0.0, middle - half)), max(p, min(1.0, middle + half)))

@@ -1,4 +1,4 @@
-"""Delphi statistics: the centre and the spread of a panel's numbers, and whether they still move."""
+"""Delphi statistics: the centre and the spread of a panel's numbers, and whether they still change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _numbers(ratings: Iterable[Number | None]) -> list[Fraction]:
 
 
 def quantile(ratings: Iterable[Number | None], q: Number) -> Measure:
-    """Return the q-quantile, type 7: linear between the two nearest of the n sorted ratings, at `1 + (n - 1) q`.
+    """Return the q-quantile of type 7: place `1 + (n - 1) q` among the n sorted ratings, interpolated linearly.
 
     Range and unit: those of the ratings; exact. Undefined without ratings.
     Source: R. Hyndman and Y. Fan, Am. Stat. 50 (1996), definition 7.
@@ -62,7 +62,7 @@ def _quantile(numbers: Sequence[Fraction], share: Fraction) -> Fraction:
 
 
 def median(ratings: Iterable[Number | None]) -> Measure:
-    """Return the median: the middle rating, or the mean of the two middle ones.
+    """Return the median: the middle rating, or the mean of the two middle ratings.
 
     Range and unit: those of the ratings; exact. Undefined without ratings.
 
@@ -77,10 +77,10 @@ def median(ratings: Iterable[Number | None]) -> Measure:
 
 
 def interquartile_range(ratings: Iterable[Number | None]) -> Measure:
-    """Measure the spread of the middle half: third less first quartile, both of type 7.
+    """Measure the spread of the middle half: the third quartile less the first quartile, both of type 7.
 
-    Range: at least 0, in the unit of the ratings; exact. Undefined without ratings. Usual bounds for consensus: at
-    most 1 on a scale of 5, at most 2 on one of 9 or 10.
+    Range: at least 0, in the unit of the ratings; exact. Undefined without ratings. Usual limits for consensus are 1 on
+    a scale of 5 grades, and 2 on a scale of 9 or 10.
 
     Raises:
         ConfigurationError: A rating is not a number.
@@ -98,7 +98,7 @@ def interquartile_range(ratings: Iterable[Number | None]) -> Measure:
 def coefficient_of_variation(ratings: Iterable[Number | None]) -> Measure:
     """Measure spread relative to the mean: `CV = s / |mean|`, with the sample standard deviation (n - 1).
 
-    Range: at least 0, a float, no unit. Undefined with fewer than two ratings, and when their mean is 0.
+    Range: at least 0, a float, no unit. Undefined with fewer than two ratings, and if their mean is 0.
 
     Raises:
         ConfigurationError: A rating is not a number.
@@ -118,9 +118,10 @@ def coefficient_of_variation(ratings: Iterable[Number | None]) -> Measure:
 
 
 def cv_change(before: Iterable[Number | None], after: Iterable[Number | None]) -> Measure:
-    """Measure how much the coefficient of variation moved between two rounds: `|CV_after - CV_before|`.
+    """Measure how much the coefficient of variation changed between two rounds: `|CV_after - CV_before|`.
 
-    Range: at least 0, a float, no unit; at most 0.1 to 0.2 is usually read as stable. Undefined when either CV is.
+    Range: at least 0, a float, no unit. Values up to 0.1 or 0.2 usually count as stable. Undefined if either CV is
+    undefined.
     Source: J. Dajani, M. Sincoff and W. Talley, Technol. Forecast. Soc. Change 13 (1979).
 
     Raises:
@@ -137,13 +138,13 @@ def cv_change(before: Iterable[Number | None], after: Iterable[Number | None]) -
 
 
 def share_near_median(ratings: Iterable[Number | None], *, distance: Number = 1) -> Measure:
-    """Measure the share of ratings at most a distance from their median.
+    """Measure the share of ratings that are within a distance of their median.
 
     Range: [0, 1], exact, no unit. Undefined without ratings.
 
     Args:
         ratings: Numbers; `None` is left out.
-        distance: How far from the median still counts, in the unit of the ratings.
+        distance: Largest distance from the median that counts, in the unit of the ratings.
 
     Raises:
         ConfigurationError: A rating or the distance is not a number.
@@ -168,13 +169,14 @@ def stability(
 ) -> Measure:
     """Measure the share of agents whose answer did not change between two rounds.
 
-    Range: [0, 1], exact, no unit; at least 0.8 to 0.85 is usually read as stable. Agents without an answer in either
-    round are left out. Undefined when no agent answered in both. Numbers compare by value, text by `normalise`.
+    Range: [0, 1], exact, no unit. Values from 0.8 or 0.85 usually count as stable. Agents without an answer in one of
+    the rounds are left out. Undefined if no agent answered in both rounds. Numbers are compared by value, text by
+    `normalise`.
 
     Args:
-        before: Agent to answer, one round.
-        after: Agent to answer, a later round.
-        normalise: When two spellings count as one answer.
+        before: Agent to answer in one round.
+        after: Agent to answer in a later round.
+        normalise: How spellings are compared to find out which are the same answer.
 
     Example:
         >>> stability({"ada": "yes", "bo": "no"}, {"ada": "Yes.", "bo": "yes"}).value
@@ -207,7 +209,7 @@ def tastle_wierman(ratings: Iterable[Number | None], low: Number, high: Number) 
         high: Highest value of the scale.
 
     Raises:
-        ConfigurationError: A rating is not a number or off the scale, or the scale is empty.
+        ConfigurationError: A rating is not a number or is outside the scale, or `high` is not above `low`.
 
     Example:
         >>> tastle_wierman([1, 1, 5, 5], 1, 5).value, tastle_wierman([4, 4], 1, 5).value
@@ -227,13 +229,14 @@ def tastle_wierman(ratings: Iterable[Number | None], low: Number, high: Number) 
 
 
 def van_der_eijk_a(counts: Sequence[int]) -> Measure:
-    """Measure agreement on an ordered scale, from -1 (polarised) over 0 (spread evenly) to 1 (all in one category).
+    """Measure agreement on an ordered scale: -1 is polarised, 0 is spread evenly, 1 is all in one category.
 
-    The counts are cut into layers of equal height; a layer that fills S of the K categories has
-    `A = U (1 - (S - 1) / (K - 1))`, where U compares triples of categories with the middle one empty (TDU) and with an
-    end empty (TU): `U = ((K - 2) TU - (K - 1) TDU) / ((K - 2) (TU + TDU))`. A is the mean over layers, weighed by their
-    ratings. Exact, no unit. Undefined without ratings, and with fewer than three categories.
-    Source: C. van der Eijk, Quality and Quantity 35 (2001).
+    The counts are cut into horizontal layers, within which each category is either filled or empty. A layer that fills
+    S of the K categories has `A = U (1 - (S - 1) / (K - 1))`. U compares the number of triples of categories of which
+    only the middle one is empty (TDU) with the number of those of which only one end is empty (TU): `U = ((K - 2) TU -
+    (K - 1) TDU) / ((K - 2) (TU + TDU))`. The result is the mean of A over layers, weighted by their numbers of ratings.
+    Exact, no unit. Undefined without ratings, and with fewer than three categories. Source: C. van der Eijk, Quality
+    and Quantity 35 (2001).
 
     Args:
         counts: Ratings in each category, in the order of the scale.

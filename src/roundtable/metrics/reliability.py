@@ -1,4 +1,4 @@
-"""Agreement of raters, corrected for chance: Krippendorff, Fleiss, Cohen, Gwet."""
+"""Agreement of raters, corrected for chance, as defined by Krippendorff, Fleiss, Cohen and Gwet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from roundtable.scoring.numbers import Measure, exact
 __all__ = ["Rating", "cohen_kappa", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha"]
 
 Rating: TypeAlias = str | int | float | Fraction | None
-"""A label or a number; `None` or NaN where a rater gave none."""
+"""A label or a number; `None` or NaN for a missing rating."""
 
 Units: TypeAlias = list[Counter[Hashable]]
 """For each unit, how often each value was given."""
@@ -26,7 +26,7 @@ NO_VARIATION = Measure(None, "all ratings are equal, so agreement cannot be told
 
 
 def _units(ratings: Sequence[Sequence[Rating]], normalise: Normalise, *, numeric: bool = False) -> Units:
-    """Count the values of each unit from rows of raters."""
+    """Count the values of each unit, from one row of ratings per rater."""
     key_of = normaliser(normalise)
     sizes = {len(row) for row in ratings}
     if len(sizes) > 1:
@@ -53,17 +53,17 @@ def krippendorff_alpha(
 ) -> Measure:
     """Measure agreement of any number of raters, with missing data: `alpha = 1 - D_o / D_e`.
 
-    D_o is the observed and D_e the expected disagreement over pairable values, with the squared distance of the
-    level: nominal 0 or 1; ordinal `(sum of n_g from c to k - (n_c + n_k) / 2)^2`; interval `(c - k)^2`.
-    Range: at most 1 (perfect), 0 at chance, below 0 worse than chance; exact, no unit. Undefined when no unit has two
-    ratings, and when all ratings are equal: without variation agreement cannot be told from chance.
-    Source: K. Krippendorff, Content Analysis (2004), chapter 11.
+    D_o is the observed and D_e the expected disagreement over pairable values. The squared distance of two values
+    depends on the level: nominal 0 or 1; ordinal `(sum of n_g from c to k - (n_c + n_k) / 2)^2`; interval `(c - k)^2`.
+    Range: at most 1 (perfect); 0 is the agreement of chance, below 0 is worse than chance; exact, no unit. Undefined if
+    no unit has two ratings, and if all ratings are equal: without variation, agreement cannot be told apart from
+    chance. Source: K. Krippendorff, Content Analysis (2004), chapter 11.
 
     Args:
-        ratings: One row per rater, one column per unit; `None` and NaN are missing. Numbers for ordinal and interval
-            levels.
+        ratings: One row per rater, one column per unit; `None` and NaN are missing. The ordinal and interval levels
+            need numbers.
         level: The scale of the ratings.
-        normalise: When two labels count as one; for text at the nominal level.
+        normalise: How labels are compared to find out which are the same; only for text at the nominal level.
 
     Raises:
         ConfigurationError: Rows differ in length, or a rating is not a number where one is needed.
@@ -111,13 +111,13 @@ def _distances(totals: Counter[Hashable], level: str) -> dict[tuple[Hashable, Ha
 def fleiss_kappa(ratings: Sequence[Sequence[Rating]], *, normalise: Normalise = "casefold") -> Measure:
     """Measure agreement of a fixed number of raters on labels: `kappa = (P - P_e) / (1 - P_e)`.
 
-    P is the mean share of agreeing pairs per unit, P_e the sum of squared shares of the labels. Range: [-1, 1], exact,
-    no unit. Undefined when units differ in their number of ratings (use `krippendorff_alpha`), with fewer than two
-    ratings a unit, and when all ratings are equal. Source: J. Fleiss, Psychological Bulletin 76 (1971).
+    P is the mean share of agreeing pairs per unit, and P_e is the sum of squared shares of the labels. Range: [-1, 1],
+    exact, no unit. Undefined if units differ in their number of ratings (use `krippendorff_alpha` for those), with
+    fewer than two ratings per unit, and if all ratings are equal. Source: J. Fleiss, Psychological Bulletin 76 (1971).
 
     Args:
         ratings: One row per rater, one column per unit.
-        normalise: When two labels count as one.
+        normalise: How labels are compared to find out which are the same.
 
     Raises:
         ConfigurationError: Rows differ in length.
@@ -150,14 +150,15 @@ def _beyond_chance(observed: Fraction, expected: Fraction) -> Measure:
 def cohen_kappa(one: Sequence[Rating], other: Sequence[Rating], *, normalise: Normalise = "casefold") -> Measure:
     """Measure agreement of two raters on labels: `kappa = (p_o - p_e) / (1 - p_e)`.
 
-    p_o is the share of equal ratings, p_e the sum over labels of the product of both raters' shares. Units that either
-    rater left out are left out. Range: [-1, 1], exact, no unit. Undefined when no unit has both ratings, and when both
-    raters give one and the same label only. Source: J. Cohen, Educ. Psychol. Meas. 20 (1960).
+    p_o is the share of equal ratings, and p_e is the sum over labels of the product of both raters' shares. Units
+    without a rating by either rater are left out. Range: [-1, 1], exact, no unit. Undefined if no unit has both
+    ratings, and if both raters give the same single label to all units. Source: J. Cohen, Educ. Psychol. Meas. 20
+    (1960).
 
     Args:
-        one: A rater's ratings, one per unit.
-        other: Another's, in the same order.
-        normalise: When two labels count as one.
+        one: The ratings of one rater, one per unit.
+        other: The ratings of another rater, in the same order of units.
+        normalise: How labels are compared to find out which are the same.
 
     Raises:
         ConfigurationError: The raters differ in their number of units.
@@ -183,18 +184,19 @@ def gwet_ac1(
 ) -> Measure:
     """Measure agreement of raters on labels, robust to skew: `AC1 = (p_a - p_e) / (1 - p_e)`.
 
-    p_a is the mean share of agreeing pairs over units with two ratings or more; `p_e = sum pi_k (1 - pi_k) / (q - 1)`
-    with pi_k the mean share of label k over units and q the number of categories. Range: [-1, 1], exact, no unit.
-    Undefined when no unit has two ratings. Defined when all agree (1), since the categories are declared.
+    p_a is the mean share of agreeing pairs over units with two ratings or more. In `p_e = sum pi_k (1 - pi_k) / (q -
+    1)`, pi_k is the mean share of label k over units, and q is the number of categories. Range: [-1, 1], exact, no
+    unit. Undefined if no unit has two ratings. If all ratings are equal, it is 1, since the categories are declared.
     Source: K. Gwet, Br. J. Math. Stat. Psychol. 61 (2008).
 
     Args:
         ratings: One row per rater, one column per unit; `None` and NaN are missing.
         categories: All labels, used or not; at least two.
-        normalise: When two labels count as one.
+        normalise: How labels are compared to find out which are the same.
 
     Raises:
-        ConfigurationError: Rows differ in length, there are fewer than two categories, or a rating is in none.
+        ConfigurationError: Rows differ in length, there are fewer than two categories, or a rating is not in any of
+            them.
 
     Example:
         >>> gwet_ac1([["a", "a", "b"], ["a", "b", "b"]], ["a", "b"]).value

@@ -1,4 +1,4 @@
-"""Load debates that other projects recorded, to measure them. The only module of this package that reads files."""
+"""Load debates that other projects recorded. No other module of this package reads files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Utterance:
     text: str
     """The whole text."""
     answer: str | None = None
-    """The answer in the text, where the file states one."""
+    """The answer in the text, if the file states it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +55,20 @@ class Transcript:
     agents: tuple[str, ...]
     """Agents that took part."""
     rounds: tuple[tuple[Utterance, ...], ...]
-    """Utterances by round; an agent that did not speak in a round is missing there."""
+    """Utterances by round; a round has no entry for an agent that did not speak."""
     gold: str | None = None
-    """The right answer, where it is known."""
+    """The right answer, if it is known."""
     answer: str | None = None
-    """What the debate concluded, where the file states it."""
+    """The conclusion of the debate, if the file states it."""
     metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Other facts from the file, such as source and licence."""
 
     def positions(self, extract: Callable[[str], str | None] | None = None) -> list[dict[str, str | None]]:
-        """Return the rounds in the form the metrics of dynamics read: agent to answer.
+        """Return the rounds in the form that `roundtable.metrics.dynamics` needs: agent to answer.
 
         Args:
-            extract: Function from a text to its answer, or to `None` if it has none. Without it the answers in the
-                file count; if the file states no answer of this debate, each text is its own answer.
+            extract: Function that returns the answer in a text, or `None` if there is none. Without it, the answers in
+                the file are used; if the file states no answers for this debate, each whole text is an answer.
 
         Returns:
             One mapping for each round.
@@ -168,7 +168,7 @@ def _jsonl(text: str) -> Iterator[Transcript]:
 
 
 def _checked(kind: type[M], record: JsonValue, where: str) -> M:
-    """Return a record as a model, or raise an error that names its place in the file."""
+    """Return a record as a model, or raise an error that says where in the file the record is."""
     try:
         return kind.model_validate(record)
     except ValidationError as error:
@@ -183,7 +183,7 @@ def _first_problem(error: ValidationError) -> str:
 def _told_apart(
     agents: tuple[str, ...], rounds: tuple[tuple[Utterance, ...], ...], where: str
 ) -> tuple[tuple[str, ...], tuple[tuple[Utterance, ...], ...]]:
-    """Number agents that share a name: `qwen`, `qwen (2)`; in each round, they speak in this order."""
+    """Number agents that share a name: `qwen`, `qwen (2)`; their order is taken to be the same in each round."""
     if unknown := next(
         (utterance.agent for spoken in rounds for utterance in spoken if utterance.agent not in agents), None
     ):
@@ -221,7 +221,7 @@ def _lines(text: str) -> Iterator[tuple[int, JsonValue]]:
 
 
 def _rounds_of(names: Sequence[str], columns: Sequence[Sequence[str | None]]) -> tuple[tuple[Utterance, ...], ...]:
-    """Turn one column of texts per agent into rounds."""
+    """Convert one column of texts per agent to rounds."""
     length = max((len(column) for column in columns), default=0)
     return tuple(
         tuple(
@@ -266,7 +266,7 @@ def _du(text: str) -> Iterator[Transcript]:
 
 
 def _has_gold(value: JsonValue) -> bool:
-    """Check whether contexts come with an answer: then their first item is a list of contexts, not of messages."""
+    """Check whether contexts come with an answer. If so, the first item is a list of contexts, not of messages."""
     match value:
         case [[[*_], *_], *rest]:
             return bool(rest)
@@ -351,22 +351,23 @@ _READERS: dict[str, Callable[[str], Iterator[Transcript]]] = {
 def read_transcript(path: str | Path, format: TranscriptFormat = "jsonl") -> tuple[Transcript, ...]:
     """Read the debates of a file.
 
-    A file can be compressed with gzip. Agents that share a name are numbered: `qwen`, `qwen (2)`.
-    `roundtable.results.result_of_transcript` makes a result of a debate, with tables and pictures.
+    Agents that share a name are numbered: `qwen`, `qwen (2)`. `roundtable.results.result_of_transcript` converts a
+    debate to a result, which has tables and pictures.
 
     - `jsonl`: one object per line with `id`, `question`, `agents`, `rounds` (lists of `agent`, `text` and, if known,
-      `answer`) and, if known, `gold_answer`. `extracted_answers`, a list for each round, replaces the `answer` fields.
+      `answer`) and, if known, `gold_answer`. If there is `extracted_answers`, a list for each round, it replaces the
+      `answer` fields.
     - `du`: logs of Du et al., "Improving Factuality and Reasoning ... through Multiagent Debate" (ICML 2024): one
-      object from question to the agents' message lists, with or without the answer.
-    - `dylan`: logs of DyLAN (COLM 2024): one list per line, for each agent its text in each round or null. Its logs in
-      the format of Du et al. are read as well.
+      object that maps each question to the agents' message lists, with or without the right answer.
+    - `dylan`: logs of DyLAN (COLM 2024): one list per line, with a list for each agent: its text in each round, or
+      null. DyLAN's logs in the format of Du et al. are also accepted.
     - `mad`: logs of Liang et al., "Encouraging Divergent Thinking ..." (EMNLP 2024): one object with `players`.
-      Moderator and judge do not debate and are left out.
+      The moderator and the judge do not debate, so they are left out.
     - `mallm`: logs of MALLM (EMNLP 2025): a list of objects with `globalMemory`.
 
     Args:
-        path: The file, UTF-8, or the same compressed with gzip.
-        format: Its format, one of those above.
+        path: The file, in UTF-8; it may be compressed with gzip.
+        format: Its format, from the list above.
 
     Returns:
         The debates, in the order of the file.

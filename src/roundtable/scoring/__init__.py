@@ -1,6 +1,6 @@
-"""Ballots, and the rules that decide by them: exact, pure, usable without any model.
+"""Ballots and decision rules: exact, pure, usable without any model.
 
-Names are loaded at first use.
+Each name is imported when it is first used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ballots in the form each rule reads: choices, rankings, scores, distributions."""
+"""Functions that read ballots in the form that a rule needs: choices, rankings, scores, distributions."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ __all__ = [
 
 
 def ballot_from_answer(answer: Answer, *, by: Literal["choice", "stance", "position"] = "choice") -> Ballot:
-    """Turn an answer into a ballot, with the confidence the agent reported.
+    """Convert an answer to a ballot, with the confidence that the agent reported.
 
     Args:
-        answer: Any answer of a turn; one without a vote abstains.
-        by: What counts as the vote of a position: the option chosen, the side taken, or the wording.
+        answer: Any answer of a turn; an answer without a vote becomes an abstention.
+        by: Which part of a position counts as the vote: the chosen option, the stance, or the wording of the position.
 
     Example:
         >>> answer = AgentResponse(agent_id="ada", agent_name="Ada", position="Yes, it scales.", stance="YES")
@@ -83,15 +83,15 @@ def ballot_from_answer(answer: Answer, *, by: Literal["choice", "stance", "posit
 
 
 FirstPlaces: TypeAlias = tuple[str, ...]
-"""The options a ballot puts first; several of them share its vote equally."""
+"""The options that a ballot puts first; several options share the vote of the ballot equally."""
 
 Order: TypeAlias = tuple[tuple[str, ...], ...]
 """Groups of tied options, best first; options left out are unranked."""
 
 Grades: TypeAlias = Mapping[str, Fraction]
-"""A number for each option named."""
+"""A number for each option that the ballot names."""
 
-# Shares written by people and models are rounded; a sum further from 1 than this is not a distribution.
+# People and models round the shares they write; shares whose sum is further from 1 than this are not a distribution.
 _ROUNDING = Fraction(1, 50)
 
 
@@ -104,7 +104,7 @@ def number_of(value: object, what: str) -> Fraction:
     """Read one number of a ballot.
 
     Raises:
-        InvalidBallot: It is not a finite number, or beyond 1e100.
+        InvalidBallot: It is not a finite number, or it is beyond 1e100.
     """
     number = exact_or_none(value)
     if number is None:
@@ -115,7 +115,7 @@ def number_of(value: object, what: str) -> Fraction:
 
 
 def numbers(values: Mapping[str, object], key_of: KeyOf) -> dict[str, Fraction]:
-    """Read a number for each option named.
+    """Read a number for each option that a ballot names.
 
     Raises:
         InvalidBallot: An option is named twice, or something is not a number.
@@ -130,12 +130,16 @@ def numbers(values: Mapping[str, object], key_of: KeyOf) -> dict[str, Fraction]:
 
 
 def order(ballot: Ballot, key_of: KeyOf) -> Order | None:
-    """Read any ballot as a ranking: a choice before all others, approved before not approved, high before low.
+    """Read any ballot as a ranking.
+
+    A chosen option comes before all others, approved options before those not approved, and high numbers before low
+    ones.
 
     A ballot that names nothing abstains.
 
     Raises:
-        InvalidBallot: The kind of ballot is unknown, or it names an option twice or something that is not an option.
+        InvalidBallot: The kind of ballot is unknown, or the ballot names an option twice, or something that is not an
+            option.
     """
     if is_abstention(ballot):
         return None
@@ -206,13 +210,13 @@ def _by_number(numbers_by_key: Mapping[str, Fraction]) -> Order:
 
 
 def first_places(ballot: Ballot, key_of: KeyOf) -> FirstPlaces | None:
-    """Read the options a ballot puts first; see `order`."""
+    """Read the options that a ballot puts first; see `order`."""
     ranking = order(ballot, key_of)
     return None if ranking is None else ranking[0]
 
 
 def approvals(ballot: Ballot, key_of: KeyOf) -> frozenset[str] | None:
-    """Read the options a ballot approves: a set, or one choice. An empty set approves of none and counts.
+    """Read the options that a ballot approves: a set, or one choice. An empty set approves of none and still counts.
 
     Raises:
         InvalidBallot: The ballot does not state what it approves.
@@ -230,7 +234,7 @@ def approvals(ballot: Ballot, key_of: KeyOf) -> frozenset[str] | None:
 
 
 def grades(ballot: Ballot, key_of: KeyOf) -> Grades | None:
-    """Read a number for each option graded.
+    """Read a number for each option that a ballot grades.
 
     Raises:
         InvalidBallot: The ballot holds no numbers.
@@ -256,10 +260,10 @@ def points(ballot: Ballot, key_of: KeyOf) -> Grades | None:
 
 
 def shares(values: Mapping[str, object], key_of: KeyOf) -> Grades:
-    """Read shares of one whole, up to rounding; they are divided by their sum.
+    """Read shares that sum to 1, up to rounding; the result is divided by their sum.
 
     Raises:
-        InvalidBallot: One is below 0, or the sum is further from 1 than rounding explains.
+        InvalidBallot: A share is below 0, or the sum is further from 1 than rounding explains.
     """
     parts = numbers(values, key_of)
     total = sum(parts.values(), Fraction(0))
@@ -269,7 +273,7 @@ def shares(values: Mapping[str, object], key_of: KeyOf) -> Grades:
 
 
 def distribution(ballot: Ballot, key_of: KeyOf) -> Grades | None:
-    """Read a probability for each option; options left out have none.
+    """Read a probability for each option; options left out have the probability 0.
 
     Raises:
         InvalidBallot: The ballot holds no distribution.

@@ -34,7 +34,7 @@ def _reject_text(options: object, kind: str) -> None:
 
 
 Tied: TypeAlias = str | Sequence[str] | AbstractSet[str]
-"""An option, or several that are tied."""
+"""One option, or several tied options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +64,19 @@ class Ranking:
     """
 
     groups: Sequence[Tied]
-    """Options or groups of tied options, best first; an empty group means nothing."""
+    """Options or groups of tied options, best first; an empty group is ignored."""
 
     def __post_init__(self) -> None:
         """Check that the value is not text.
 
         Raises:
-            ConfigurationError: It is text; its letters are not options.
+            ConfigurationError: It is text, not a sequence of options.
         """
         _reject_text(self.groups, "Ranking")
 
     @classmethod
     def from_ranks(cls, ranks: Mapping[str, Number]) -> Ranking:
-        """Build a ranking from rank numbers, lowest best; equal numbers tie, gaps between them have no meaning.
+        """Build a ranking from rank numbers, lowest best; equal numbers tie, and gaps between numbers have no meaning.
 
         Raises:
             ConfigurationError: A rank is not a number.
@@ -89,7 +89,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Every option the voter approves of; an empty set approves of none and still counts as a vote."""
+    """Every option that the voter approves of; an empty set approves of none and still counts as a vote."""
 
     options: AbstractSet[str] | Sequence[str]
     """The options approved."""
@@ -98,14 +98,14 @@ class Approval:
         """Check that the value is not text.
 
         Raises:
-            ConfigurationError: It is text; its letters are not options.
+            ConfigurationError: It is text, not a collection of options.
         """
         _reject_text(self.options, "Approval")
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """A grade for each option the voter wished to grade; higher is better."""
+    """A grade for each option that the voter grades; higher is better."""
 
     scores: Mapping[str, Number]
     """Option to grade."""
@@ -121,20 +121,20 @@ class Points:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """How probable the voter thinks each option is."""
+    """The probability that the voter gives each option."""
 
     probabilities: Mapping[str, Number]
-    """Option to probability; options left out have none."""
+    """Option to probability; options left out have the probability 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A vote, and the shares the voter expects the others' votes to have."""
+    """A vote, and the share of votes that the voter expects for each option."""
 
     option: str
     """The option voted for."""
     predicted: Mapping[str, Number]
-    """Option to expected share of votes; options left out are expected to get none."""
+    """Option to expected share of votes, which is 0 for options left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +142,13 @@ class Trajectory:
     """One voter's answers through the rounds."""
 
     options: Sequence[str | None]
-    """The answer of each round from the first; `None` where there was none."""
+    """The answer of each round, starting with the first; `None` for a round without an answer."""
 
     def __post_init__(self) -> None:
         """Check that the value is not text.
 
         Raises:
-            ConfigurationError: It is text; its letters are not answers.
+            ConfigurationError: It is text, not a sequence of answers.
         """
         _reject_text(self.options, "Trajectory")
 
@@ -165,14 +165,15 @@ class Verdict:
     option: str | None
     """Option the judge chose; `None` abstains."""
     swapped: str | None = None
-    """Option the same judge chose when the options were shown in reverse order; `None` when not asked."""
+    """Option that the same judge chose when the options were shown in reverse order; `None` if the judge was not
+    asked."""
     own: Sequence[str] | AbstractSet[str] = ()
-    """Options written by a model of the judge's own family."""
+    """Options written by a model of the same family as the judge."""
 
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
-    """No vote, on purpose; the same as a plain `None`."""
+    """A deliberate abstention; the same as a plain `None`."""
 
 
 Ballot: TypeAlias = (

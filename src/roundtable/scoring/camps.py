@@ -1,7 +1,8 @@
-"""Which open answers say the same: camps, the interval of agreement, and the answer of a strict plurality.
+"""Camps of open answers that say the same, the interval of their agreement, and the answer of a strict plurality.
 
-Pure, without a model. The answers' own texts, what their authors declared about each other and what a reader found go
-in; what is known for certain comes out, and how far the rest is open. No seat, name or order changes anything.
+Pure, without a model. There are three kinds of evidence: the texts of the answers, what their authors declared about
+each other's answers, and the verdicts of a reader (a model that compares pairs of answers). The result is what this
+evidence proves, and how much stays open. Names and the order of answers don't change the result.
 """
 
 from __future__ import annotations
@@ -40,22 +41,23 @@ __all__ = [
 SameOrDifferent: TypeAlias = Literal["same", "different"]
 """Whether two answers say the same."""
 Evidence: TypeAlias = Literal["equal", "marked", "read", "declared", "contested", "unknown"]
-"""How a pair was judged: by equal texts; by options, stances or numbers; by a reader; by the authors; not, because the
-evidence contradicts itself; or not at all."""
+"""How a pair of answers was judged. `equal`: the texts are equal. `marked`: options, stances or numbers differ. `read`:
+a reader judged it. `declared`: it follows from what the authors declared. `contested`: there is no verdict, because the
+evidence contradicts itself. `unknown`: there is no evidence."""
 
 _MOST_STEPS: Final = 20_000
-"""Steps of the search for the heaviest set of rival answers; if they do not suffice, there is no winner."""
+"""Maximum steps of the search for the heaviest set of rival answers; if they do not suffice, there is no winner."""
 
 
 class Said(NamedTuple):
     """What an answer says."""
 
     text: str
-    """The answer in the fewest words, or the whole position."""
+    """The bottom line of the answer, or the whole position."""
     choice: str | None = None
     """The chosen option, if the question has options."""
     stance: str | None = None
-    """`YES` or `NO`; other stances tell nothing apart."""
+    """`YES` or `NO`; other stances do not show that two answers differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +65,15 @@ class OpenAnswer:
     """The current answer of one agent."""
 
     agent: str
-    """Who gave it; unique."""
+    """Name of the agent; unique."""
     said: Said
     """What it says."""
     declared: tuple[tuple[Said, SameOrDifferent], ...] = ()
-    """What the agent declared about answers it had seen, as they were worded then, its own earlier one included."""
+    """Answers that the agent had seen, its own earlier one included, in their wording at that time, each with the
+    agent's verdict on it."""
     abstains: bool = False
-    """Whether it does not count, such as a provider's refusal; texts that abstain are found without this."""
+    """Whether the answer does not count, such as a provider's refusal. Texts that abstain are recognised without this
+    field."""
 
 
 class PairVerdict(NamedTuple):
@@ -78,59 +82,59 @@ class PairVerdict(NamedTuple):
     first: str
     """Wording of one answer."""
     second: str
-    """Wording of the other."""
+    """Wording of the other answer."""
     verdict: SameOrDifferent | None
     """`None` if it is unknown."""
     evidence: Evidence
-    """Where the verdict is from."""
+    """Where the verdict comes from."""
 
 
 class Camp(NamedTuple):
     """Agents that say the same."""
 
     name: str
-    """The most used wording, then the shortest."""
+    """The most frequent wording; of equally frequent ones, the shortest."""
     agents: tuple[str, ...]
     """The agents, in the order of the answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Camps:
-    """What a round of open answers says for certain."""
+    """What the answers of a round prove."""
 
     camps: tuple[Camp, ...]
     """All camps, the largest first."""
     at_least: Fraction
-    """Agreement in [0, 1] if every unknown pair is different."""
+    """Agreement in [0, 1] if all unknown pairs differ."""
     at_most: Fraction
-    """Agreement in [0, 1] if no unknown pair is different."""
+    """Agreement in [0, 1] if no unknown pair differs."""
     winner: Camp | None
-    """The camp that is larger than any other could be; `None` if that is open."""
+    """The camp that is larger than any other camp could be; `None` if there is no such camp."""
     pairs: tuple[PairVerdict, ...]
     """Every pair of different wordings."""
     told_apart: frozenset[tuple[int, int]] = frozenset()
-    """Pairs of camps, by ascending index, that options, stances or numbers tell apart."""
+    """Pairs of indices of camps (the lower index first) whose options, stances or numbers differ."""
     not_compared: tuple[str, ...] = ()
-    """Agents outside the first camp whose answers nobody told apart from it."""
+    """Agents outside the first camp whose answers are not known to differ from it."""
     abstained: tuple[str, ...] = ()
     """Agents that gave no answer."""
     warnings: tuple[str, ...] = ()
-    """Declarations and stances that were not counted, and why."""
+    """Declarations and stances that were ignored, and contradictions, each with its reason."""
 
     @property
     def is_measured(self) -> bool:
-        """Whether the agreement is one figure, of at least two answers."""
+        """Whether the agreement is a single figure, not an interval, and is based on at least two answers."""
         return self.at_least == self.at_most and sum(len(camp.agents) for camp in self.camps) > 1
 
     @property
     def is_lead_open(self) -> bool:
-        """Whether no camp wins only because some answers were not compared."""
+        """Whether there is no winner, but some pairs of answers have no verdict and could still change that."""
         return self.winner is None and any(pair.verdict is None for pair in self.pairs)
 
 
 _Node: TypeAlias = tuple[str, str, str]
-"""Answers that are equal for certain: `("choice", key, "")` or `("text", key, stance)`; the stance only where the same
-words are said with both."""
+"""A group of answers that are certainly equal: `("choice", key, "")` or `("text", key, stance)`. The stance is empty
+unless some answers use the same words with `YES` and others with `NO`."""
 
 
 def find_camps(answers: Iterable[OpenAnswer], read: Mapping[tuple[str, str], SameOrDifferent] | None = None) -> Camps:
@@ -138,7 +142,7 @@ def find_camps(answers: Iterable[OpenAnswer], read: Mapping[tuple[str, str], Sam
 
     Args:
         answers: The current answers, one for each agent.
-        read: What a reader found about pairs of agents' answers, in any order of the two; a missing pair is unknown.
+        read: Verdicts of a reader on pairs of agents, by their names in either order; a missing pair is unknown.
 
     Raises:
         ValueError: An agent has two answers.
@@ -162,16 +166,16 @@ def _law_of(answers: Iterable[OpenAnswer], read: Mapping[tuple[str, str], SameOr
 def compare_answers(
     answers: Iterable[OpenAnswer], read: Mapping[tuple[str, str], SameOrDifferent] | None = None
 ) -> dict[str, dict[str, SameOrDifferent]]:
-    """Return for each answer how others relate to it, by name; unknown pairs and abstentions are missing.
+    """Return, for each answer, how the other answers relate to it, by name; unknown pairs and abstentions are missing.
 
-    The answers may be of several rounds, where each has a name of its own.
+    The answers may come from several rounds if each has a name of its own.
 
     Args:
         answers: The answers.
-        read: What a reader found about pairs of answers, as in `find_camps`.
+        read: Verdicts of a reader on pairs of answers, as in `find_camps`.
 
     Raises:
-        ValueError: Two answers have one name.
+        ValueError: Two answers have the same name.
 
     Example:
         >>> compare_answers([OpenAnswer("ada", Said("42")), OpenAnswer("bo", Said("42.0"))])
@@ -189,12 +193,12 @@ def compare_answers(
 
 
 def answers_by_turn(turns: Iterable[AnyTurn]) -> dict[TurnKey, AgentResponse]:
-    """Return the positions among the answers of some turns, to which comparisons of later answers may refer."""
+    """Return the positions among the answers of some turns, by turn; later answers may refer to them in comparisons."""
     return {turn.key: turn.answer for turn in turns if turn.outcome == "answered" and turn.answer.kind == "position"}
 
 
 def to_open_answer(name: str, response: AgentResponse, known: Mapping[TurnKey, AgentResponse]) -> OpenAnswer:
-    """Convert an answer of a debate, with what it declares about those of `known`."""
+    """Convert an answer of a debate, with what it declares about the answers in `known`."""
     declared: tuple[tuple[Said, SameOrDifferent], ...] = tuple(
         (said_by(known[comparison.turn]), comparison.verdict)
         for comparison in response.compared
@@ -204,12 +208,12 @@ def to_open_answer(name: str, response: AgentResponse, known: Mapping[TurnKey, A
 
 
 def said_by(response: AgentResponse) -> Said:
-    """Return what an answer says: its option, else its bottom line, else its whole position."""
+    """Return what an answer says: its option and stance, and its bottom line or, without one, its whole position."""
     return Said(response.bottom_line or response.position, response.choice, response.stance)
 
 
 def answer_names(responses: Iterable[AgentResponse]) -> list[str]:
-    """Return a name for each answer: the id of its agent, numbered from its second answer on."""
+    """Return a name for each answer: the id of its agent, with a number from the agent's second answer on."""
     names: dict[str, None] = {}
     for response in responses:
         name, number = response.agent_id, 1
@@ -225,12 +229,12 @@ def find_round_camps(
     earlier: Mapping[TurnKey, AgentResponse] | None = None,
     read: Mapping[tuple[int, int], SameOrDifferent] | None = None,
 ) -> Camps:
-    """Find the camps of a round; in the result, answers have the names of `answer_names`.
+    """Find the camps of a round; in the result, the answers have the names that `answer_names` returns.
 
     Args:
         responses: The answers; an agent may have several.
         earlier: Earlier answers by turn, to which comparisons of the answers may refer.
-        read: What a reader found about pairs of answers, by their indices.
+        read: Verdicts of a reader on pairs of answers, by their indices.
     """
     known, names = earlier or {}, answer_names(responses)
     answers = [to_open_answer(name, response, known) for name, response in zip(names, responses, strict=True)]
@@ -289,7 +293,7 @@ class _Law:
         return (self._parse(said).side if said.choice is None else None) or _stance(said)
 
     def _stance_of(self, answer: OpenAnswer) -> str | None:
-        """Return the side of an answer; a bare yes or no against its own stance voids that stance."""
+        """Return the side of an answer; if a bare yes or no contradicts the answer's stance, the stance is ignored."""
         stance = _stance(answer.said)
         bare = None if answer.said.choice is not None else self._parse(answer.said).side
         if bare is None or stance is None or bare == stance:
@@ -317,7 +321,7 @@ class _Law:
             self.sides[node].add(stance)
 
     def _told_apart(self, left: _Node, right: _Node) -> bool:
-        """Check whether options, stances or numbers tell two different answers apart."""
+        """Check whether two answers differ in their options, stances or numbers."""
         if left[0] == right[0] == "choice":
             return True
         sides = self.sides.get(left, set()), self.sides.get(right, set())
@@ -326,7 +330,10 @@ class _Law:
         return left[0] == right[0] and self.texts[left].contradicts(self.texts[right])
 
     def _declarations(self, answer: OpenAnswer) -> dict[_Node, SameOrDifferent]:
-        """Return what an agent declared, by answer; nothing if it contradicts what the texts say."""
+        """Return what an agent declared about each answer.
+
+        If the agent calls answers the same that certainly differ, its other declarations are ignored.
+        """
         own = self.node_of[answer.agent]
         declared: dict[_Node, SameOrDifferent] = {}
         unclear: set[_Node] = set()
@@ -351,7 +358,7 @@ class _Law:
     def _readings(
         self, read: Mapping[tuple[str, str], SameOrDifferent]
     ) -> dict[frozenset[_Node], SameOrDifferent | None]:
-        """Return what the reader found by pair of answers; `None` where it contradicts itself."""
+        """Return the reader's verdict on each pair of answers; `None` where the reader contradicts itself."""
         readings: dict[frozenset[_Node], SameOrDifferent | None] = {}
         for (name, other_name), verdict in read.items():
             if (
@@ -365,7 +372,7 @@ class _Law:
         return readings
 
     def _judge(self, left: _Node, right: _Node) -> tuple[SameOrDifferent | None, Evidence]:
-        """Return how two different answers relate, and by which evidence."""
+        """Return how two different answers relate, and the evidence for it."""
         if self._told_apart(left, right):
             return "different", "marked"
         verdicts = set(self._declared_verdicts(left, right))
@@ -382,10 +389,10 @@ class _Law:
         return reading, "read"
 
     def _declared_verdicts(self, left: _Node, right: _Node) -> Iterable[SameOrDifferent]:
-        """Yield what each pair of authors declared, by way of every answer that both compared with their own.
+        """Yield what follows from each answer that an author of both sides compared with their own.
 
-        If both call it the same, their answers are the same; if only one does, they differ; if none does, nothing
-        follows. An agent also compared its own answer, which it calls the same.
+        If both authors call that answer the same as their own, their answers are the same. If only one of them does,
+        their answers differ. If neither does, nothing follows. Each author's own answer is included, as the same.
         """
         for first in self.sayers[left]:
             mine = self.declared[first.agent]
@@ -430,7 +437,7 @@ class _Law:
         )
 
     def _contradiction(self, left: _Node, right: _Node) -> str:
-        """Return in words who contradicts whom on a pair."""
+        """Describe in words who contradicts whom on a pair."""
         first, second = sorted((self.names[left], self.names[right]))
         pair = frozenset((left, right))
         question = f"on whether {first!r} and {second!r} are the same"
@@ -500,16 +507,16 @@ class _Law:
 
 
 def _lead(share: int, total: int) -> Fraction:
-    """Return the lead of some answers over all others together, 0 without a majority."""
+    """Return the lead of some answers over all other answers together, as a share of all; 0 without a majority."""
     return max(Fraction(0), Fraction(2 * share, total) - 1) if total else Fraction(0)
 
 
 def _has_set_of(size: int, weight: Mapping[_Node, int], fits: Callable[[_Node, _Node], bool]) -> bool:
-    """Check whether answers that nobody told apart reach a weight together.
+    """Check whether some answers, of which no two are known to differ, reach a weight together.
 
-    The search is exact up to a number of steps; beyond it the answer is yes, so that nothing wins by accident.
+    The search is exact up to a number of steps. Beyond that, the result is `True`, so that no camp wins by accident.
     """
-    # The answers with the most conflicts first: most sets end with them.
+    # Answers with the most conflicts come first, since they can be combined with the fewest others.
     conflicts = {node: sum(not fits(node, other) for other in weight if other != node) for node in weight}
     nodes = sorted(weight, key=lambda node: (-conflicts[node], node))
     weights = [weight[node] for node in nodes]

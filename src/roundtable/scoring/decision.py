@@ -1,4 +1,4 @@
-"""From ballots to a decision: the rule, quorum, the tie rule, and the sentence that says why."""
+"""From ballots to a decision: apply the rule, the quorum and the tie rule, and say why in a sentence."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ __all__ = ["TieRule", "decide"]
 
 
 TieRule: TypeAlias = Literal["declare", "first"] | Callable[[tuple[str, ...]], str | None]
-"""What happens on a tie: `"declare"` reports it, `"first"` takes the option that comes first, and a function picks one
-of the tied options or `None`."""
+"""What happens on a tie: `"declare"` reports the tie, `"first"` picks the tied option that comes first, and a function
+returns one of the tied options, or `None` to report the tie."""
 
 
 def decide(
@@ -41,30 +41,33 @@ def decide(
     voters: Sequence[str] | None = None,
     **parameters: ParameterValue,
 ) -> Decision:
-    """Decide by a rule. Exact and deterministic; the order of ballots never matters unless `tie="first"`.
+    """Decide by a rule. Exact and deterministic; the order of ballots matters only with `tie="first"`.
 
-    Invalid ballots are listed in the decision and never raise; a ballot with a number beyond 1e100 is invalid. A
-    deadlock is a result, not an error.
+    Invalid ballots are listed in the decision and never raise an error. A ballot with a number beyond 1e100 is invalid.
+    A deadlock is a result, not an error.
 
     Args:
         ballots: One per voter: text (choice), list (ranking, ties as inner lists), set (approval), dict (scores),
             `None` (abstains), or a typed ballot.
-        rule: Name of a rule, if need be with parameters as in `"supermajority(3/4)"`, or a `Rule`.
-        tie: `"declare"` leaves a tie standing; `"first"` takes the tied option that comes first in `options`, or, if
-            there are none, the one that the ballots name first; a function gets the tied options and picks one.
-        quorum: Ballots that must count: an int is a number of ballots, anything else a share in [0, 1] of all ballots.
-            A float stands for the fraction it was computed from, so that `5/6` of six ballots is five.
-        weights: One number from 0 to 1e100 per ballot, no unit; scaling all changes no winner. A ballot of weight 0 is
-            ignored.
-        options: All options; a ballot for any other is invalid. `None` takes those that the ballots name.
-        normalise: When two spellings name one option: `"casefold"`, `"exact"`, `"numeric"` or a function.
-        rules: Registry in which the rule is looked up; `None` for the built-in rules.
-        voters: A different name for each ballot; the decision then lists voters by name instead of by index where they
-            abstained or their ballots are invalid.
+        rule: A `Rule`, or the name of one, optionally with parameters as in `"supermajority(3/4)"`.
+        tie: `"declare"` reports a tie. `"first"` picks the tied option that comes first in `options` or, without
+            `options`, the tied option that the ballots name first. A function gets the tied options and returns one of
+            them, or `None` to report the tie.
+        quorum: How many ballots must count: an int is a number of ballots; any other number is a share in [0, 1] of all
+            ballots. A float is read as the fraction it was computed from, so that `5/6` of six ballots is five.
+        weights: One number from 0 to 1e100 per ballot, without a unit: multiplying all weights by the same number
+            changes no winner. A ballot of weight 0 is ignored.
+        options: All options; a ballot that names any other option is invalid. `None` uses the options that the ballots
+            name.
+        normalise: How to find out whether two spellings name the same option: `"casefold"`, `"exact"`, `"numeric"`,
+            `"open"` or a function; see `normalise`.
+        rules: Registry in which to look up the rule; `None` for the built-in rules.
+        voters: A different name for each ballot. With names, the decision lists abstentions and invalid ballots by
+            voter name instead of by index.
         parameters: Parameters of the rule, such as `q` of `supermajority`.
 
     Returns:
-        The decision, with all figures it rests on and `why` in words.
+        The decision, with all the figures behind it and the reason in words in `why`.
 
     Raises:
         ConfigurationError: The arguments are wrong: an unknown rule or parameter, or weights, options or voters
@@ -98,10 +101,10 @@ def decide(
 
 
 def _checked(outcome: object, rule: str) -> Outcome:
-    """Check what a rule of somebody else returned.
+    """Check what a custom rule returned.
 
     Raises:
-        ConfigurationError: It is not an outcome, or names something that is not an option.
+        ConfigurationError: It is not an outcome, or it names something that is not an option.
     """
     if not isinstance(outcome, Outcome) or not isinstance(outcome.roll, Roll) or not isinstance(outcome.why, str):
         raise ConfigurationError(
@@ -125,7 +128,7 @@ def _checked(outcome: object, rule: str) -> Outcome:
     if unknown is not None:
         raise ConfigurationError(
             f"the rule {rule!r} names {quoted(unknown)}, which is not an option of its ballots",
-            hint="Take the options from the profile: those of `vote.form`, or of `profile.roll.labels`.",
+            hint="Use the options of the profile: those in `vote.form` or in `profile.roll.labels`.",
         )
     return outcome
 
@@ -147,13 +150,13 @@ def _is_unanimous(electorate: Electorate, roll: Roll) -> bool:
 
 
 def _check_call(rule: object, tie: object) -> None:
-    """Raise if `rule` is not a rule, or the tie rule is unknown, even if there will be no tie."""
+    """Raise an error if `rule` is not a rule or the tie rule is unknown, even if there will not be a tie."""
     if not isinstance(rule, Rule | str):
         msg = f"rule must be the name of a rule, or a Rule, not {rule!r}"
         raise ConfigurationError(msg, hint="For example, write rule='plurality'.")
     if not callable(tie) and tie not in ("declare", "first"):
         msg = f"tie must be 'declare', 'first' or a function, not {tie!r}"
-        raise ConfigurationError(msg, hint="Leave tie out to have a tie declared.")
+        raise ConfigurationError(msg, hint="Leave tie out to report a tie as a tie.")
 
 
 def _names(voters: object, ballots: int) -> tuple[str, ...]:
@@ -239,7 +242,7 @@ def _labelled(roll: Roll, figures: Mapping[str, Figure]) -> dict[str, float]:
 
 
 def _margins(scores: Mapping[str, Figure]) -> dict[str, Figure]:
-    """Return each option's lead over the best other one; empty with a single option, which leads over nothing."""
+    """Return each option's lead over the best other option; empty if there is only one option."""
     ranked = sorted(scores.values(), reverse=True)
     if len(ranked) < 2:
         return {}

@@ -1,4 +1,4 @@
-"""The ballots of one decision: spellings become options, and each ballot that cannot count is listed with a reason."""
+"""The ballots of one decision: spellings become options, and each invalid ballot is listed with a reason."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Group:
     ballot: Ballot
     """One of them."""
     count: int
-    """How many have weight."""
+    """How many ballots of the group have weight."""
     weight: Weight
     """Their total weight."""
 
@@ -44,10 +44,10 @@ class Grouped:
 
     Args:
         ballots: The ballots; indices count from 0.
-        weights: One non-negative number per ballot; `None` gives each the weight 1.
+        weights: One non-negative number per ballot; `None` gives each ballot the weight 1.
 
     Raises:
-        ConfigurationError: The weights do not fit.
+        ConfigurationError: The weights are not one valid number per ballot.
     """
 
     def __init__(self, ballots: Sequence[Ballot], weights: Sequence[Number] | None) -> None:
@@ -91,7 +91,7 @@ class Grouped:
 
     @property
     def size(self) -> int:
-        """How many ballots there are, those without weight included."""
+        """The number of ballots, including those without weight."""
         return len(self._keys)
 
     def places(self, reasons: Mapping[Hashable, str]) -> Iterator[tuple[int, str]]:
@@ -124,7 +124,7 @@ def _is_hashable(keys: Sequence[Hashable]) -> bool:
 
 
 def _ballot_key(ballot: Ballot) -> Hashable:
-    """Return a key that equal ballots share; a ballot that cannot be hashed is equal only to itself."""
+    """Return a key that equal ballots share; a ballot that cannot be hashed gets a key of its own."""
     try:
         key = _ballot_value(ballot)
         hash(key)
@@ -150,15 +150,16 @@ def _ballot_value(ballot: Ballot) -> Hashable:
 F = TypeVar("F")
 
 KeyOf: TypeAlias = Callable[[object], str]
-"""Returns the key of the option that a spelling names; raises `InvalidBallot` where it names none."""
+"""A function that returns the key of the option that a spelling names; it raises `InvalidBallot` if there is no such
+option."""
 
 Reading: TypeAlias = Callable[[Ballot, KeyOf], F | None]
-"""Reads a ballot in the form a rule needs: returns `None` for an abstention, raises `InvalidBallot` if it
-cannot count."""
+"""A function that reads a ballot in the form that a rule needs. It returns `None` for an abstention, and raises
+`InvalidBallot` if the ballot cannot count."""
 
 
 class InvalidBallot(ValueError):
-    """A ballot cannot count; the message says why. Readings raise it, the decision records it."""
+    """A ballot cannot count; the message says why. A `Reading` raises this error, and the decision records it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +167,11 @@ class Vote(Generic[F]):
     """Equal ballots, in the form a rule reads."""
 
     weight: Weight
-    """Their total weight; their number when all weigh the same."""
+    """Their total weight; equal to their number if no weights are given."""
     ballots: int
-    """How many there are."""
+    """How many equal ballots there are."""
     form: F
-    """What they say, in keys of options."""
+    """Their content, as the rule reads it, with keys of options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,26 +179,28 @@ class Roll:
     """Who voted and for what, independent of the rule."""
 
     options: tuple[str, ...]
-    """Keys of the options: in the order declared, else sorted."""
+    """Keys of the options: in the order in which they were declared, else sorted."""
     labels: Mapping[str, str]
-    """Key to label: the spelling declared; else the most frequent one without white space around it, of equally
-    frequent ones the first in sort order. White space is kept where two options would otherwise share a label."""
+    """Key to label: the declared spelling, or else the most frequent spelling, without white space around it. Of
+    equally frequent spellings, it is the first in sort order. White space stays if two options would otherwise share a
+    label."""
     appearance: tuple[str, ...]
-    """Keys in the order declared, else in the order in which valid ballots first name them."""
+    """Keys in the order in which the options were declared, else in the order in which valid ballots first name
+    them."""
     mapping: Mapping[str, str]
-    """Spelling as cast to label."""
+    """Spelling on a ballot to label."""
     abstained: tuple[int, ...]
     """Indices of ballots that abstained."""
     invalid: Mapping[int, str]
-    """Index of each ballot that cannot count, and why."""
+    """Index of each ballot that cannot count, with the reason."""
     cast: int
     """Number of ballots that count."""
     ballots: int
     """Number of ballots that have weight, whether they count or not."""
     weight: Weight
-    """Weight of the ballots that count."""
+    """Total weight of the ballots that count."""
     seats: Weight = 0
-    """Weight of all ballots, whether they count or not."""
+    """Total weight of all ballots, whether they count or not."""
 
     def names(self, keys: Iterable[str]) -> tuple[str, ...]:
         """Return the labels of these options, in the order of `options`."""
@@ -210,14 +213,14 @@ class Profile(Generic[F]):
     """The votes of an electorate as one rule reads them."""
 
     roll: Roll
-    """Who voted and what for."""
+    """Who voted and for what."""
     votes: tuple[Vote[F], ...]
-    """The votes that count, in the order in which they first appear."""
+    """The votes that count, in the order in which their ballots first appear."""
 
 
 @dataclass(slots=True)
 class _Speller:
-    """Turns spellings into keys and remembers those of valid ballots."""
+    """Converts spellings to keys, and remembers the spellings of valid ballots."""
 
     normalise: Callable[[str], str]
     declared: Mapping[str, str] | None
@@ -226,7 +229,7 @@ class _Speller:
     pending: list[str] = field(default_factory=list)
 
     def key(self, spelling: object) -> str:
-        """Return the key of the option a spelling names.
+        """Return the key of the option that a spelling names.
 
         Raises:
             InvalidBallot: It is not text, is blank, or names none of the declared options.
@@ -244,7 +247,7 @@ class _Speller:
         return key
 
     def labels(self) -> Mapping[str, str]:
-        """Return the label of each option, in the order declared or of first appearance."""
+        """Return the label of each option, in the order of declaration or of first appearance."""
         if self.declared is not None:
             return self.declared
         stripped: Counter[tuple[str, str]] = Counter()
@@ -276,7 +279,7 @@ def _key_of(spelling: str, normalise: Callable[[str], object]) -> str:
 def _declared(options: Iterable[object], normalise: Callable[[str], str]) -> dict[str, str]:
     if not is_list(options):
         msg = f"options must be a list of names, not {quoted(options)}"
-        raise ConfigurationError(msg, hint="Leave options out to take those that the ballots name.")
+        raise ConfigurationError(msg, hint="Leave options out to use the options that the ballots name.")
     declared: dict[str, str] = {}
     for option in options:
         if not isinstance(option, str) or not option.strip():
@@ -292,12 +295,13 @@ class Electorate:
 
     Args:
         ballots: One per voter; indices count from 0.
-        weights: One number from 0 to 1e100 per ballot, no unit; a ballot of weight 0 is absent. `None`: all alike.
-        options: All options; `None` takes those that valid ballots name.
-        normalise: When two spellings name one option.
+        weights: One number from 0 to 1e100 per ballot, without a unit. A ballot of weight 0 is ignored. `None` gives
+            all ballots the same weight.
+        options: All options; `None` uses the options that valid ballots name.
+        normalise: How to find out whether two spellings name the same option.
 
     Raises:
-        ConfigurationError: Ballots, weights or options do not fit.
+        ConfigurationError: The ballots, weights or options are not valid, or there are not as many weights as ballots.
 
     Example:
         >>> from roundtable.scoring.ballot_forms import first_places
@@ -324,11 +328,11 @@ class Electorate:
 
     @property
     def size(self) -> int:
-        """How many ballots there are, those without weight included."""
+        """The number of ballots, including those without weight."""
         return self._grouped.size
 
     def read(self, reading: Reading[F]) -> Profile[F]:
-        """Read every ballot in the form a rule needs, once for each reading."""
+        """Read every ballot in the form that a rule needs; the result is cached for each reading function."""
         profile = self._profiles.get(reading)
         if profile is None:
             profile = self._profiles[reading] = cast("Profile[object]", self._read(reading))

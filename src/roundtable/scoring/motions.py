@@ -1,7 +1,8 @@
-"""The vote on motions: which answers of a round are voted on, which the voters join, and who wins.
+"""The vote on motions: which answers of a round are voted on, which of them the voters call the same, and which wins.
 
-Pure, without a model. Motions are known by their names, so neither the letters nor the order in which a voter saw them
-changes anything. Two motions that say the same in other words are counted as one if the voters say so.
+Pure, without a model. Motions are identified by their names. So the result depends neither on the letters that motions
+had on a voter's list nor on their order. If most voters say that two motions are the same in other words, the two are
+joined: they are counted as one motion.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_MOTIONS", "MotionVote", "Motions", "count_vote", "find_motions", "option_motions", "vote_in"]
 
 MOST_MOTIONS: Final = 9
-"""Maximum motions of a vote on open answers; more are hard to rank for people and models alike."""
+"""Maximum motions of a vote on open answers; people and models find it hard to rank more."""
 
 _NAME_CHARS: Final = 300
 _WORDS_CHARS: Final = 60
@@ -45,13 +46,13 @@ class Motions:
     """What a round votes on."""
 
     motions: tuple[Motion, ...]
-    """The motions, those of most agents first."""
+    """The motions; those with the most agents come first."""
     positions: tuple[str, ...]
     """For each motion, the shortest position of its agents, in full."""
     left_out: tuple[str, ...] = ()
-    """Names of the answers beyond the ninth, which cannot be voted for."""
+    """Names of the answers after the ninth, which cannot be voted for."""
     told_apart: frozenset[frozenset[str]] = frozenset()
-    """Pairs of motions, by name, that are never joined: options, stances or numbers tell them apart."""
+    """Pairs of motions, by name, that are never joined, because their options, stances or numbers differ."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,15 +64,15 @@ class MotionVote(NamedTuple):
     """The vote of one agent."""
 
     voter: str
-    """Id of the agent, unique."""
+    """Id of the agent; unique."""
     ballot: Choice | Ranking | Approval | Scores | Abstention = Abstention()
-    """Its ballot, by names of motions."""
+    """The agent's ballot, with names of motions."""
     same: tuple[tuple[str, ...], ...] = ()
-    """Groups of motions that it says are the same."""
+    """Groups of motions that are the same according to the agent."""
 
 
 def find_motions(responses: Sequence[AgentResponse], earlier: Mapping[TurnKey, AgentResponse] | None = None) -> Motions:
-    """Return what a round of open answers votes on: its camps, at most nine.
+    """Return the motions of a round of open answers: its camps, at most nine of them.
 
     Args:
         responses: The answers of the round.
@@ -104,11 +105,11 @@ def find_motions(responses: Sequence[AgentResponse], earlier: Mapping[TurnKey, A
 
 
 def option_motions(options: Iterable[str], responses: Iterable[AgentResponse] = ()) -> Motions:
-    """Return what a question with options votes on: all its options, none of which can be joined.
+    """Return the motions of a question with options: all its options, none of which can be joined.
 
     Args:
         options: The options.
-        responses: The answers of the round, which show who holds an option.
+        responses: The answers of the round, which show the agents of each option.
     """
     holders: dict[str, list[str]] = {option: [] for option in options}
     for response in responses:
@@ -143,11 +144,11 @@ def _in_words(name: str) -> str:
 
 
 def vote_in(voter: str, answer: Answer | None) -> MotionVote:
-    """Return the vote that an answer holds; no answer, and one of another kind, abstains.
+    """Return the vote in an answer; a missing answer, and one without a ballot, is an abstention.
 
     Args:
         voter: Id of the agent.
-        answer: Its answer, by names of motions.
+        answer: Its answer, with names of motions.
     """
     if answer is None or isinstance(answer, AgentResponse | PlanAnswer | TextAnswer):
         return MotionVote(voter)
@@ -167,15 +168,16 @@ def count_vote(
 ) -> Decision:
     """Count a vote: join the motions that say the same, then decide by a rule.
 
-    Two motions are joined where more than half of all voters say that they are the same, and no ballot of their own
-    agents that names groups leaves the pair out. A joined motion has each ballot's best place among its members.
+    Two motions are joined on two conditions. More than half of all voters say that they are the same, and none of their
+    own agents objects. An agent objects if its ballot has groups of equal motions, but none of them holds this pair. On
+    each ballot, a joined motion has the best place of its members.
 
     Args:
         motions: What was voted on.
-        votes: One vote for each agent that was asked, those that abstain or failed included.
+        votes: One vote for each agent that was asked, including agents that abstain or failed.
         rule: The rule, or its name with parameters.
-        tie: What happens on a tie, as in `decide`; `"first"` takes the tied motion that most agents gave.
-        rules: Registry to look up the name; `None` has the built-in rules.
+        tie: What happens on a tie, as in `decide`; `"first"` picks the tied motion with the most agents.
+        rules: Registry in which to look up the name; `None` for the built-in rules.
 
     Raises:
         ConfigurationError: The rule is unknown, or does not accept its parameters.
@@ -207,14 +209,14 @@ def count_vote(
         warnings=tuple(warnings),
     )
     outcome = decision.why
-    if decision.winner is not None and len(names) == 1:  # no rule's own words fit, as there is nothing to beat
+    if decision.winner is not None and len(names) == 1:  # the rule's words do not fit, as there is nothing to beat
         outcome = f"{decision.winner} wins: it is the only motion left."
     why = " ".join([outcome, *_explanation(decision, pairs, report, own)])
     return decision.model_copy(update={"pairwise": pairs, "why": why, "vote": report})
 
 
 def _cleaned(vote: MotionVote, names: Sequence[str], warnings: list[str]) -> MotionVote:
-    """Return a vote without unknown or repeated motions, and with the groups that count."""
+    """Return a vote without unknown or repeated motions, and with only those groups that count."""
     known = dict.fromkeys(names)
     ballot = vote.ballot
     unknown: set[str] = set()
@@ -256,7 +258,7 @@ def _groups(
     known: Mapping[str, None],
     warnings: list[str],
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of a ballot that count: their members stand together on it."""
+    """Return the groups of a ballot that count: those whose members are next to each other on it."""
     levels = _levels(ballot, known)
     seen: set[str] = set()
     groups: list[tuple[str, ...]] = []
@@ -276,22 +278,22 @@ def _groups(
 def _levels(
     ballot: Choice | Ranking | Approval | Scores | Abstention, known: Mapping[str, None]
 ) -> tuple[frozenset[str], ...]:
-    """Return the motions of a ballot by place, best first; those it does not name are last."""
+    """Return the motions of a ballot by place, best first; motions that it does not name come last."""
     places = order(ballot, str) or ()
     ranked = [frozenset(level) for level in places]
     return (*ranked, frozenset(known).difference(*ranked))
 
 
 def _stand_together(levels: Sequence[AbstractSet[str]], members: AbstractSet[str]) -> bool:
-    """Check whether no other motion stands between some; motions of one place may stand in any order."""
+    """Check whether no other motion is between the members; motions that share a place may be in any order."""
     places = [index for index, level in enumerate(levels) if level & members]
     return all(level <= members for level in levels[places[0] + 1 : places[-1]])
 
 
 def _classes(motions: Motions, votes: Sequence[MotionVote], warnings: list[str]) -> list[tuple[Motion, ...]]:
-    """Return the motions that are counted as one: those that are joined with exactly the same ones.
+    """Return groups of motions that are counted as one: motions that are joined with exactly the same others.
 
-    Motions that most voters call the same although options, stances or numbers say otherwise get a warning.
+    If most voters call two motions the same although their options, stances or numbers differ, there is a warning.
     """
     names = motions.names
     groups = {vote.voter: [frozenset(group) for group in vote.same] for vote in votes}
@@ -330,7 +332,7 @@ def _joined_motion(members: Sequence[Motion]) -> Motion:
 def _renamed(
     ballot: Choice | Ranking | Approval | Scores | Abstention, name_of: Mapping[str, str]
 ) -> Choice | Ranking | Approval | Scores | Abstention:
-    """Return a ballot on joined motions, each in the best place of its members."""
+    """Return a ballot with joined motions, each in the best place of its members."""
     match ballot:
         case Choice():
             return ballot if ballot.option is None else Choice(name_of[ballot.option], confidence=ballot.confidence)
@@ -345,7 +347,7 @@ def _renamed(
         case Approval():
             return Approval(frozenset(name_of[name] for name in ballot.options))
         case Scores():
-            # Sorted by score, so that the best one of the members stays.
+            # In the order of scores, so that the highest score among the members stays.
             best = sorted(ballot.scores.items(), key=lambda item: exact(item[1]))
             return Scores({name_of[name]: score for name, score in best})
         case Abstention():
@@ -359,7 +361,7 @@ def _own_shares(
     voters: Sequence[str],
     ballots: Sequence[Choice | Ranking | Approval | Scores | Abstention],
 ) -> list[Fraction]:
-    """Return for each voter with a motion of its own the share of first places that it gave to it."""
+    """Return, for each voter with a motion of its own, the share of its first places that it gave to this motion."""
     shares: list[Fraction] = []
     for voter, ballot in zip(voters, ballots, strict=True):
         own = {motion.name for motion in motions if voter in motion.agents}
@@ -372,7 +374,7 @@ def _own_shares(
 def _explanation(
     decision: Decision, pairs: Mapping[str, Mapping[str, float]], report: VoteReport, own: Sequence[Fraction]
 ) -> Iterable[str]:
-    """Yield sentences on what the rule's own words leave out."""
+    """Yield sentences on what the rule's explanation leaves out."""
     labels = {name: _in_words(name) for name in pairs}
     circle = _cycle_in(pairs)
     if circle and " > ".join(circle) not in decision.why:
@@ -406,7 +408,7 @@ def _explanation(
 
 
 def _cycle_in(pairs: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Return a shortest cycle of motions that beat each other, closed by its first; empty if there is none."""
+    """Return a shortest cycle of motions that beat each other, ending with its first motion again; empty if none."""
     names = list(pairs)
     margins = [
         [0 if name == other else _sign(pairs[name][other] - pairs[other][name]) for other in names] for name in names

@@ -1,4 +1,4 @@
-"""When two spellings name the same option: a named, pure step before anything is counted."""
+"""How spellings of one option are recognised: a named, pure step before anything is counted."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
 def casefold(text: str) -> str:
     """Fold case, width and compatibility forms, collapse white space, strip outer punctuation.
 
-    NFKC, Unicode case folding, NFKC again. Of outer punctuation these stay: a sign or
-    decimal point before a digit (`-5` is not `5`), and `#`, `%` and `‰` at the end. Text that is all
-    punctuation stays as it is, so that `+` and `-` are two options. Idempotent.
+    The text is normalised by NFKC, Unicode case folding, and NFKC again. Some outer punctuation stays: a sign or
+    decimal point before a digit (`-5` is not `5`), and `#`, `%` and `‰` at the end. Text that consists of punctuation
+    only stays as it is, so that `+` and `-` are two options. Idempotent.
 
     Example:
         >>> casefold("  **Yes.** "), casefold("C#."), casefold("-5")
@@ -67,7 +67,7 @@ def _exact(text: str) -> str:
 
 
 def _numeric(text: str) -> str:
-    """Read numbers by value, all other text by `casefold`."""
+    """Return one key for numbers of equal value, and the result of `casefold` for all other text."""
     folded = casefold(text)
     number = folded.replace("\N{MINUS SIGN}", "-").replace("\N{EN DASH}", "-")
     percent = number.endswith("%")
@@ -107,9 +107,10 @@ def normalise(text: str, how: Normalise = "casefold") -> str:
 
     Args:
         text: The spelling.
-        how: `"casefold"` as the function of that name; `"exact"` changes nothing; `"numeric"` compares numbers by
-            value (`4`, `4.0`, `4e0`, `8/2` and `400%` are one; `1,000` is a thousand) and other text as `casefold`;
-            `"open"` is `open_key`, which joins only answers that are equal for certain; a function gives its own key.
+        how: `"casefold"` uses the function `casefold`. `"exact"` changes nothing. `"numeric"` compares numbers by value
+            (`4`, `4.0`, `4e0`, `8/2` and `400%` are the same; `1,000` is a thousand), and other text as `casefold`
+            does. `"open"` uses `open_key`, which gives the same key only to answers that are certainly equal. A
+            function returns its own key.
 
     Raises:
         ConfigurationError: The name is unknown.

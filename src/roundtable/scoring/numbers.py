@@ -16,7 +16,7 @@ __all__ = ["LARGEST", "Figure", "Measure", "Number", "exact", "exact_or_none", "
 
 
 Figure: TypeAlias = Fraction | float | int
-"""A number: exact where the arithmetic is exact, else a float (logarithms, roots)."""
+"""A number: exact if the arithmetic is exact, otherwise a float (after logarithms or roots)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,14 @@ Number: TypeAlias = int | float | Fraction | Decimal | str
 """A number in any notation; text may be a decimal (`"0.8"`) or a fraction (`"2/3"`)."""
 
 LARGEST: Final = 10**100
-"""Largest number in a ballot and largest weight; sums and products of such numbers can still be shown as floats."""
+"""Largest number in a ballot and largest weight; sums and products of such numbers still fit into a float."""
 
 _MAX_DENOMINATOR: Final = 10**6
-"""A float up to 1 may stand for a fraction whose denominator is at most this."""
+"""Largest denominator of the fraction as which a float up to 1 may be read."""
 
 _TYPED_DENOMINATOR: Final = 10**9
-"""Denominator of a decimal with nine places. Such a decimal is what was typed: no other fraction within
-`_MAX_DENOMINATOR` is the same float."""
+"""Denominator of a decimal with nine places. Such a decimal is taken as it was typed: no other fraction with a
+denominator up to `_MAX_DENOMINATOR` gives the same float."""
 
 # Exponents are bounded, since "1e999999999" as an exact number would not fit into memory.
 _DECIMAL = r"(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:e[+-]?\d{1,3})?"
@@ -85,14 +85,14 @@ def exact_or_none(value: object) -> Fraction | None:
 
 @lru_cache(maxsize=1024)
 def _of_float(value: float) -> Fraction | None:
-    """Return the fraction a float was computed from, if that is a simple one, else its shortest decimal.
+    """Return the simple fraction from which a float was computed, if there is one, else the float's shortest decimal.
 
-    Both round to the same float, so different floats stay different numbers in the same order.
+    Either result rounds to the same float, so different floats become different numbers in the same order.
     """
     decimal = _parse(str(value))
     if decimal is None or decimal.denominator <= _TYPED_DENOMINATOR:
         return decimal
-    # Larger floats lie further apart: a smaller limit makes sure that each still matches one fraction at most.
+    # Larger floats lie further apart. A smaller limit makes sure that each float still matches at most one fraction.
     largest = int(_MAX_DENOMINATOR / max(1.0, abs(value)))
     simple = Fraction(value).limit_denominator(largest) if largest else decimal
     return simple if float(simple) == value else decimal
@@ -109,11 +109,11 @@ def _parse(text: str) -> Fraction | None:
 
 
 def exact(value: object, what: str = "the number") -> Fraction:
-    """Return the exact number that was meant.
+    """Return the exact number that the caller means by a value.
 
-    A float stands for the fraction with a denominator up to a million that gives this float (`5/6` is five sixths,
-    `0.8` is eight tenths), or else for its shortest decimal. Text is read as a decimal or a fraction; the text of a
-    printed float is read as that float.
+    A float is read as the fraction with a denominator up to a million that gives this float: `5/6` is five sixths,
+    `0.8` is eight tenths. If there is no such fraction, it is read as its shortest decimal. Text is read as a decimal
+    or a fraction; the text of a printed float is read like that float.
 
     Args:
         value: An int, float, Fraction, Decimal or text.

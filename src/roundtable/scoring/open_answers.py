@@ -1,7 +1,8 @@
-"""When two open answers are equal, tell each other apart, or abstain: the rule `open`, from the texts alone.
+"""The rule `open`: which open answers are equal, contradict each other, or abstain, by their texts alone.
 
-Equal means equal for certain. A difference of wording says nothing: "the capital" and "Lisbon" may be one answer. Only
-two numbers with the same unit, and a bare yes against a bare no, contradict each other without a reader.
+Equal means certainly equal. Different wording proves nothing: "the capital" and "Lisbon" may be the same answer.
+Without a reader, only two kinds of answers contradict each other: different numbers with the same unit, and a bare yes
+and a bare no.
 """
 
 from __future__ import annotations
@@ -156,7 +157,7 @@ _ABSTENTIONS: Final = frozenset(
         "לא יודעת",
     )
 )
-"""Whole answers that abstain, in the languages of the list above, and in Finnish, Vietnamese and Hebrew."""
+"""Whole answers that abstain, in the languages listed above, and in Finnish, Vietnamese and Hebrew."""
 
 _QUOTES: Final = frozenset("\"'`“”„‟‘’‚‛«»‹›「」『』")
 _PAIRS: Final = {"(": ")", "[": "]", "{": "}", "（": "）", "【": "】", "⟨": "⟩", "〔": "〕"}
@@ -171,7 +172,7 @@ _NUMBER: Final = re.compile(
     rf"(?P<whole>[0-9]{{1,3}}(?:,[0-9]{{3}}){{1,130}}|{_PLAIN})?(?P<rest>\.{_PLAIN})?"
 )
 _AMBIGUOUS: Final = re.compile(r"0*[1-9][0-9]{0,2}\.[0-9]{3}")
-"""A thousand with a point, or a decimal with three places."""
+"""A number that may have a point between thousands, or may be a decimal with three places."""
 _UNIT: Final = re.compile(r"(?<=[0-9])( ?(?:[^\W\d_]{1,2}|[^\W\d_][Hh][Zz]))(?!\w)")
 """A unit of one or two letters, or of hertz, after a number."""
 
@@ -189,16 +190,16 @@ class OpenText(NamedTuple):
     """An open answer, parsed once."""
 
     key: str
-    """What counts of it: equal keys are equal answers."""
+    """The part of the answer that counts: answers with equal keys are equal."""
     amount: Amount | None
-    """The number and unit that it begins with."""
+    """The number and unit with which the answer begins."""
     side: Literal["YES", "NO"] | None
     """The side of a bare yes or no."""
     abstains: bool
     """Whether it abstains."""
 
     def contradicts(self, other: OpenText) -> bool:
-        """Check whether two answers contradict each other for certain."""
+        """Check whether two answers certainly contradict each other."""
         if self.side is not None and other.side is not None:
             return self.side != other.side
         amount, other_amount = self.amount, other.amount
@@ -234,9 +235,9 @@ def parse_open(text: str) -> OpenText:
 def open_key(text: str) -> str:
     """Return the key of an open answer: two answers with the same key say the same.
 
-    White space, letter case, outer quotes, brackets, emphasis and full stops do not count; signs that belong to a word
-    do, and so does the letter case of a short unit after a number. A number alone counts by value. Bare yes and no are
-    one key in every language of the list. Idempotent.
+    White space, letter case, outer quotes, brackets, emphasis and full stops do not count. Signs that belong to a word
+    count, and so does the letter case of a short unit after a number. A number counts by its value. A bare yes has the
+    same key in every language of the list, and so has a bare no. Idempotent.
 
     Example:
         >>> open_key(' "Lisbon." '), open_key("LISBON"), open_key("1,000"), open_key("Ja!"), open_key("10²")
@@ -248,9 +249,10 @@ def open_key(text: str) -> str:
 
 
 def amount_of(text: str) -> Amount | None:
-    """Return the number and unit that a text begins with; `None` for any other text.
+    """Return the number and unit with which a text begins; `None` for a text that does not begin with a number.
 
-    Only plain decimals count, with commas between thousands. `1.000` may be one or a thousand, so it stays text.
+    Only plain decimals count; they may have commas between thousands. `1.000` may be one or a thousand, so it stays
+    text.
 
     Example:
         >>> amount_of("-1,250.50 km"), amount_of("$5"), amount_of("1.000"), amount_of("Lisbon")
@@ -270,7 +272,7 @@ def yes_or_no(text: str) -> Literal["YES", "NO"] | None:
 
 
 def contradict(text: str, other_text: str) -> bool:
-    """Check whether two open answers contradict each other for certain.
+    """Check whether two open answers certainly contradict each other.
 
     Example:
         >>> (
@@ -285,7 +287,7 @@ def contradict(text: str, other_text: str) -> bool:
 
 
 def is_abstention(text: str) -> bool:
-    """Check whether a whole answer abstains: `ABSTAIN`, "I don't know", or its like in other languages.
+    """Check whether a whole answer abstains: `ABSTAIN`, "I don't know", or a similar phrase in another language.
 
     Example:
         >>> is_abstention("ABSTAIN"), is_abstention("I don’t know."), is_abstention("I don't know Lisbon")
@@ -310,7 +312,7 @@ def _amount(bare: str) -> Amount | None:
 
 
 def _folded_widths(text: str) -> str:
-    """Compose, fold letters of double and half width, collapse white space; letter case stays."""
+    """Compose letters, convert full-width and half-width letters, and collapse white space; letter case stays."""
     if not text.isascii():
         text = "".join(
             unicodedata.normalize("NFKC", letter) if unicodedata.decomposition(letter).startswith(_WIDTHS) else letter
@@ -321,7 +323,7 @@ def _folded_widths(text: str) -> str:
 
 
 def _folded_case(text: str) -> str:
-    """Fold letter case, except that of a short unit after a number: `5 mW` is not `5 MW`."""
+    """Fold letter case, except in a short unit after a number: `5 mW` is not `5 MW`."""
     parts = _UNIT.split(text)
     return "".join(part if index % 2 else _fold(part) for index, part in enumerate(parts))
 
@@ -329,7 +331,7 @@ def _folded_case(text: str) -> str:
 def _fold(text: str) -> str:
     # "Maße" is not "Masse", though both fold to "masse".
     while (folded := "ß".join(_folded(part) for part in text.replace("ẞ", "ß").split("ß"))) != text:
-        text = folded  # it may compose to a letter that folds again
+        text = folded  # the result may contain a letter that changes when it is folded again
     return text
 
 
@@ -338,7 +340,10 @@ def _folded(text: str) -> str:
 
 
 def _without_wrapping(text: str) -> str:
-    """Remove what encloses a whole text, and full stops at its end; a text of nothing else stays."""
+    """Remove quotes, brackets and emphasis around a whole text, and full stops at its end.
+
+    A text that consists of nothing else stays as it is.
+    """
     while (inner := _unwrapped(text)) and inner != text:
         text = inner
     return text
@@ -366,7 +371,7 @@ def _unwrapped(text: str) -> str:
 
 
 def _closes_at_the_end(text: str) -> bool:
-    """Check whether the bracket that opens a text is closed by its last letter."""
+    """Check whether the last character of a text closes the bracket that opens it."""
     opening, closing = text[0], _PAIRS[text[0]]
     depth = 0
     for index, letter in enumerate(text):

@@ -15,7 +15,8 @@ from roundtable.types import JsonValue
 __all__ = ["BallotForm", "Outcome", "ParameterValue", "Parameters", "Rule"]
 
 BallotForm: TypeAlias = Literal["choice", "ranking", "approval", "scores"]
-"""What a rule asks of a voter: one option, an order, the options it accepts, or a number for each."""
+"""What a rule asks a voter for: one option, a ranking, the options that the voter approves of, or a number for each
+option."""
 
 ParameterValue: TypeAlias = Number | None
 """Type of a rule's parameter."""
@@ -30,15 +31,15 @@ class Outcome:
     scores: Mapping[str, Figure]
     """Score of each option, in the rule's own unit."""
     leaders: tuple[str, ...]
-    """The options that lead, all of them on a tie; none when the rule finds no leader."""
+    """The leading options: one, or all that are tied, or none if the rule finds no leader."""
     why: str
     """The rule's part of the sentence `Decision.why`."""
     passes: bool = True
-    """Whether a sole leader meets what the rule requires."""
+    """Whether a sole leader reaches the threshold of the rule."""
     pairwise: Mapping[str, Mapping[str, Figure]] = field(default_factory=dict)
-    """Weight of the ballots that put the row above the column."""
+    """Weight of the ballots that put the option of the row above the option of the column."""
     rounds: tuple[Mapping[str, Figure], ...] = ()
-    """The tally of each count."""
+    """The tally of each count of a rule that counts several times."""
 
 
 class Parameters:
@@ -147,8 +148,8 @@ class Rule:
     summary: str = ""
     """What it does, in one line."""
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
-    """Its parameters with their defaults."""
+    """Names of its parameters, with their defaults."""
     aliases: tuple[str, ...] = ()
     """Other names of the rule."""
     form: BallotForm = "choice"
-    """What to ask of agents that vote under this rule; other ballots may count too."""
+    """The form of ballot that agents are asked for under this rule; ballots in other forms may also count."""

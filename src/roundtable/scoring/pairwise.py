@@ -1,4 +1,4 @@
-"""Head-to-head comparisons: the matrix that Condorcet rules read, its margins, winner and cycles."""
+"""Head-to-head comparisons: the matrix that Condorcet rules use, and its margins, winner and cycles."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ __all__ = [
 ]
 
 Matrix: TypeAlias = Sequence[Sequence[Weight]]
-"""Square; row i, column j: the weight of the ballots that put option i above option j."""
+"""A square matrix; row i, column j holds the weight of the ballots that put option i above option j."""
 
 
 def pairwise_matrix(profile: Profile[Order]) -> list[list[Weight]]:
-    """Count the weight that puts one option above another; unranked options are tied below all ranked ones."""
+    """Sum, for each pair, the weight of the ballots that put one option above the other.
+
+    On a ballot, unranked options are tied below all ranked ones.
+    """
     index_of = {option: index for index, option in enumerate(profile.roll.options)}
     size = len(index_of)
     matrix: list[list[Weight]] = [[0] * size for _ in range(size)]
@@ -52,13 +55,13 @@ def table(roll: Roll, matrix: Matrix) -> Mapping[str, Mapping[str, Weight]]:
 
 
 def margins_of(matrix: Matrix) -> list[list[int]]:
-    """Return each pair's margin as an integer: all weights are scaled alike, so comparisons stay exact and fast."""
+    """Return each pair's margin as an integer, for exact and fast comparisons; all weights are scaled alike."""
     scaled = _scaled(matrix)
     return [[cell - scaled[j][i] for j, cell in enumerate(row)] for i, row in enumerate(scaled)]
 
 
 def winning_votes_of(matrix: Matrix) -> list[list[int]]:
-    """Return each pair's winning votes as an integer: the votes for the winner, below 0 for the loser, 0 on a tie.
+    """Return each pair's winning votes as an integer: positive for the winner, negative for the loser, 0 on a tie.
 
     Example:
         >>> winning_votes_of([[0, 3], [1, 0]])
@@ -96,7 +99,7 @@ def beaten(margins: Sequence[Sequence[int]], option: int) -> list[int]:
 
 
 def cycle(margins: Sequence[Sequence[int]]) -> list[int] | None:
-    """Return a shortest cycle of options that beat each other in turn; of equally short ones the first by order."""
+    """Return a shortest cycle of options that beat each other in turn; of equally short cycles, the first by order."""
     best: list[int] | None = None
     for start in range(len(margins)):
         path = _shortest_cycle_from(margins, start)

@@ -39,7 +39,7 @@ _CALL = re.compile(r"([^()]*)\(([^()]*)\)\s*")
 
 
 def rule_registry() -> Registry[Rule]:
-    """Create a registry of the built-in rules, to which others can be added.
+    """Create a registry of the built-in rules, to which other rules can be added.
 
     Example:
         >>> "plurality" in rule_registry()
@@ -55,7 +55,7 @@ _BUILT_IN = rule_registry()
 
 
 def rule_name(name: str) -> str:
-    """Fold a rule's name: lower case, words joined by hyphens.
+    """Convert a rule's name to lower case, with its words joined by hyphens.
 
     Example:
         >>> rule_name("Ranked Pairs"), rule_name("kemeny_young")
@@ -68,8 +68,8 @@ def find_rule(name: str, rules: Registry[Rule] | None = None) -> tuple[Rule, dic
     """Find a rule by its name or an alias, optionally with parameters in brackets.
 
     Args:
-        name: The name; case, spaces, underscores and hyphens do not matter. `"supermajority(3/4)"` and
-            `"supermajority(q=0.75)"` give parameters, in the rule's order or by name.
+        name: The name. Letter case does not matter, and spaces, underscores and hyphens are the same. Parameters are in
+            the rule's order, as in `"supermajority(3/4)"`, or named, as in `"supermajority(q=0.75)"`.
         rules: Registry to search; `None` for the built-in rules.
 
     Raises:

@@ -32,7 +32,7 @@ TWO_THIRDS = Fraction(2, 3)
 
 
 def tally_first_places(profile: Profile[FirstPlaces]) -> dict[str, Weight]:
-    """Count the weight that puts each option first; options tied on a ballot share its vote equally."""
+    """Sum the weight of the ballots that put each option first; options tied for first share the vote equally."""
     scores: dict[str, Weight] = dict.fromkeys(profile.roll.options, 0)
     for vote in profile.votes:
         part = vote.weight if len(vote.form) == 1 else Fraction(vote.weight) / len(vote.form)
@@ -73,14 +73,14 @@ def _plurality(ballots: Electorate, _: Parameters) -> Outcome:
 def threshold_outcome(
     roll: Roll, scores: Mapping[str, Weight], enough: Callable[[Fraction], bool], asked: str, of: str = "cast"
 ) -> Outcome:
-    """Create the outcome of a threshold rule: the leader passes if its share of votes cast, or of all seats, is enough.
+    """Create the outcome of a threshold rule: the leader passes if its share of votes, or of all ballots, is enough.
 
     Args:
         roll: Who voted.
         scores: The votes of each option.
         enough: Checks whether a share is enough.
-        asked: The threshold in words.
-        of: `"cast"` takes the share of the votes that count, `"seats"` of all ballots that have weight.
+        asked: The threshold, in words.
+        of: `"cast"` for the share of the votes that count, `"seats"` for the share of all ballots that have weight.
     """
     leaders = leading(scores)
     total, unit = (roll.weight, "votes") if of == "cast" else (roll.seats, "seats")
@@ -163,7 +163,7 @@ CHOICE_RULES = (
     Rule(
         "hybrid",
         _hybrid,
-        "unanimity in the first turns and among few voters, a supermajority q after that",
+        "unanimity in the first turns or with few voters, else a supermajority q",
         {"turn": 1, "turns": 5, "small": 3, "q": Fraction(3, 4), "of": "cast"},
         ("hybrid-majority",),
     ),

@@ -19,7 +19,7 @@ from roundtable.scoring.rules.choice import HALF, highest, leading, standing
 __all__ = ["GRADE_RULES"]
 
 Graded: TypeAlias = Mapping[str, list[tuple[Fraction, Weight]]]
-"""For each option its grades with their weights, lowest first."""
+"""For each option, its grades with their weights, lowest grade first."""
 
 
 def _approval(ballots: Electorate, _: Parameters) -> Outcome:
@@ -94,10 +94,11 @@ def _median(ballots: Electorate, parameters: Parameters) -> Outcome:
 
 
 class _GradeSpread:
-    """The grades of one option on a scale of ballots from 0 (lowest) to 1.
+    """The grades of one option, by share of the ballots that grade it, from 0 (lowest grade) to 1.
 
-    Majority judgment removes medians one by one, from the middle outwards, the lower side first. On shares instead of
-    ballots this order depends neither on how many ballots graded the option nor on the unit of weights.
+    Majority judgment removes medians one by one, from the middle outwards, and the lower one first. This class works
+    with shares instead of numbers of ballots. So the order depends neither on how many ballots graded the option nor on
+    the unit of weights.
     """
 
     def __init__(self, option_grades: Sequence[tuple[Fraction, Weight]]) -> None:
@@ -106,11 +107,11 @@ class _GradeSpread:
         self.ends = [end / total for end in accumulate(weight for _, weight in option_grades)]
 
     def distances(self) -> list[Fraction]:
-        """Return the distances from the middle at which a grade changes."""
+        """Return the distances from the middle at which the grade changes."""
         return [abs(end - HALF) for end in self.ends]
 
     def around(self, distance: Fraction) -> tuple[Fraction, Fraction]:
-        """Return the grades at a distance below and above the middle."""
+        """Return the grade at this distance below the middle, and the grade at this distance above it."""
         return self._at(HALF - distance), self._at(HALF + distance)
 
     def _at(self, share: Fraction) -> Fraction:
@@ -145,7 +146,7 @@ def _star(ballots: Electorate, parameters: Parameters) -> Outcome:
 
 
 def _finalists(totals: Mapping[str, Fraction]) -> list[tuple[str, str]]:
-    """Return each pair of options that the two highest totals allow."""
+    """Return each pair of options that can be the finalists, which are the two highest totals."""
     highest, second = sorted(totals.values(), reverse=True)[:2]
     first = [option for option, total in totals.items() if total == highest]
     if highest == second:
@@ -156,7 +157,10 @@ def _finalists(totals: Mapping[str, Fraction]) -> list[tuple[str, str]]:
 def _run_off(
     profile: Profile[Grades], totals: Mapping[str, Fraction], first: str, second: str
 ) -> tuple[dict[str, Weight], tuple[str, ...]]:
-    """Count which option is graded higher, ungraded ones as 0; on a tie the higher total wins, or both do."""
+    """Count the votes that grade one option above the other; a missing grade is 0.
+
+    On a tie, the option with the higher total wins; if the totals are equal, both win.
+    """
     tally: dict[str, Weight] = {first: 0, second: 0}
     for vote in profile.votes:
         lead = vote.form.get(first, 0) - vote.form.get(second, 0)
@@ -202,7 +206,7 @@ GRADE_RULES = (
     Rule(
         "score",
         _score,
-        "highest mean grade of those who graded the option, or highest sum",
+        "highest mean grade among the voters who graded the option, or highest sum",
         {**SCALE, "by": "mean"},
         ("range", "mean"),
         form="scores",

@@ -17,7 +17,7 @@ __all__ = ["OTHER_RULES"]
 
 
 Predicted: TypeAlias = tuple[str, Grades]
-"""A vote, and the shares of votes its voter expects."""
+"""A vote, and the share of votes that its voter expects for each option."""
 
 Path: TypeAlias = tuple[str | None, ...]
 """A voter's answer in each round."""

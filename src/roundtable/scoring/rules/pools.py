@@ -1,4 +1,4 @@
-"""Rules that weigh or pool probabilities: confidence-weighted vote, log odds, linear and logarithmic opinion pools."""
+"""Rules that weight votes or pool probabilities: confidence-weighted vote, log odds, linear and logarithmic pools."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Known: TypeAlias = tuple[str, Fraction]
 
 DIGITS = 50
 TOLERANCE = Decimal("1e-40")
-"""Sums of logarithms have 50 significant digits; two that differ by at most this count as equal."""
+"""Sums of logarithms have 50 significant digits; two sums that differ by at most this tolerance count as equal."""
 
 
 def _confident(ballot: Ballot, key_of: KeyOf) -> Known | None:
@@ -40,9 +40,10 @@ def _confidence(ballot: Ballot) -> Fraction:
 
 
 def reconcile_weight(confidence: Fraction) -> Fraction:
-    """Return the step weight of ReConcile for a confidence in [0, 1].
+    """Return the weight that ReConcile's step function gives a confidence in [0, 1].
 
-    The weight is 0.1 for a confidence up to 0.6, 0.3 below 0.8, 0.5 below 0.9, 0.8 below 1, and 1 at 1.
+    The weight is 0.1 for a confidence up to 0.6, then 0.3 for one below 0.8, 0.5 below 0.9, 0.8 below 1, and 1 for a
+    confidence of 1.
 
     Source: Chen, Saha and Bansal, ACL 2024 (arXiv 2309.13007), as in the authors' code.
 
@@ -90,9 +91,9 @@ def _accurate(ballot: Ballot, key_of: KeyOf) -> Known | None:
 
 
 def weighed_logarithms(terms: Iterable[tuple[Fraction, Fraction]]) -> Decimal:
-    """Add up the natural logarithms of positive fractions, each times its weight, in the current context's precision.
+    """Add up the natural logarithms of positive fractions, each times its weight, in the decimal context's precision.
 
-    The sum does not depend on their order, and is 0 within the tolerance.
+    The sum does not depend on the order of the terms. A sum within the tolerance of 0 is returned as 0.
 
     Example:
         >>> weighed_logarithms([(Fraction(9), Fraction(1, 2)), (Fraction(1, 3), Fraction(1))])
@@ -105,7 +106,7 @@ def weighed_logarithms(terms: Iterable[tuple[Fraction, Fraction]]) -> Decimal:
 
 
 def highest(scores: Mapping[str, Decimal]) -> tuple[str, ...]:
-    """Return the options with the highest score, within the tolerance."""
+    """Return the options whose score is within the tolerance of the highest score."""
     best = max(scores.values(), default=Decimal(0))
     return tuple(option for option, score in scores.items() if score == best or best - score <= TOLERANCE)
 
@@ -180,7 +181,7 @@ def _log_pool(ballots: Electorate, _: Parameters) -> Outcome:
             probabilities = [
                 (vote.form.get(option, Fraction(0)), Fraction(vote.weight) / roll.weight) for vote in profile.votes
             ]
-            # One voter who rules an option out rules it out for all.
+            # If one voter gives an option the probability 0, its geometric mean is 0.
             if all(probability for probability, _ in probabilities):
                 logs[option] = weighed_logarithms(probabilities)
         leaders = highest(logs)
@@ -204,7 +205,7 @@ def _soft(ballot: Ballot, key_of: KeyOf) -> Grades | Sure | None:
 
 
 def _spread(chosen: str, confidence: Fraction, options: Sequence[str]) -> Grades:
-    """Split what remains of a voter's confidence equally over the other options; a sole option gets everything."""
+    """Split the probability that a confidence leaves equally over the other options; a sole option gets all of it."""
     others = len(options) - 1
     if not others:
         return {chosen: Fraction(1)}
@@ -233,7 +234,7 @@ POOL_RULES = (
     Rule(
         "soft-vote",
         _soft_vote,
-        "highest mean probability; a choice with a confidence leaves the rest to the other options equally",
+        "highest mean probability; for a choice with a confidence, the other options share the rest equally",
         aliases=("soft",),
     ),
 )

@@ -43,16 +43,16 @@ __all__ = [
 Margins: TypeAlias = Sequence[Sequence[int]]
 
 Resolve: TypeAlias = Callable[[Margins], tuple[Sequence[Weight], Sequence[int], str]]
-"""Turns margins into scores, leaders, and words on how a cycle or tie was resolved."""
+"""A function from margins to scores, leaders, and a phrase on how a cycle or tie was resolved."""
 
 
 def head_to_head(ballots: Electorate, resolve: Resolve, strengths: Callable[[Matrix], Margins] = margins_of) -> Outcome:
-    """Create the outcome of a head-to-head rule; its words begin with whether one option beats all others.
+    """Create the outcome of a head-to-head rule; its reason begins with whether one option beats all others.
 
     Args:
         ballots: The ballots, read as rankings.
         resolve: Finds the leaders by the strength of each head-to-head win.
-        strengths: Measures that strength; above 0 for the winner, below 0 for the loser.
+        strengths: Measures the strength of a win; positive for the winner, negative for the loser.
     """
     profile = ballots.read(order)
     roll = profile.roll
@@ -94,12 +94,12 @@ def _copeland(margins: Margins) -> tuple[Sequence[Weight], Sequence[int], str]:
 
 
 def schulze_paths(matrix: Matrix) -> list[list[int]]:
-    """Return the rank of the strength of the strongest path between each pair, 0 for no path.
+    """Return, for each pair, the rank of the strength of its strongest path; 0 for no path.
 
     A path is as strong as its weakest margin. Equal strengths have equal ranks; larger is stronger.
 
     Args:
-        matrix: Row i, column j: the weight of the ballots that put option i above option j.
+        matrix: Row i, column j holds the weight of the ballots that put option i above option j.
 
     Source: M. Schulze, Social Choice and Welfare 36 (2011), with margins.
 
@@ -111,7 +111,7 @@ def schulze_paths(matrix: Matrix) -> list[list[int]]:
 
 
 def strongest_paths(margins: Margins) -> list[list[int]]:
-    """Return the same as `schulze_paths`, from margins.
+    """Return the same as `schulze_paths`, but from margins.
 
     Margins are added from the widest down; a pair is as strong as the margin that first connects it.
     """
@@ -192,16 +192,18 @@ CONDORCET_RULES = (
 
 
 MOST_OPTIONS = 12
-"""Exact up to this many options; with more, the rule decides nothing and gives this reason."""
+"""Maximum options for an exact count. With more options, the rule decides nothing, and states this limit as the
+reason."""
 
 
 def kemeny_scores(matrix: Matrix) -> list[Weight]:
-    """Return for each option the agreement of the best ranking that puts it first.
+    """Return, for each option, the agreement of the best ranking that puts this option first.
 
-    The agreement of a ranking is the weight of all pairwise preferences it shares with the ballots; a ranking with
-    the highest agreement has the least total Kendall distance. Dynamic programming over sets of options, exact.
+    The agreement of a ranking is the weight of all pairwise preferences that it shares with the ballots. A ranking with
+    the highest agreement has the least total Kendall distance. The result is exact, by dynamic programming over sets of
+    options.
 
-    Source: J. Kemeny, Daedalus 88 (1959); M. Held and R. Karp (1962) for the programme.
+    Source: J. Kemeny, Daedalus 88 (1959); for the dynamic programming, M. Held and R. Karp (1962).
 
     Example:
         >>> kemeny_scores([[0, 2, 2], [1, 0, 2], [1, 1, 0]])
@@ -220,7 +222,7 @@ def kemeny_scores(matrix: Matrix) -> list[Weight]:
 
 
 def _weight_above(matrix: Matrix, option: int, options: Sequence[int]) -> Weight:
-    """Return the weight that puts one option above all others of a set; the diagonal is 0."""
+    """Return the total weight that puts an option above each other option of a set; the diagonal is 0."""
     row = matrix[option]
     return sum(row[other] for other in options)
 
@@ -258,10 +260,11 @@ KEMENY_RULES = (
 
 Edge: TypeAlias = tuple[int, int]
 Locked: TypeAlias = tuple[int, ...]
-"""For each option the set, as bits, of the options that locked pairs put below it, directly or through others."""
+"""For each option, the set (as bits) of the options that locked pairs put below it, directly or through other
+options."""
 
 MOST_STATES = 20_000
-"""Maximum states that ranked pairs follows when equal margins can be locked in several orders."""
+"""Maximum states that ranked pairs visits when equal margins can be locked in several orders."""
 
 
 def _margin_groups(margins: Margins) -> Iterator[list[Edge]]:
@@ -283,14 +286,14 @@ def _lock(locked: Sequence[int], edges: Sequence[Edge]) -> Locked:
 
 
 def _open_edges(state: Locked, edges: Sequence[Edge]) -> list[Edge]:
-    """Return the edges that the locked ones neither imply nor contradict."""
+    """Return the edges that the locked edges neither imply nor contradict."""
     return [
         (winner, loser) for winner, loser in edges if not (state[loser] >> winner & 1 or state[winner] >> loser & 1)
     ]
 
 
 def _states_unbeaten(locked: Locked, edges: Sequence[Edge], option: int, budget: list[int]) -> set[Locked]:
-    """Return every state with the option unbeaten that some order of locking these equal margins leads to."""
+    """Return each state that some order of locking these equal margins leads to and that leaves the option unbeaten."""
     done: set[Locked] = set()
     seen = {locked}
     stack = [locked]
@@ -329,7 +332,7 @@ def _wins_if_favoured(margins: Margins, option: int) -> bool:
 
 
 def _possible_winners(margins: Margins) -> set[int]:
-    """Return the options that can be unbeaten at all: for each defeat there is a path back that is as strong."""
+    """Return the options that can be unbeaten: for each of their defeats, there is a path back that is as strong."""
     paths = strongest_paths(margins)
     ranks = {margin: rank for rank, margin in enumerate(sorted({m for row in margins for m in row if m > 0}), 1)}
     size = range(len(margins))
@@ -339,7 +342,7 @@ def _possible_winners(margins: Margins) -> set[int]:
 
 
 def _can_win(margins: Margins, option: int) -> bool | None:
-    """Check whether some order of equal margins keeps an option unbeaten; `None` if there are too many to follow."""
+    """Check whether some order of equal margins keeps an option unbeaten; `None` if there are too many orders."""
     if _wins_if_favoured(margins, option):
         return True
     budget = [MOST_STATES]
@@ -366,7 +369,7 @@ RANKED_PAIRS_RULES = (
     Rule(
         "ranked-pairs",
         lambda ballots, parameters: head_to_head(ballots, _ranked_pairs, strengths_by(parameters)),
-        "head-to-head margins, or winning votes, locked from the widest down, all orders of equal ones",
+        "lock head-to-head margins, or winning votes, from the largest down, in every order of equal ones",
         STRENGTH,
         ("tideman",),
         form="ranking",
@@ -378,10 +381,10 @@ RANKED_PAIRS_RULES = (
 Remaining: TypeAlias = frozenset[str]
 Tally: TypeAlias = dict[str, Weight]
 Drop: TypeAlias = Callable[[Tally, Tally], list[Remaining]]
-"""Returns each set of options that may be dropped next, from their first and last places."""
+"""A function from tallies of first and last places to each set of options that may be dropped next."""
 
 MOST_ELIMINATION_STATES = 10_000
-"""Elimination ties are followed up to this many different sets of remaining options."""
+"""Maximum different sets of remaining options that are visited when tied options can be dropped in several orders."""
 
 
 def _first_places(profile: Profile[Order], remaining: Remaining) -> Tally:
@@ -396,7 +399,7 @@ def _first_places(profile: Profile[Order], remaining: Remaining) -> Tally:
 
 
 def _last_places(profile: Profile[Order], remaining: Remaining) -> Tally:
-    """Count last places among the remaining options: unranked ones are tied last."""
+    """Count last places among the remaining options; unranked options are tied for the last place."""
     tally: Tally = dict.fromkeys((option for option in profile.roll.options if option in remaining), 0)
     for vote in profile.votes:
         groups = [members for group in vote.form if (members := [option for option in group if option in remaining])]
@@ -416,7 +419,8 @@ def _drop_fewest_firsts(firsts: Tally, _: Tally) -> list[Remaining]:
     fewest = min(firsts.values())
     tied = [option for option, votes in firsts.items() if votes == fewest]
     higher = [votes for votes in firsts.values() if votes > fewest]
-    # In any order all of them are dropped before the next option if together they have fewer votes than it.
+    # If the tied options together have fewer votes than the next option, all of them are dropped before it in any
+    # order.
     if len(tied) > 1 and higher and fewest * len(tied) < min(higher):
         return [frozenset(tied)]
     return [frozenset((option,)) for option in tied]
@@ -428,7 +432,10 @@ def _drop_most_lasts(_: Tally, lasts: Tally) -> list[Remaining]:
 
 
 def _majority_options(firsts: Tally) -> list[str]:
-    """Return the options with a majority of the ballots that still count; the last option left always has one."""
+    """Return the options with a majority of the ballots that still count.
+
+    The last remaining option always has a majority.
+    """
     total = sum(firsts.values())
     return [option for option, votes in firsts.items() if votes * 2 > total]
 
@@ -462,7 +469,7 @@ def _eliminate(ballots: Electorate, drop: Drop) -> Outcome:
                 seen.add(next_remaining)
                 stack.append(next_remaining)
     leaders = tuple(option for option in roll.options if option in winners)
-    # Each option's votes in the last count in which it stood.
+    # Each option's votes in the last count that included it.
     scores = {option: votes for tally in rounds for option, votes in tally.items()}
     return Outcome(roll, scores, leaders, _why(roll.labels, rounds, winners), pairwise=pairs, rounds=tuple(rounds))
 
@@ -506,12 +513,12 @@ ELIMINATION_RULES = (
 
 
 def _positional(ballots: Electorate, points: Callable[[int, int], Weight], *, unranked: bool) -> Outcome:
-    """Score each option by the points of its place; tied options share their points equally.
+    """Score each option by the points for its place on each ballot; tied options share their points equally.
 
     Args:
         ballots: The ballots.
-        points: Function from place (1 is best) and number of options to points.
-        unranked: Whether unranked options share the places that are left, or get nothing.
+        points: Function that returns points from a place (1 is best) and the number of options.
+        unranked: Whether unranked options share the remaining places; otherwise they get no points.
     """
     profile = ballots.read(order)
     roll = profile.roll
