@@ -75,7 +75,7 @@ async def test_an_exit_that_breaks_is_left_out_and_named(
     assert result.exit is not None
     assert (result.exit.reason, result.exit.figures["broken"]) == ("max_rounds", broken)
     assert all(name in result.exit.details for name in broken)
-    assert f"the exit {broken[0].partition(':')[0]!r} broke and was left out" in caplog.text
+    assert f"the stop criterion {broken[0].partition(':')[0]!r} failed and was ignored" in caplog.text
 
 
 async def test_an_exit_beside_one_that_breaks_still_ends_the_debate() -> None:

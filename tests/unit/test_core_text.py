@@ -177,7 +177,7 @@ async def test_a_round_is_closed_without_a_meter_or_a_criterion_that_raises_it(
     assert result.status == "completed"
     assert result.rounds[0].consensus is not None
     assert UNTOLD in str(result.rounds[0].consensus)
-    assert f"the exit 'broken' broke and was left out: Mute: {UNTOLD}" in caplog.text
+    assert f"the stop criterion 'broken' failed and was ignored: Mute: {UNTOLD}" in caplog.text
 
 
 async def test_a_mode_that_raises_it_ends_the_debate_with_an_error_of_ours() -> None:

@@ -1,4 +1,4 @@
-"""Analysis of a round: how far its positions agree, and the decision by the rule of the debate."""
+"""Analysis of a round: how far its positions agree, and what the rule of the debate decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agreement measured by a model: the prompt, the parsed answer, the consensus."""
+"""Agreement measured by a model, called the reader: its prompt, its parsed answer, and the resulting consensus."""
 
 from __future__ import annotations
 
@@ -89,27 +89,27 @@ _STRING: Final[JsonObject] = {"type": "string"}
 _STRINGS: Final[JsonObject] = {"type": "array", "items": _STRING}
 
 _ONE_FIGURE: Final = 0.005
-"""Bounds that are closer than this are one figure."""
+"""Bounds whose distance is less than this are reported as one figure."""
 _CONTRADICTION: Final = 0.5
-"""A level that is farther than this from the lead of the reader's own groups contradicts them."""
+"""If the reader's level is farther than this from the lead of its own largest group, the two contradict each other."""
 _MAX_TOKENS: Final = 8192
 _SAMPLING: Final = 0.7
 _UNAVAILABLE: Final = "AI_ANALYSIS_UNAVAILABLE"
 
 
 def answer_names(responses: Sequence[AgentResponse]) -> dict[str, AgentResponse]:
-    """Return the answers by their names in the prompt, `A1`, `A2` and so on, which hide the agents."""
+    """Return the answers by their names in the prompt: `A1`, `A2` and so on. These names hide the agents."""
     return {f"A{number}": response for number, response in enumerate(responses, start=1)}
 
 
 def reading_order(responses: Sequence[AgentResponse], reading: int = 0) -> list[int]:
-    """Return the indices of answers in the order in which a model reads them, so that no seat matters.
+    """Return the indices of answers in the order in which a model reads them, which does not depend on the agents.
 
-    The answers are shuffled by their texts.
+    The answers are shuffled, and their texts are the seed.
 
     Args:
         responses: The answers.
-        reading: Number of the reading, from 0; each has another order.
+        reading: Number of the model call, from 0; each call gets a different order.
     """
 
     def text_of(index: int) -> str:
@@ -132,7 +132,7 @@ def reading_order(responses: Sequence[AgentResponse], reading: int = 0) -> list[
 def analysis_messages(
     responses: Sequence[AgentResponse], topic: str, fence: Fence, *, groupthink: bool
 ) -> tuple[Message, ...]:
-    """Create the prompt; question and answers are quoted within the fence, under the names of `answer_names`."""
+    """Create the prompt; question and answers are quoted within the fence. Answers have the names of `answer_names`."""
     parts = ["The question:", fence.quote(topic, label="question"), "The answers:"]
     for name, answer in answer_names(responses).items():
         lines = [f"Position: {answer.position}"]
@@ -152,14 +152,15 @@ def analysis_messages(
 def read_analysis(text: str, responses: Sequence[AgentResponse], *, groupthink: bool) -> AIConsensusResult | None:
     """Parse the answer of a model; `None` if it has no agreement level.
 
-    The last JSON object with an agreement level counts, even if it is cut off after the level or malformed. Without
-    one, only the level and the summary are searched for. A level is never invented, and zero is zero. The clusters are
-    those of the model; an answer that it put in no group is in none.
+    The last JSON object with an agreement level counts, even if it is malformed, or cut off after the level. Without
+    such an object, only the level and the summary are searched for in the text. A level is never invented: there is
+    none unless the model stated it. The clusters are those of the model; an answer that the model left out is not in
+    any cluster.
 
     Args:
         text: The answer of the model.
         responses: The answers in the order in which the model read them.
-        groupthink: Whether signs of groupthink were asked for.
+        groupthink: Whether the prompt asked for signs of groupthink.
     """
     document = find_document(text, lambda fields: "agreementLevel" in fields or "agreement_level" in fields)
     is_cut = document is not None and bool(document.partial & {"agreementLevel", "agreement_level"})
@@ -180,11 +181,11 @@ def read_analysis(text: str, responses: Sequence[AgentResponse], *, groupthink: 
 
 
 def share_of(value: JsonValue, *, clip: bool = True) -> float | None:
-    """Parse a share; `None` for anything else.
+    """Parse a share in [0, 1]; `None` for any other value.
 
     Args:
         value: The value.
-        clip: Whether a number that is slightly outside [0, 1], from -1 to 2, counts as the nearer end.
+        clip: Whether a number from -1 to 2 that is outside [0, 1] becomes the nearer end of this range.
 
     Example:
         >>> share_of(0), share_of("0.8"), share_of("80 %"), share_of(1.2), share_of(85), share_of(True)
@@ -239,9 +240,9 @@ def _full_result(
 
 
 def _answers_by_name(responses: Sequence[AgentResponse]) -> dict[str, int]:
-    """Return the index of each answer by all names that a model may use for it, in folded case.
+    """Return the index of each answer by all names that a model may use for it; the names are case-folded.
 
-    The name of an agent means its answer only if it has one.
+    An agent's name is included only if the agent has exactly one answer.
     """
     by_agent: dict[str, set[int]] = {}
     for index, response in enumerate(responses):
@@ -252,19 +253,19 @@ def _answers_by_name(responses: Sequence[AgentResponse]) -> dict[str, int]:
 
 
 def _answer_named(name: str, names: Mapping[str, int]) -> int | None:
-    """Return the answer that a name means: a known name, or a text with one answer name, such as "Answer A1"."""
+    """Return the index of the answer that a text names: a known name, or a text such as "Answer A1"."""
     index = names.get(name.casefold())
     mentions = {*_ANSWER.findall(name)} if index is None else set()
     return names.get(mentions.pop().casefold()) if len(mentions) == 1 else index
 
 
 def list_of_texts(value: JsonValue, most: int = _MOST_ITEMS) -> tuple[str, ...]:
-    """Return the texts of a list that are not blank, at most `most`."""
+    """Return at most `most` texts of a list, without blank ones."""
     return texts_in(value, most)
 
 
 def _clusters(value: JsonValue, names: Mapping[str, int], responses: Sequence[AgentResponse]) -> tuple[Cluster, ...]:
-    """Parse clusters. An answer in several of them is in none, and clusters without a known answer are dropped."""
+    """Parse clusters. An answer in several clusters is dropped from all, and a cluster without answers is dropped."""
     several = _in_several_clusters(value, names)
     clusters: list[Cluster] = []
     for item in value if isinstance(value, list) else []:
@@ -285,14 +286,14 @@ def _members(item: Mapping[str, JsonValue], names: Mapping[str, int]) -> tuple[i
 
 
 def _unknown_answers(value: JsonValue, names: Mapping[str, int]) -> int:
-    """Return how many names in a reader's groups mean none of the answers."""
+    """Return how many names in a reader's groups do not belong to any answer."""
     items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
     named = {name for item in items for name in list_of_texts(item.get("agentIds"), 1000)}
     return sum(_answer_named(name, names) is None for name in named)
 
 
 def _in_several_clusters(value: JsonValue, names: Mapping[str, int]) -> set[int]:
-    """Return the answers on whose group a reader contradicts itself."""
+    """Return the answers that a reader put into several groups."""
     items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
     counts = Counter(index for item in items for index in _members(item, names))
     return {index for index, count in counts.items() if count > 1}
@@ -349,7 +350,7 @@ ANALYSIS_SCHEMA: Final = OutputSchema(
         groupthinkWarning=_object(detected={"type": "boolean"}, indicators=_STRINGS, recommendation=_STRING),
     ),
 )
-"""Schema of the answer, for models with structured output."""
+"""JSON Schema of the model's answer, for models with structured output."""
 
 
 class AnalyzerDiagnostics(Value):
@@ -358,27 +359,28 @@ class AnalyzerDiagnostics(Value):
     available: bool
     """Whether there is a model to ask."""
     reason: str | None = None
-    """Why there is none."""
+    """Why there is no model to ask."""
     models: tuple[str, ...] = ()
-    """Models asked, as `provider:model`."""
+    """The models to ask, as `provider:model`."""
     readings: int = 0
-    """Calls per round."""
+    """Number of model calls per round."""
 
 
 class AIConsensusAnalyzer:
-    """Analyzer that asks a light model how far answers agree and on what; falls back to the basic formula.
+    """Analyzer that asks a light model how far answers agree and on what; the basic formula is its fallback.
 
-    Several models act as several judges, and `samples` asks each of them more than once. The level is then the median,
-    and `spread` is the distance between the highest and the lowest level. The model does not see who gave which answer,
-    and answers are quoted within a fence. No web search is used.
+    Several models act as several judges, and with `samples`, each of them is asked more than once. In both cases, the
+    level is the median of all levels, and `spread` is the distance between the highest and the lowest level. A model
+    does not see who gave which answer, and answers are quoted within a fence. No web search is used.
 
     Args:
-        models: The model, or several judges; without any, `analyze_consensus` falls back.
-        samples: Number of calls of each model.
-        fallback_to_rule_based: Whether a failure returns the basic formula, with the cause, instead of an error.
-        max_tokens: Most tokens of an answer.
-        why_none: Reason why there is no model, for the message.
-        nonce: Source of fence ids; random unless a test needs repeatable prompts.
+        models: The model, or several models. Without a model, `analyze_consensus` uses its fallback.
+        samples: Number of calls to each model per round.
+        fallback_to_rule_based: Whether, on a failure, the result of the basic formula is returned with the cause;
+            otherwise an error is raised.
+        max_tokens: Maximum tokens of a model's answer.
+        why_none: Reason why there is no model, for the error message.
+        nonce: Function that returns fence ids; random by default. Tests pass their own for repeatable prompts.
 
     Raises:
         ConfigurationError: `samples` is less than 1.
@@ -395,7 +397,7 @@ class AIConsensusAnalyzer:
     """
 
     compares_earlier: ClassVar[bool] = True
-    """`measure` takes the earlier answers."""
+    """Whether `measure` accepts the earlier answers."""
 
     def __init__(
         self,
@@ -417,7 +419,7 @@ class AIConsensusAnalyzer:
         self._nonce = nonce
 
     def get_diagnostics(self) -> AnalyzerDiagnostics:
-        """Return whether there is a model to ask, and which ones."""
+        """Return whether there are models to ask, and which."""
         return AnalyzerDiagnostics(
             available=bool(self.models),
             reason=None if self.models else self._why_none,
@@ -428,11 +430,11 @@ class AIConsensusAnalyzer:
     async def analyze_consensus(
         self, responses: Sequence[AgentResponse], topic: str, *, include_groupthink_detection: bool = True
     ) -> AIConsensusResult:
-        """Measure how far answers agree; fewer than two need no model.
+        """Measure how far answers agree; for fewer than two answers, no model is asked.
 
         Raises:
-            ConfigurationError: There is no model and no fallback; the code is `AI_ANALYSIS_UNAVAILABLE`.
-            RoundtableError: The model failed, and there is no fallback.
+            ConfigurationError: There is no model, and the fallback is off; the code is `AI_ANALYSIS_UNAVAILABLE`.
+            RoundtableError: All calls failed, and the fallback is off.
         """
         if len(responses) < 2:
             return _trivial(responses)
@@ -454,18 +456,18 @@ class AIConsensusAnalyzer:
         groupthink: bool = True,
         earlier: Mapping[TurnKey, AgentResponse] | None = None,
     ) -> Measured:
-        """Measure as the meter of a debate; see `roundtable.protocols.ConsensusMeter`.
+        """Measure a round, as the meter of a debate; see `roundtable.protocols.ConsensusMeter`.
 
         Args:
-            responses: The answers; the model does not see those that abstain.
+            responses: The answers; the model does not see answers that abstain.
             topic: The question.
-            session_id: The session that pays.
+            session_id: Id of the session to which the usage belongs.
             groupthink: Whether to look for signs of groupthink.
             earlier: Earlier answers by turn, to which comparisons of the answers may refer.
 
         Raises:
             ConfigurationError: There is no model.
-            RoundtableError: All calls failed; `usage` is what they consumed.
+            RoundtableError: All calls failed; the `usage` of the error is what they consumed.
         """
         if not self.models:
             raise ConfigurationError(
@@ -498,7 +500,7 @@ class AIConsensusAnalyzer:
         groupthink: bool = True,
         reading: int = 0,
     ) -> ChatRequest:
-        """Create the request to a model; calls for the same answers differ only in the order of the answers."""
+        """Create the request to a model; requests for the same answers differ only in their order and in fence ids."""
         metadata = {"agent": "analyzer", "purpose": "analysis"}
         return ChatRequest(
             messages=analysis_messages(
@@ -579,7 +581,7 @@ class _Reading:
 
 
 def _median_reading(readings: Sequence[AIConsensusResult]) -> AIConsensusResult:
-    """Return the reading with the median level, the lower of two middle ones, with the spread of all."""
+    """Return the result with the median level (of two middle ones, the lower), and set the spread of all levels."""
     ordered = sorted(readings, key=lambda reading: reading.agreement_level)
     middle = ordered[(len(ordered) - 1) // 2]
     if len(ordered) == 1:
@@ -593,7 +595,7 @@ def _reindexed(cluster: Cluster, order: Sequence[int]) -> Cluster:
 
 
 def _groups(reading: AIConsensusResult, positions: Sequence[int]) -> dict[int, int]:
-    """Return the number of the group of each answer that a reading placed, by the index of the answer."""
+    """Return the number of the group of each answer that the reader put into a group, by the index of the answer."""
     return {positions[index]: number for number, cluster in enumerate(reading.clusters) for index in cluster.answers}
 
 
@@ -603,10 +605,11 @@ def _with_camps(
     certain: RoundCamps,
     earlier: Mapping[TurnKey, AgentResponse] | None,
 ) -> AIConsensusResult:
-    """Group the answers by what was read and by their own evidence, which overrules it.
+    """Group the answers by the reader's groups and by their own evidence, which overrules the reader.
 
-    The level is the lower of the level that was read and the lead of the camps, the upper bound the higher. The level
-    that was read counts only as far as equal answers, options, stances and numbers allow.
+    Both the reader's level and the lead of the camps limit the agreement: `agreement_level` is the lower of the two,
+    and `agreement_at_most` is the higher. First, the reader's level is moved into the range that equal answers,
+    options, stances and numbers allow.
     """
     responses = certain.responses
     level = min(max(middle.agreement_level, float(certain.camps.at_least)), float(certain.camps.at_most))
@@ -636,7 +639,7 @@ def _with_camps(
 def _named_by_model(
     cluster: Cluster, reading: AIConsensusResult, positions: Sequence[int], responses: Sequence[AgentResponse]
 ) -> Cluster:
-    """Name a group as the model does, unless its answers have short names of their own."""
+    """Name a group as the model does, unless its answers have options or bottom lines."""
     same = [
         group for group in reading.clusters if {positions[index] for index in group.answers} == set(cluster.answers)
     ]
@@ -646,7 +649,7 @@ def _named_by_model(
 
 
 def _read_pairs(groups: Sequence[Mapping[int, int]], count: int) -> dict[tuple[int, int], SameOrDifferent]:
-    """Return what more than half of the readings with groups say about pairs of answers, by their indices."""
+    """Return the verdicts of more than half of the readers with groups on pairs of answers, by their indices."""
     verdicts: dict[tuple[int, int], SameOrDifferent] = {}
     for first, second in combinations(range(count), 2):
         together = [placed[first] == placed[second] for placed in groups if first in placed and second in placed]
@@ -658,7 +661,7 @@ def _read_pairs(groups: Sequence[Mapping[int, int]], count: int) -> dict[tuple[i
 
 
 def _trivial(responses: Sequence[AgentResponse]) -> AIConsensusResult:
-    """Return the consensus of at most one answer besides abstentions, which needs no model."""
+    """Return the consensus of a round with at most one answer that does not abstain; this needs no model."""
     own = RoundCamps(responses).to_consensus()
     analyzer = "self" if own.answers else None
     return AIConsensusResult(**dict(own)).model_copy(update={"method": "ai", "analyzer_id": analyzer})

@@ -1,7 +1,7 @@
-"""The argument graph: the claims of a debate, what they support and attack, and what became of them.
+"""The argument graph: the claims of a debate, what they support and attack, and whether they were answered.
 
-Computed from the stored answers alone; no model is called, and nothing is guessed from words. A claim supports or
-attacks another one only if its agent said so.
+It is computed from the stored answers alone; no model is called, and nothing is guessed from words. A claim supports or
+attacks another claim only if its agent said so.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 ClaimState: TypeAlias = Literal["answered", "unanswered", "last"]
-"""Whether another agent referred to a claim later; `last` if no other agent gave claims after it."""
+"""Whether another agent referred to a claim later; `last` if no other agent made claims after it."""
 
 _GRAPHML: Final = "http://graphml.graphdrawing.org/xmlns"
 _NODE_KEYS: Final = (
@@ -45,7 +45,7 @@ _NODE_KEYS: Final = (
 
 
 class ArgumentClaim(Value):
-    """A claim, and what became of it."""
+    """A claim, and whether it was answered or dropped."""
 
     id: str
     """Label of the claim, such as `R2-KTBM-1`; unique in the graph."""
@@ -56,32 +56,34 @@ class ArgumentClaim(Value):
     text: str
     """The claim."""
     evidence: tuple[ClaimEvidence, ...] = ()
-    """Its sources; nobody has looked whether they say so, see `DebateResult.check_evidence`."""
+    """Its sources. They are not checked; `DebateResult.check_evidence` checks them."""
     state: ClaimState
-    """Whether another agent supported or attacked it later; `last` if no other agent gave claims after it."""
+    """Whether another agent supported or attacked it later; `last` if no other agent made claims after it."""
     dropped_in: int | None = None
-    """Round in which its agent dropped it without a reason: its claims there neither repeat nor support nor attack it,
-    and nobody had attacked it before. What an agent says as the chair drops nothing."""
+    """Round in which its agent dropped it without a reason, or `None`. A claim is dropped if the agent's next answer
+    with claims does not repeat, support or attack it, and if nobody had attacked it before. Answers that the agent
+    gives as the chair don't drop claims."""
 
 
 class ArgumentEdge(Value):
-    """A reference from a claim to an earlier one."""
+    """A reference from a claim to an earlier claim."""
 
     source: str
     """Label of the later claim."""
     target: str
     """Label of the earlier claim."""
     kind: Literal["supports", "attacks"]
-    """What the later claim does to the earlier one."""
+    """Whether the later claim supports or attacks the earlier one."""
 
 
 class EvidenceUse(Value):
-    """A page, and the claims that rest on it."""
+    """A page, and the claims that cite it."""
 
     url: str
     """Address of the page."""
     title: str | None = None
-    """Its title, if it is among the citations of an agent that names it here: a search or a tool returned it."""
+    """Title of the page. It is known if the page is among the citations of an agent that cites it here, since a search
+    or a tool returned it."""
     claims: tuple[str, ...]
     """Labels of the claims that cite it."""
     agents: tuple[str, ...]
@@ -89,60 +91,61 @@ class EvidenceUse(Value):
 
 
 class ArgumentMove(Followed):
-    """A move to an answer that others held before, with their claims that the agent supported when it moved."""
+    """A change to an answer that others gave before, with those of their claims that the agent supports then."""
 
     claims: tuple[str, ...] = ()
-    """Labels of earlier claims by those who held the answer that the agent supports in the round of its move."""
+    """Labels of earlier claims, by the agents in `held_by`, that the agent supports in the round of its change."""
 
 
 class AgentInfluence(Value):
-    """What the others did with the claims and answers of one agent."""
+    """How other agents reacted to the claims and answers of one agent."""
 
     agent_id: str
     """Id of the agent."""
     claims: int
     """Number of its claims."""
     supported: int
-    """References by others that support its claims."""
+    """Number of references by others that support its claims."""
     attacked: int
-    """References by others that attack its claims."""
+    """Number of references by others that attack its claims."""
     unanswered: int
-    """Number of its claims that nobody answered."""
+    """Number of its claims with the state `unanswered`."""
     followed: int | None = None
-    """Moves of others to an answer that it held in the round before. Whether it was the reason is not known. `None` if
-    there is no `opinion_flow()` of the debate, which says who moved."""
+    """Number of changes by others to an answer that this agent gave in the previous round. Whether it was the reason is
+    not known. `None` if the debate has no `opinion_flow()`, which shows who changed their answer."""
 
 
 class IgnoredReference(Value):
-    """A reference that does not count."""
+    """A reference that is ignored."""
 
     source: str
     """Label of the claim that makes it."""
     target: str
-    """What it names."""
+    """The label to which it refers."""
     reason: Literal["unknown", "not earlier", "both"]
-    """No claim has this label; the claim is not an earlier one; or it is supported and attacked at once."""
+    """`unknown`: no claim has this label. `not earlier`: the claim is not from an earlier answer. `both`: the source
+    supports and attacks the claim at the same time."""
 
 
 class ArgumentGraph(Value):
-    """The claims of a debate, what they support and attack, and what became of them."""
+    """The claims of a debate, what they support and attack, and whether they were answered or dropped."""
 
     claims: tuple[ArgumentClaim, ...] = ()
     """The claims, oldest first."""
     edges: tuple[ArgumentEdge, ...] = ()
-    """The references, by their source; each leads to an earlier claim, so there are no circles."""
+    """The references, in the order of their sources; each refers to an earlier claim, so there are no cycles."""
     evidence: tuple[EvidenceUse, ...] = ()
     """The pages that claims cite, in order of first use."""
     moves: tuple[ArgumentMove, ...] = ()
-    """Moves to answers that others held before."""
+    """Changes to answers that others gave before."""
     influence: tuple[AgentInfluence, ...] = ()
-    """One entry for each agent with a claim, or with an answer that others moved to."""
+    """One entry for each agent that made a claim, or whose answer others adopted."""
     ignored: tuple[IgnoredReference, ...] = ()
-    """References that do not count."""
+    """References that were ignored."""
 
     @property
     def unanswered(self) -> tuple[ArgumentClaim, ...]:
-        """Claims that no other agent referred to, although others gave claims later."""
+        """Claims to which no other agent referred, although others made claims later."""
         return tuple(claim for claim in self.claims if claim.state == "unanswered")
 
     @property
@@ -176,7 +179,7 @@ class ArgumentGraph(Value):
         ]
 
     def to_graphml(self) -> str:
-        """Return the graph as GraphML, which programs such as Gephi, yEd and networkx read.
+        """Return the graph as GraphML, a format for programs such as Gephi, yEd and networkx.
 
         Nodes are claims with their agent, round, text, state and sources; edges have a kind.
         """
@@ -200,7 +203,7 @@ class ArgumentGraph(Value):
 
 
 def _xml(text: str) -> str:
-    """Return a text without the characters that XML cannot hold."""
+    """Return a text in which characters that XML does not allow are replaced."""
     return "".join(char if char in "\t\n" or _is_in_xml(char) else "\ufffd" for char in text)
 
 
@@ -217,14 +220,14 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """An answer with claims, and the labels that they have in the graph."""
+    """An answer with claims, and the labels of these claims in the graph."""
 
     place: _Place
     number: int
     agent_id: str
     claims: tuple[tuple[str, Claim], ...]
     is_chair: bool
-    """Whether the agent concludes for all here, not for itself."""
+    """Whether the agent speaks as the chair, who concludes for all."""
 
 
 def argument_graph(rounds: Sequence[RoundRecord]) -> ArgumentGraph:
@@ -265,7 +268,7 @@ def argument_graph(rounds: Sequence[RoundRecord]) -> ArgumentGraph:
 
 
 def _answers_with_claims(rounds: Sequence[RoundRecord]) -> Iterator[_Said]:
-    """Yield the answers that have claims, each claim with a label that no other one has."""
+    """Yield the answers with claims; each claim has a unique label."""
     taken: dict[str, int] = {}
     for index, record in enumerate(rounds):
         stages: dict[str, int] = {}
@@ -279,16 +282,16 @@ def _answers_with_claims(rounds: Sequence[RoundRecord]) -> Iterator[_Said]:
 
 
 def _clean(label: str) -> str:
-    """Return a label without characters that do not print; labels of our own have none."""
+    """Replace unprintable characters in a label; labels that this library creates have none."""
     return label if label.isprintable() else "".join(char if char.isprintable() else "\ufffd" for char in label)
 
 
 def _free_label(label: str, taken: dict[str, int]) -> str:
-    """Return the label, or the label with a number if an earlier claim has it, and note it.
+    """Return the label, with a number if an earlier claim has the same label, and mark it as taken.
 
     Args:
         label: The label.
-        taken: The last number that was tried for each label that a claim has.
+        taken: For each label in use, the last number that was tried. It is updated.
     """
     free, number = label, taken.get(label, 1)
     while free in taken:
@@ -300,7 +303,7 @@ def _free_label(label: str, taken: dict[str, int]) -> str:
 
 
 def _references(answers: Sequence[_Said]) -> tuple[tuple[ArgumentEdge, ...], tuple[IgnoredReference, ...]]:
-    """Return the references to earlier claims, and those that do not count."""
+    """Return the references to earlier claims, and the references that are ignored."""
     places = {label: answer.place for answer in answers for label, _ in answer.claims}
     edges: dict[ArgumentEdge, None] = {}
     ignored: dict[IgnoredReference, None] = {}
@@ -324,7 +327,7 @@ def _references(answers: Sequence[_Said]) -> tuple[tuple[ArgumentEdge, ...], tup
 
 
 class _Fates:
-    """Finds out what became of claims.
+    """The references to each claim, and the later answers of its agent, which decide its state.
 
     Args:
         said: The answers with claims, in order.
@@ -357,14 +360,14 @@ class _Fates:
             self._targets.setdefault(first_of[edge.source], set()).add(edge.target)
 
     def state(self, label: str, answer: _Said) -> ClaimState:
-        """Return whether another agent referred to a claim."""
+        """Return whether another agent referred to a claim later."""
         if label in self._answered:
             return "answered"
         others = (place for agent, place in self._last_place.items() if agent != answer.agent_id)
         return "unanswered" if any(place > answer.place for place in others) else "last"
 
     def dropped_in(self, label: str, claim: Claim, answer: _Said) -> int | None:
-        """Return the round in which an agent dropped its claim without a reason."""
+        """Return the round in which the agent dropped its claim without a reason; `None` if it did not."""
         after = self._next.get(answer.claims[0][0])
         if after is None or after.place <= answer.place:
             return None

@@ -24,7 +24,7 @@ __all__ = [
 
 
 def to_clusters(groups: Sequence[Sequence[AgentResponse]]) -> tuple[Cluster, ...]:
-    """Convert groups of answers to clusters, larger ones first; theme and summary come from the first answer."""
+    """Convert groups of answers to clusters, larger ones first; the first answer provides theme and summary."""
     return tuple(
         Cluster(
             theme=members[0].choice or members[0].position,
@@ -53,20 +53,20 @@ def in_words(count: int, clusters: tuple[Cluster, ...]) -> str:
 
 
 class PlainAnalyzer:
-    """Base of analyzers without a model: a subclass implements `analyze`; `measure` is the same for all."""
+    """Base class of analyzers without a model: a subclass implements `analyze`, and inherits `measure`."""
 
     def analyze(self, responses: Sequence[AgentResponse]) -> ConsensusResult:
         """Measure the agreement of one round's positions.
 
         Raises:
-            ValueError: The positions cannot be measured by this method.
+            ValueError: This method cannot measure the positions.
         """
         raise NotImplementedError
 
     async def measure(
         self, responses: Sequence[AgentResponse], topic: str, *, session_id: str | None = None, groupthink: bool = True
     ) -> Measured:
-        """Measure as the meter of a debate; see `roundtable.protocols.ConsensusMeter`."""
+        """Measure a round, as the meter of a debate; see `roundtable.protocols.ConsensusMeter`."""
         consensus = self.analyze(responses)
         if groupthink and consensus.groupthink_warning is None:
             consensus = consensus.model_copy(update={"groupthink_warning": detect_groupthink(responses)})
@@ -74,12 +74,11 @@ class PlainAnalyzer:
 
 
 class ConsensusAnalyzer(PlainAnalyzer):
-    """Analyzer with the formula `1 - (distinct - 1) / n`, where positions are equal or different.
+    """Analyzer that counts different positions, by the formula `1 - (distinct - 1) / n`.
 
-    The formula is the documented fallback of this library: it ignores meaning, so two wordings of one
-    view count as two, and it is not replication-invariant (two answers with two distinct positions give 0.5,
-    the same answers doubled give 0.75). Unless all pairs of answers are equal or told apart by options, stances or
-    numbers, the upper bound is 1. Results have `method="basic"`.
+    The formula ignores meaning, so two wordings of one view count as two positions. It also depends on the number of
+    answers: two different answers give 0.5, but if each of them occurs twice, the result is 0.75. The upper bound of
+    the agreement is 1, unless each two answers are known to be the same or different. Results have `method="basic"`.
 
     Example:
         >>> from roundtable.types import AgentResponse
@@ -89,7 +88,7 @@ class ConsensusAnalyzer(PlainAnalyzer):
     """
 
     def analyze(self, responses: Sequence[AgentResponse]) -> ConsensusResult:
-        """Measure the agreement of one round's positions; without positions it is 0.0."""
+        """Measure the agreement of one round's positions; it is 0.0 without positions."""
         camps = RoundCamps(responses)
         clusters, consensus = camps.clusters, camps.to_consensus()
         keys = [str(key) for key, cluster in enumerate(clusters) for _ in cluster.answers]

@@ -1,4 +1,4 @@
-"""The chain of analyzers that measures a round: the first that works, with the cause of each fallback."""
+"""The chain of analyzers that measures a round: it uses the first that works, and records why others failed."""
 
 from __future__ import annotations
 
@@ -35,17 +35,20 @@ class NamedMeter(NamedTuple):
     meter: ConsensusMeter
     """The meter."""
     plugin: str | None = None
-    """Plugin that it comes from, for the error if it returns a wrong type."""
+    """Plugin that provides the meter; an error names it if the meter returns a wrong type."""
 
 
 class AnalyzerChain:
-    """Meter that uses the first of several meters that works; a meter without a model is last, so no round is lost.
+    """Meter that uses the first of several meters that works.
+
+    The fallback at the end needs no model by default, so no round is lost.
 
     Args:
-        meters: Meters in order.
-        fallback: Used where all fail: the answers' own evidence, unless another one is given.
-        asks_if_settled: Whether the meters are used even where equal texts, options, stances and numbers settle every
-            pair. What the agents declare does not count here: a reader may contradict it.
+        meters: The meters, in the order in which they are tried.
+        fallback: Meter that is used if all others fail. Without it, the answers' own evidence is used.
+        asks_if_settled: Whether the meters are used even if equal texts, options, stances and numbers show for every
+            pair of answers whether the two are the same. What agents declared about each other's answers does not count
+            here, since a reader may contradict it.
 
     Example:
         >>> import anyio
@@ -59,7 +62,7 @@ class AnalyzerChain:
     """
 
     compares_earlier: ClassVar[bool] = True
-    """`measure` takes the earlier answers."""
+    """Whether `measure` accepts the earlier answers."""
 
     def __init__(
         self,
@@ -81,7 +84,10 @@ class AnalyzerChain:
         groupthink: bool = True,
         earlier: Mapping[TurnKey, AgentResponse] | None = None,
     ) -> Measured:
-        """Measure; see `roundtable.protocols.ConsensusMeter`. Only a cancellation raises."""
+        """Measure a round; see `roundtable.protocols.ConsensusMeter`.
+
+        If a meter fails, the next one is used. A failure of the last one, the fallback, is raised.
+        """
 
         async def measured_by(meter: ConsensusMeter) -> Measured:
             measuring: object
@@ -126,12 +132,12 @@ class AnalyzerChain:
 
 
 def _compares_earlier(meter: ConsensusMeter) -> TypeGuard[ComparingMeter]:
-    # For each measurement; an isinstance check of a protocol takes 20 times as long.
+    # This runs at each measurement; an isinstance check of a protocol takes 20 times as long.
     return bool(getattr(meter, "compares_earlier", False))
 
 
 def _fault_in(measured: Measured, responses: Sequence[AgentResponse]) -> str | None:
-    """Return why a measurement of a meter, which may be foreign code, is refused; `None` if it is consistent."""
+    """Return why a measurement is refused; `None` if it is consistent. The meter may be foreign code."""
     consensus = measured.consensus
     if consensus.agreement_at_most < consensus.agreement_level:
         bounds = f"{consensus.agreement_at_most:g}, below agreement_level, {consensus.agreement_level:g}"
@@ -152,14 +158,14 @@ class _RefusedError(ValueError):
 
 
 class _WrongTypeError(TypeError):
-    """A meter returned another type than `Measured`, or returned it without `async`."""
+    """A meter returned a type other than `Measured`, or its `measure` is not `async`."""
 
     def __init__(self, returned: object, *, is_async: bool = True) -> None:
         self.returned = type(returned).__name__ if is_async else f"{type(returned).__name__} without `await`"
         super().__init__(f"the meter gave {self.returned}, not Measured")
 
     def to_plugin_error(self, name: str, plugin: str) -> PluginError:
-        """Return the error that names the plugin, and what was expected."""
+        """Return an error that names the plugin, and the type that the meter should have returned."""
         msg = f"the analyzer {name!r} of {plugin} returned {self.returned}"
         hint = "Its `async def measure` must return a Measured(consensus=ConsensusResult(...))."
         return PluginError(msg, plugin=plugin, stage="use", cause=self, hint=hint)

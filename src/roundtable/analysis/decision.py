@@ -1,4 +1,4 @@
-"""From a round's positions to ballots, a decision, and the agreement of independent answers."""
+"""Functions that turn a round's positions into ballots and a decision, and return the independent agreement."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ logger: logging.Logger = logging.getLogger(f"{ROOT}.analysis")
 _MOST_NAMED: Final = 3
 _NAME_CHARS: Final = 60
 _UNSTATED = 0.5
-"""Confidence of a vote without one; the same as for a position without one."""
+"""Confidence that is used for a vote without a stated confidence; the same as for a position without one."""
 _EXAMPLES = (Choice("one", confidence=1), Choice("other", confidence=1))
 _FORM_BY_KIND: Final[Mapping[str, BallotForm]] = {
     "ballot": "choice",
@@ -83,22 +83,23 @@ _VOTE_EXAMPLES: Final[Mapping[BallotForm, tuple[Ballot, ...]]] = {
 
 
 _TRIED: Final[dict[tuple[str, str, bool], object]] = {}
-"""Rules that decided the examples, by name, parameters and whether there is a vote: each is tried once a process."""
+"""Rules that could decide the examples, by name, parameters and whether there is a vote, so that a process tries each
+rule only once."""
 _MOST_TRIED: Final = 256
 
 
 def check_rule(rule: str | Rule, rules: Registry[Rule] | None = None, *, vote: bool = False) -> None:
-    """Try a rule on two examples, to reject a rule that cannot decide a debate before any paid call.
+    """Try a rule on two examples, so that a rule that cannot decide a debate is rejected before any paid call.
 
     Args:
         rule: The rule, or its name with parameters.
-        rules: Registry to look up the name; `None` has the built-in rules.
-        vote: Whether the debate ends in a vote, in which agents give the ballots that the rule reads; without one, the
-            examples are positions: choices with a confidence.
+        rules: Registry in which to look up the name; `None` for the built-in rules.
+        vote: Whether the debate ends in a vote. If so, the examples are ballots of the form that the rule reads;
+            otherwise they are positions: choices with a confidence.
 
     Raises:
-        ConfigurationError: The rule or a parameter is unknown or out of range, or the rule does not accept such a
-            ballot.
+        ConfigurationError: The rule or a parameter is unknown or out of range, or the rule does not accept such
+            examples.
     """
     resolved_rule, parameters = (rule, {}) if isinstance(rule, Rule) else find_rule(rule, rules)
     examples = _VOTE_EXAMPLES[resolved_rule.form] if vote else _EXAMPLES
@@ -112,9 +113,7 @@ def check_rule(rule: str | Rule, rules: Registry[Rule] | None = None, *, vote: b
     except (Exception, SystemExit) as error:  # noqa: BLE001  (foreign code; it may still work on a real round)
         logger.info("the rule %r fails on two example positions: %s", _rule_name(rule), error_text(error))
         return
-    out_of_scale = (
-        resolved_rule.form == "scores" and vote
-    )  # the examples are not, so the scale of the rule says nothing
+    out_of_scale = resolved_rule.form == "scores" and vote  # examples outside the rule's scale prove nothing
     if len(trial.invalid) == len(examples) and not out_of_scale:
         reason = next(iter(trial.invalid.values()))
         ballot_noun, voted = ("a vote", "a vote on motions") if vote else ("a position", "a debate")
@@ -133,11 +132,11 @@ def check_stored_vote(rule: str | Rule, kinds: Iterable[str], rules: Registry[Ru
 
     Args:
         rule: The rule, or its name with parameters.
-        kinds: The kinds of answers that the vote holds.
-        rules: Registry to look up the name; `None` has the built-in rules.
+        kinds: The kinds of answers in the vote.
+        rules: Registry in which to look up the name; `None` for the built-in rules.
 
     Raises:
-        ConfigurationError: It reads none of these ballots.
+        ConfigurationError: The rule cannot read ballots of one of these kinds.
     """
     resolved_rule = rule if isinstance(rule, Rule) else find_rule(rule, rules)[0]
     for kind in kinds:
@@ -152,14 +151,14 @@ def check_stored_vote(rule: str | Rule, kinds: Iterable[str], rules: Registry[Ru
         if len(trial.invalid) == len(_VOTE_EXAMPLES[form]):
             words = f"the stored vote holds {_WORD_BY_FORM[form]}"
             msg = f"{words}, and the rule {_rule_name(rule)!r} needs {_WORD_BY_FORM[resolved_rule.form]}"
-            raise ConfigurationError(msg, hint=f"Hold the vote again with decide={_rule_name(rule)!r}.")
+            raise ConfigurationError(msg, hint=f"Run the vote again with decide={_rule_name(rule)!r}.")
 
 
 def check_decider(config: DebateConfig, rules: Registry[Rule] | None = None) -> None:
     """Reject a debate that cannot be decided.
 
     Raises:
-        ConfigurationError: As for `check_rule`; or judges decide, and their number is wrong.
+        ConfigurationError: The reasons are those of `check_rule`, or judges decide and their number is wrong.
     """
     if config.decide not in JUDGED:
         check_rule(config.decide, rules, vote=bool(config.vote))
@@ -176,15 +175,16 @@ def check_decider(config: DebateConfig, rules: Registry[Rule] | None = None) -> 
 def ballots_of(
     responses: Sequence[AgentResponse], consensus: AnyConsensus | None, by: BallotBasis
 ) -> tuple[str | None, ...]:
-    """Convert positions to ballots, one per position in the same order.
+    """Convert positions to ballots, one per position, in the same order.
 
     Args:
-        responses: The positions of a round; `RoundRecord.responses` excludes those that an agent has replaced.
-        consensus: The consensus measured over them; without it, no position is in a cluster.
-        by: What counts as the vote: the chosen option, the stance, or the cluster. An answer without one abstains.
+        responses: The positions of a round; `RoundRecord.responses` does not contain answers that their agent replaced
+            later.
+        consensus: The consensus of these positions; without it, no position is in a cluster.
+        by: What counts as the vote: the chosen option, the stance, or the cluster. An answer without it abstains.
 
     Raises:
-        ConfigurationError: `by` is not one of these.
+        ConfigurationError: `by` is none of the three.
     """
     if by not in get_args(BallotBasis):
         raise ConfigurationError(f"by must be one of {', '.join(get_args(BallotBasis))}, not {by!r}")
@@ -196,8 +196,8 @@ def ballots_of(
 def _themes(responses: Sequence[AgentResponse], consensus: AnyConsensus | None) -> tuple[str | None, ...]:
     """Return the theme of the cluster of each position, `None` if it is in no cluster.
 
-    If clusters name agents only, an agent that answered several times may be in several clusters. Each of its answers
-    then counts in the cluster with its wording as theme, else in the first one.
+    If clusters list agents, but not answers, an agent that answered several times may be in several clusters. Each of
+    its answers then counts in the cluster whose theme is the wording of the answer, else in the agent's first cluster.
     """
     clusters = consensus.clusters if consensus else ()
     by_index = {index: cluster.theme for cluster in clusters for index in cluster.answers}
@@ -226,7 +226,7 @@ class CastVote(NamedTuple):
     vote: str | None
     """Option, cluster or side; `None` abstains."""
     said: AgentResponse | None
-    """The position that counts as this vote; `None` if the mode held a separate vote."""
+    """The position that counts as this vote; `None` if there was a separate vote."""
     reasoning: str = ""
     """Reasoning of a separate vote."""
 
@@ -234,18 +234,19 @@ class CastVote(NamedTuple):
 def cast_votes(
     record: RoundRecord, consensus: AnyConsensus | None, *, options: bool, by: BallotBasis | None = None
 ) -> tuple[CastVote, ...]:
-    """Return the votes of a round: those of its vote, else those that the positions imply.
+    """Return the votes of a round: the ballots of its vote or, without a vote, the votes that the positions imply.
 
-    In a vote on motions, the vote is the motion that a ballot puts first, if it is one. Some modes hold a vote of their
-    own, such as Oxford.
+    In a vote on motions, the vote is the motion that a ballot puts first; if several are tied for first, it is an
+    abstention. Some modes, such as Oxford, have a vote of their own.
 
     Agents that were asked but gave no position come last and abstain.
 
     Args:
         record: The round.
-        consensus: The consensus measured over its positions.
-        options: Whether the debate has options; then the chosen option counts, otherwise the cluster.
-        by: The part of a position that counts instead; then a final vote is ignored.
+        consensus: The consensus of its positions.
+        options: Whether the debate has options. If so, the chosen option is the vote that a position implies; otherwise
+            it is the cluster.
+        by: The part of a position that counts instead. If it is given, a vote of the round is ignored.
     """
     if by is None and (ballots := _motion_ballots(record)):
         return tuple(_first_choice(turn, record.decision) for turn in ballots)
@@ -262,16 +263,16 @@ def cast_votes(
 
 
 def own_vote(record: RoundRecord) -> tuple[AnyTurn, ...]:
-    """Return the turns of the vote that a mode held itself and that decides, such as Oxford's; the last one of a round.
+    """Return the turns of the mode's own deciding vote, such as Oxford's; of several votes in a round, the last one.
 
-    Stored turns of older Oxford debates do not say that they decide; the name of their stage does.
+    Stored turns of older Oxford debates are not marked as deciding; they are recognised by the name of their stage.
     """
     stages = [turn.stage for turn in record.turns if turn.decides or turn.stage == LAST_VOTE]
     return tuple(turn for turn in record.turns if turn.stage == stages[-1]) if stages else ()
 
 
 def own_vote_stage(record: RoundRecord) -> str | None:
-    """Return the name of the stage of that vote; `None` if the mode held none."""
+    """Return the stage name of the mode's own deciding vote; `None` if there was no such vote."""
     own = own_vote(record)
     return own[0].stage if own else None
 
@@ -281,7 +282,7 @@ def _motion_ballots(record: RoundRecord) -> list[AnyTurn]:
 
 
 def _first_choice(turn: AnyTurn, decision: Decision | None) -> CastVote:
-    """Return the motion that a ballot puts first, under the name it was counted as; several tied ones are no choice."""
+    """Return the motion that a ballot puts first, by the name under which it was counted; a tie is an abstention."""
     name = turn.agent_name or turn.agent_id
     if turn.outcome == "failed":
         return CastVote(turn.agent_id, name, None, None)
@@ -301,7 +302,7 @@ def _vote_of(turn: AnyTurn) -> CastVote:
 
 
 def _voters(agent_ids: Iterable[str]) -> tuple[str, ...]:
-    """Return a unique name for each ballot: the agent id, numbered from the second answer of an agent on."""
+    """Return a unique name for each ballot: the agent id, with a number from the agent's second answer on."""
     names: list[str] = []
     counts: Counter[str] = Counter()
     for name in agent_ids:
@@ -322,7 +323,7 @@ def _decide_by_rule(
     tie: TieRule,
     by_confidence: bool,
 ) -> Decision:
-    # Names of camps are keys: `O-` and `O` are two. Options are spelt by models.
+    # Names of camps are compared exactly: `O-` is not `O`. Options are spelt by models.
     normalise: Normalise = "exact" if options is None else "casefold"
     try:
         return decide(
@@ -351,18 +352,18 @@ def decide_record(
 ) -> Decision:
     """Return the decision of a round: by its judges if the debate has judges, else by its rule.
 
-    The rule counts the vote on motions if the round has one; `before` are the rounds before, to whose answers its
-    answers may refer.
+    The rule counts the vote on motions, if the round has one. `before` are the earlier rounds, to whose answers the
+    answers of this round may refer.
 
-    Without judges the ballots are those of `cast_votes`: positions count with their confidence, and the votes of a
-    final vote, which have none, with 0.5. In a panel of judges, more than half of the judges that were asked must
-    agree; a single judge decides alone.
-    The quorum of the debate counts the answers of a stage and is enforced by the engine, not here. The rule is looked
-    up in `rules`; without them, among the built-in ones. A rule that raises decides nothing, and the decision says so:
-    a round that was paid for is completed anyway.
+    Without judges, the ballots are those of `cast_votes`. Positions count with their confidence; the votes of a final
+    vote have no confidence and count with 0.5. In a panel of judges, more than half of the judges that were asked must
+    agree; a single judge decides alone. The quorum of the debate is about the answers of a stage; the engine enforces
+    it, not this function. The rule is looked up in `rules` or, without `rules`, among the built-in ones. If the rule
+    raises an error, the decision has no winner and states the error, so that a paid round is completed anyway.
 
-    Debates declare ties and weigh all ballots alike. An audit asks for another `tie` rule, or for ballots weighed
-    `by_confidence`; judges and a vote on motions state no confidence, and judges need a majority.
+    Debates report ties and give all ballots the same weight. Only an audit passes another `tie` rule, or weights
+    ballots `by_confidence`. These have no effect on judges, and confidence has no effect on a vote on motions, which
+    states none.
     """
     if config.decide in JUDGED:
         return _decide_by_judges(record, consensus, config)
@@ -395,7 +396,7 @@ def _decide_by_vote(
     before: Sequence[RoundRecord],
     tie: TieRule,
 ) -> Decision | None:
-    """Return the decision by the round's vote on motions; `None` if it has none, and may not need one."""
+    """Return the decision by the round's vote on motions, or for its only motion; `None` if there is neither."""
     earlier = [turn for debate_round in before for turn in debate_round.turns]
     motions = motions_of(record.turns, config.options, earlier)
     ballots = _motion_ballots(record)
@@ -411,7 +412,7 @@ def _decide_by_vote(
 
 
 def _decide_unopposed(motions: Motions, record: RoundRecord, config: DebateConfig) -> Decision:
-    """Return the decision for the only motion of a round: no vote can change it."""
+    """Return the decision for the only motion of a round, which needs no vote."""
     motion = motions.motions[0]
     voters = tuple(
         dict.fromkeys([*(response.agent_id for response in record.responses), *(t.agent_id for t in record.missing)])
@@ -440,9 +441,10 @@ def _broken_rule(rule: str, error: BaseException) -> Decision:
 
 
 def _is_open(decision: Decision, consensus: AnyConsensus) -> bool:
-    """Check whether the outcome may change if answers that nobody compared say the same.
+    """Check whether the outcome could change if answers that nobody compared turn out to say the same.
 
-    A rule that weighs more than heads may prefer another answer than the largest camp; then all pairs must be settled.
+    A rule with other weights than one per agent may prefer an answer other than that of the largest camp. In this case,
+    the outcome is open unless every answer outside the largest camp is known to differ from it.
     """
     leads = bool(consensus.clusters) and decision.winner == consensus.clusters[0].theme
     if consensus.is_lead_open or (bool(consensus.not_compared) and decision.winner is not None and not leads):
@@ -451,7 +453,7 @@ def _is_open(decision: Decision, consensus: AnyConsensus) -> bool:
 
 
 def _may_be_outweighed(decision: Decision, consensus: AnyConsensus) -> bool:
-    """Check whether smaller camps, if they are one, may weigh as much as the largest camp, which has won."""
+    """Check whether the smaller camps together may weigh as much as the largest camp, which has won."""
     scores = [decision.scores.get(cluster.theme, 0) for cluster in consensus.clusters]
     if all(score == len(cluster.agent_ids) for score, cluster in zip(scores, consensus.clusters, strict=True)):
         return False  # heads were counted
@@ -466,7 +468,7 @@ def _may_be_outweighed(decision: Decision, consensus: AnyConsensus) -> bool:
 
 
 def _without_open_lead(decision: Decision, consensus: AnyConsensus) -> Decision:
-    """Take back a winner or a tie that may change if answers that nobody compared say the same."""
+    """Remove a winner or a tie that could change if answers that nobody compared turn out to say the same."""
     if decision.winner is None and not decision.is_tie:
         return decision
     names = [repr(shortened(cluster.theme, _NAME_CHARS)) for cluster in consensus.clusters[:_MOST_NAMED]]
@@ -504,7 +506,7 @@ def _decide_by_judges(record: RoundRecord, consensus: AnyConsensus | None, confi
 
 
 def _meaning(answers: Mapping[str, Turn], themes: Mapping[str, str | None], choice: str) -> str | None:
-    """Return the theme or position of the answer that a judge chose by its name; an abstention has none."""
+    """Return the theme or position of the answer that a judge chose by its name; `None` for an abstention."""
     turn = answers.get(choice)
     if turn is None or turn.answer.kind != "position":
         return None
@@ -531,12 +533,12 @@ def _rule_name(rule: str | Rule) -> str:
 def independent_agreement(
     turns: Sequence[AnyTurn], consensus: AnyConsensus, *, assigned: bool
 ) -> tuple[float | None, str | None]:
-    """Return the agreement of answers that were given independently of each other, or the reason why there is none.
+    """Return the agreement of independent answers, or the reason why there is no such agreement.
 
     Args:
         turns: All turns of the first round.
-        consensus: The consensus measured over the positions of that round.
-        assigned: Whether the mode told agents which side to take.
+        consensus: The consensus of the positions of that round.
+        assigned: Whether the mode assigned a side to each agent.
     """
     positions = [
         turn

@@ -1,7 +1,7 @@
-"""Agreement by what the answers themselves show: bottom lines, stances, options, and comparisons by their authors.
+"""Agreement by the evidence in the answers: bottom lines, stances, options, and comparisons by their authors.
 
-Nothing is guessed from common words. Two answers that nobody compared may say the same or not, so the agreement is an
-interval; see `roundtable.scoring.camps` for the law.
+Nothing is guessed from common words. Two answers that nobody compared may or may not say the same, so the agreement is
+an interval. `roundtable.scoring.camps` has the rules.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class RoundCamps:
     Args:
         responses: The answers; an agent may have several.
         earlier: Earlier answers by turn, to which comparisons of the answers may refer.
-        read: What a reader found about pairs of answers, by their indices.
+        read: Verdicts of a reader on pairs of answers, by their indices.
     """
 
     def __init__(
@@ -49,22 +49,22 @@ class RoundCamps:
 
     @property
     def answered(self) -> int:
-        """Number of answers without abstentions."""
+        """Number of answers that do not abstain."""
         return len(self.responses) - len(self.camps.abstained)
 
     @property
     def is_settled(self) -> bool:
-        """Whether every pair of answers was compared, so that a reader can find nothing new."""
+        """Whether every pair of answers has a verdict, so that a reader cannot find anything new."""
         return all(pair.verdict is not None for pair in self.camps.pairs)
 
     @property
     def is_marked(self) -> bool:
-        """Whether equal texts, options, stances and numbers alone settle how each two answers relate."""
+        """Whether equal texts, options, stances and numbers alone show for each pair whether it says the same."""
         return all(pair.evidence == "marked" for pair in self.camps.pairs)
 
     @property
     def clusters(self) -> tuple[Cluster, ...]:
-        """The camps, the largest first; camps with the same wording have their stance in the name."""
+        """The camps, the largest first; if two camps have the same name, each name includes the stance of the camp."""
         names = Counter(camp.name for camp in self.camps.camps)
         index_of = {name: index for index, name in enumerate(self._by_name)}
         clusters: list[Cluster] = []
@@ -85,11 +85,11 @@ class RoundCamps:
         return tuple(agent for agent in self.agents(self.camps.abstained) if agent not in speaking)
 
     def agents(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the agents of some answers."""
+        """Return the agents of the answers with these names."""
         return tuple(dict.fromkeys(self._by_name[name].agent_id for name in names))
 
     def to_consensus(self) -> ConsensusResult:
-        """Return the agreement of the round, measured by its own evidence."""
+        """Return the agreement of the round, as its evidence shows."""
         camps, clusters = self.camps, self.clusters
         told_apart = {name for pair in camps.pairs if pair.verdict == "different" for name in (pair.first, pair.second)}
         differing = tuple(
@@ -148,9 +148,9 @@ def _camps_in_words(camps: Camps, count: int) -> str:
 
 
 class DeclaredAnalyzer:
-    """Analyzer by the answers' own evidence, without a model: equal answers, options, stances, numbers, comparisons.
+    """Analyzer without a model; it uses the answers' own evidence: equal texts, options, stances, numbers, comparisons.
 
-    The level is an interval, since answers that nobody compared may say the same. Results have `method="declared"`.
+    The agreement is an interval, since answers that nobody compared may say the same. Results have `method="declared"`.
 
     Example:
         >>> from roundtable.types import AgentResponse
@@ -163,7 +163,7 @@ class DeclaredAnalyzer:
     """
 
     compares_earlier: ClassVar[bool] = True
-    """`measure` takes the earlier answers."""
+    """Whether `measure` accepts the earlier answers."""
 
     def analyze(
         self,
@@ -177,7 +177,7 @@ class DeclaredAnalyzer:
         Args:
             responses: The answers.
             earlier: Earlier answers by turn, to which comparisons of the answers may refer.
-            topic: The question, for a subclass that reads the answers.
+            topic: The question, for subclasses that interpret the answers.
         """
         return RoundCamps(responses, earlier).to_consensus()
 
@@ -190,12 +190,12 @@ class DeclaredAnalyzer:
         groupthink: bool = True,
         earlier: Mapping[TurnKey, AgentResponse] | None = None,
     ) -> Measured:
-        """Measure as the meter of a debate; see `roundtable.protocols.ConsensusMeter`."""
+        """Measure a round, as the meter of a debate; see `roundtable.protocols.ConsensusMeter`."""
         return measured_camps(self.analyze(responses, earlier, topic=topic), responses, groupthink=groupthink)
 
 
 def measured_camps(consensus: ConsensusResult, responses: Sequence[AgentResponse], *, groupthink: bool) -> Measured:
-    """Return an agreement as a measurement, with the signs of groupthink if they are wanted."""
+    """Return an agreement as a measurement, with the signs of groupthink if `groupthink` is set."""
     if groupthink:
         same = len(consensus.clusters) == 1 and not consensus.abstained
         warning = detect_groupthink(responses, all_say_the_same=same)

@@ -1,4 +1,4 @@
-"""Findings about a finished debate: dissent, the result of a plain vote, changed answers. Without a model."""
+"""Findings about a finished debate, without a model: dissent, the result of a plain vote, changed answers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = [
 
 
 class DebateFacts(Protocol):
-    """What findings read of a debate; a `DebateResult` has it."""
+    """The attributes of a debate that findings need; a `DebateResult` has them."""
 
     @property
     def session_id(self) -> str:
@@ -73,7 +73,7 @@ class DebateFacts(Protocol):
 
     @property
     def independent_agreement(self) -> float | None:
-        """Agreement of answers given before any agent had seen another's."""
+        """Agreement of the answers that agents gave before they had seen any other answer."""
 
     @property
     def independent_agreement_reason(self) -> str | None:
@@ -89,7 +89,7 @@ class DebateFacts(Protocol):
 
 
 class Dissent(Value):
-    """An answer outside the largest camp; after a vote, a vote for another than its winner."""
+    """An answer outside the largest camp or, after a vote, a vote for an option other than the winner."""
 
     agent_id: str
     """Id of the agent."""
@@ -98,7 +98,7 @@ class Dissent(Value):
     position: str
     """Position of the agent."""
     choice: str | None = None
-    """Option that the agent chose or voted for."""
+    """Option that the agent chose, or voted for."""
     confidence: Share | None = None
     """Stated confidence; `None` for a vote."""
 
@@ -118,20 +118,21 @@ class MinorityReport(Value):
     """The camps at the end of a debate."""
 
     majority: str | None
-    """Position of the largest camp, or the winner of a vote; `None` on a tie, or if no camp leads for certain."""
+    """Position of the largest camp, or the winner of a vote; `None` on a tie, or if no camp certainly leads."""
     supporters: tuple[str, ...] = ()
-    """Ids of the agents in it, or of those that put the winner first."""
+    """Ids of the agents in the largest camp, or of those that put the winner of the vote first."""
     dissents: tuple[Dissent, ...] = ()
-    """Answers outside it, or votes for something else; empty when all agree, and without a majority."""
+    """Answers outside the largest camp, or votes for others than the winner; empty if all agree, or without a
+    majority."""
     not_compared: tuple[str, ...] = ()
-    """Ids of the agents outside it whose answers may say the same: nobody told them apart."""
+    """Ids of the agents outside the largest camp whose answers may say the same: they are not known to differ."""
 
 
 class Baselines(Value):
-    """Result of the independent answers alone, without further calls."""
+    """What the independent answers alone would have decided; no further model calls are needed."""
 
     single: str | None
-    """The answer of a single agent, the first that answered: its option, else its bottom line, else its position."""
+    """The answer of the first agent that answered: its option, else its bottom line, else its position."""
     single_agent_id: str | None = None
     """Id of this agent."""
     majority: str | None = None
@@ -139,22 +140,26 @@ class Baselines(Value):
     votes: int = 0
     """Number of votes counted."""
     reason: str | None = None
-    """Why there are no independent answers."""
+    """Why there are no independent answers; `None` if there are some."""
     usage: Usage = Usage()
-    """Usage of these answers."""
+    """Usage of the independent answers."""
     cost_multiple: float | None = None
-    """Model calls of the whole debate per call for these answers."""
+    """Model calls of the whole debate, divided by the calls for the independent answers."""
     answer_changed: bool | None = None
-    """Whether the debate decided differently from the vote; `None` if the wording does not show that."""
+    """Whether the debate decided differently from the vote of the independent answers; `None` if the wording does not
+    show it."""
 
 
 def independent_consensus(rounds: Sequence[RoundRecord]) -> AnyConsensus | None:
-    """Return the agreement measured before any agent had seen another's answer, if the first round has it."""
+    """Return the agreement before any agent had seen another answer, if it was measured.
+
+    Otherwise, return the agreement of the first round.
+    """
     return (rounds[0].baseline or rounds[0].consensus) if rounds else None
 
 
 def conformity_delta(level: float | None, independent: float | None) -> float | None:
-    """Return agreement after the debate minus agreement of independent answers, in [-1, 1]; `None` if one is missing.
+    """Return the agreement after the debate minus that of independent answers, in [-1, 1]; `None` if one is missing.
 
     Example:
         >>> conformity_delta(1.0, 0.25)
@@ -175,9 +180,10 @@ def votes_of(held: RoundRecord, *, by_choice: bool) -> tuple[Vote, ...]:
 
 
 def minority_report(held: RoundRecord, *, by_choice: bool) -> MinorityReport:
-    """Split the answers of a round into the largest camp and the dissents; by the vote, if the round ends in one.
+    """Split the answers of a round, or its votes if it ends in a vote, into the majority and the dissents.
 
-    In a vote, the majority is its winner, and the dissents are the votes for something else.
+    The majority of answers is the largest camp. The majority of a vote is its winner, and the dissents are all other
+    votes.
 
     Args:
         held: The round.
@@ -203,7 +209,7 @@ def dissenting_votes(held: RoundRecord, *, by_choice: bool) -> tuple[CastVote, .
 
 
 class _Sides(NamedTuple):
-    """The votes of a round for and against the majority; those that may belong to either are in neither."""
+    """The votes of a round for and against the majority; votes of which this is not known are in neither list."""
 
     majority: str | None
     supporting: tuple[CastVote, ...] = ()
@@ -215,7 +221,7 @@ def _sides(record: RoundRecord, *, by_choice: bool) -> _Sides:
     votes = [vote for vote in cast_votes(record, record.consensus, options=by_choice) if vote.said or vote.vote]
     own = own_vote_stage(record)
     stages = {turn.stage for turn in record.turns} & {VOTE_STAGE, own}
-    # Names of motions and camps are keys: `5 mW` and `5 MW` are two. Options and sides are spelt by models.
+    # Names of motions and camps are compared exactly: `5 mW` is not `5 MW`. Options and sides are spelt by models.
     is_exact = not by_choice and own is None
     keys = [vote.vote if vote.vote is None or is_exact else casefold(vote.vote) for vote in votes]
     if stages and not (record.decision is not None and record.decision.rule in JUDGED):
@@ -258,14 +264,14 @@ def _dissent(vote: CastVote) -> Dissent:
 
 
 def independent_turns(turns: Sequence[AnyTurn]) -> tuple[Turn, ...]:
-    """Return the position turns of a round that were independent: the agent had seen no other position."""
+    """Return the independent position turns of a round, in which the agent had not seen any other position."""
     return tuple(
         turn for turn in turns if turn.outcome == "answered" and turn.answer.kind == "position" and turn.independent
     )
 
 
 def baselines_of(result: DebateFacts, answer: str | None) -> Baselines | None:
-    """Return the result of the independent answers alone; `None` before the first round is measured.
+    """Return what the independent answers alone would have decided; `None` before the first round is complete.
 
     Args:
         result: The debate.
@@ -301,12 +307,13 @@ def baselines_of(result: DebateFacts, answer: str | None) -> Baselines | None:
 
 
 def answer_changed(answer: str | None, majority: str | None, *, by_choice: bool) -> bool | None:
-    """Check whether a debate decided differently from the vote; `None` if the wording does not show that.
+    """Check whether a debate decided differently from the vote of its independent answers.
 
     Args:
         answer: What the debate decided.
         majority: What the vote of the independent answers decided.
-        by_choice: Whether both are options; then different words are different answers.
+        by_choice: Whether both texts are options. Different options are different answers; other texts may differ in
+            wording only, which gives `None`.
 
     Example:
         >>> answer_changed("Tea", "tea", by_choice=False), answer_changed("Tea", "A tea", by_choice=False)

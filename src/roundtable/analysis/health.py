@@ -1,4 +1,4 @@
-"""Health of a debate: groupthink over rounds, sycophancy by agent."""
+"""Health of a debate: signs of groupthink over its rounds, and the sycophancy of each agent."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ _DISSENT: Final = re.compile(
 
 
 def detect_groupthink(responses: Sequence[AgentResponse], *, all_say_the_same: bool | None = None) -> GroupthinkWarning:
-    """Check for three signs of groupthink; two of them give a warning.
+    """Check for three signs of groupthink; two signs are enough for a warning.
 
-    The signs: all confidences are at least 80 %, and 85 % on average; all stated stances are the same; all answers say
-    the same for certain.
+    The signs are: all confidences are at least 80 %, and at least 85 % on average; all stated stances are the same; all
+    answers certainly say the same.
 
     Args:
         responses: The answers of a round.
-        all_say_the_same: Whether all answers say the same, if that is known; if omitted, their texts show it.
+        all_say_the_same: Whether all answers say the same; if omitted, the answers themselves must show it.
 
     Example:
         >>> from roundtable.types import AgentResponse
@@ -99,7 +99,7 @@ def _one_side(responses: Sequence[AgentResponse]) -> str | None:
 _AnswerKey: TypeAlias = tuple[int, str]
 """Index of the round and id of the agent."""
 _Seen: TypeAlias = dict[str, tuple[SameOrDifferent | None, SameOrDifferent | None]]
-"""For each peer, how two answers of an agent relate to the peer's first."""
+"""For each peer, how two successive answers of an agent relate to the first answer of the peer."""
 
 
 ComparedBy: TypeAlias = Literal["choice", "stance", "position", "vote"]
@@ -115,41 +115,46 @@ class HealthFlag(Value):
 
 
 class Sycophancy(Value):
-    """How often one agent gave in to a majority without new evidence."""
+    """How often an agent gave in to a majority without new evidence."""
 
     agent_id: str
     """Id of the agent."""
     outvoted: int
-    """Rounds that it started while most others shared another position."""
+    """Number of rounds before which most other agents shared a position that differed from its own."""
     gave_way: int
-    """Rounds among these in which it took that position without citing a new source."""
+    """Number of these rounds in which it adopted that position without citing a new source."""
     score: Share | None = None
-    """`gave_way / outvoted`; `None` when it was never outvoted."""
+    """`gave_way / outvoted`; `None` if the agent was never outvoted."""
 
 
 class DebateHealth(Value):
     """How positions changed in a debate; counts are exact, flags are hints."""
 
     compared_by: ComparedBy
-    """The part of an answer that was compared between rounds. `position` is its bottom line where there is one; what
-    the agents declared about each other's answers counts too, and a rewording alone is no change. `vote`: in a mode
-    with votes before and after the speeches, such as Oxford, the first vote is compared with the last instead."""
+    """The part of an answer that was compared between rounds. `position` is the bottom line or, without one, the whole
+    position; the agents' comparisons of each other's answers also count, and a different wording alone is not a change.
+    `vote` is for modes with votes before and after the speeches, such as Oxford: the first vote is compared with the
+    last."""
     flags: tuple[HealthFlag, ...] = ()
     """Signs found."""
     flip_rate: Share | None = None
-    """Share of answers that differ from the agent's previous one, among those of which that is known."""
+    """Share of answers that differ from the agent's previous answer, among answers for which this is known."""
     conformity: Share | None = None
-    """Share of answers that adopt another agent's position, among agents facing another position."""
+    """Share of answers that adopt a position of another agent, if another agent had a different position before."""
     obstinacy: Share | None = None
-    """Share of unchanged answers among agents facing another position."""
+    """Share of answers that stay the same, if another agent had a different position before."""
     sycophancy: tuple[Sycophancy, ...] = ()
-    """By agent."""
+    """One entry for each agent."""
     unclear_moves: int = 0
-    """Answers of which it is not known whether they differ from the agent's previous one; they count nowhere."""
+    """Number of answers for which it is not known whether they differ from the agent's previous answer; no figure
+    counts them."""
 
 
 class AnswerMove(NamedTuple):
-    """Two successive answers of one agent, and how they relate to each other and to the peers' first ones."""
+    """Two successive answers of an agent, and how they relate to each other and to the first answers of its peers.
+
+    The first answer of a peer is from the same round as the agent's first answer.
+    """
 
     agent: str
     number: int
@@ -157,18 +162,19 @@ class AnswerMove(NamedTuple):
     changed: SameOrDifferent | None
     """How the second answer relates to the first."""
     peers: Mapping[str, tuple[SameOrDifferent | None, SameOrDifferent | None]]
-    """For each peer, how the agent's first and second answer relate to the peer's first."""
+    """For each peer, how the agent's first and second answer relate to the peer's first answer."""
     majority: frozenset[str]
-    """Peers, more than half of them, whose first answers say the same; empty if there is no majority."""
+    """More than half of the peers, and at least two, whose first answers say the same; empty if there is no such
+    majority."""
 
     @property
     def differing(self) -> list[str]:
-        """Peers whose first answer differs from the agent's."""
+        """Peers whose first answer differs from the agent's first answer."""
         return [peer for peer, (before, _) in self.peers.items() if before == "different"]
 
     @property
     def adopts(self) -> SameOrDifferent | None:
-        """Whether the second answer is that of a differing peer: `"same"` or `"different"`."""
+        """Whether the second answer equals one of a differing peer: `"same"`, `"different"`, or `None` if unknown."""
         after = {self.peers[peer][1] for peer in self.differing}
         return "same" if "same" in after else "different" if after == {"different"} else None
 
@@ -209,12 +215,12 @@ def basis_of(rounds: Sequence[RoundRecord], responses: Sequence[AgentResponse]) 
 
 
 def are_sides_assigned(rounds: Sequence[RoundRecord]) -> bool:
-    """Check whether agents argue for assigned sides in every round."""
+    """Check whether sides were assigned to the agents in every round."""
     return all(record.consensus is not None and record.consensus.assigned for record in rounds)
 
 
 def _share(verdicts: Sequence[SameOrDifferent | None], of: SameOrDifferent) -> float | None:
-    """Return the share of a verdict among those that are known; `None` without any."""
+    """Return the share of a verdict among the known ones; `None` if none is known."""
     known = [verdict for verdict in verdicts if verdict is not None]
     return float(Fraction(known.count(of), len(known))) if known else None
 
@@ -224,7 +230,7 @@ def answer_moves(
     answers: Sequence[Mapping[str, AgentResponse]],
     by: ComparedBy,
 ) -> Iterator[AnswerMove]:
-    """Yield each two successive answers of an agent.
+    """Yield each pair of successive answers of an agent.
 
     Args:
         rounds: The complete rounds, in order.
@@ -254,7 +260,10 @@ def answer_moves(
 
 
 def _vote_moves(rounds: Sequence[RoundRecord]) -> Iterator[AnswerMove]:
-    """Yield the first and the last vote of each agent that voted both times; votes are private, so none is outvoted."""
+    """Yield the first and the last vote of each agent that voted both times.
+
+    Votes are private, so the majority is empty, and nobody counts as outvoted.
+    """
     turns = [turn for record in rounds for turn in record.turns]
     before, after = votes_by_agent(turns, FIRST_VOTE), votes_by_agent(turns, LAST_VOTE)
     marks = {
@@ -274,9 +283,9 @@ def _relation(mark: str, other_mark: str) -> SameOrDifferent:
 
 
 def _deduced(changed: SameOrDifferent | None, by_peer: _Seen) -> tuple[SameOrDifferent | None, _Seen]:
-    """Return what follows for two answers of an agent and an answer of each peer: of three, two that are known decide.
+    """Return what follows for two answers of an agent and one of each peer: two known relations may imply the third.
 
-    Two answers that are the same relate alike to a third.
+    Two answers that say the same have the same relation to a third answer.
     """
     if changed is None and any({"same", "different"} == set(pair) for pair in by_peer.values()):
         changed = "different"
@@ -300,7 +309,7 @@ def _deduced(changed: SameOrDifferent | None, by_peer: _Seen) -> tuple[SameOrDif
 def _majority(
     verdicts: Mapping[_AnswerKey, Mapping[_AnswerKey, SameOrDifferent]], peers: Sequence[str]
 ) -> frozenset[str]:
-    """Return the camp of more than half of the peers, and at least two, in the round before."""
+    """Return the camp of more than half of the peers, and at least two, in the previous round; else an empty set."""
     sames = {peer: frozenset(other for other in peers if verdicts[0, peer].get((0, other)) == "same") for peer in peers}
     camps = [frozenset(peer for peer in peers if sames[peer] == camp) for camp in set(sames.values())]
     least = max(2, len(peers) // 2 + 1)
@@ -321,7 +330,7 @@ def _verdicts_of_marks(marks: Mapping[_AnswerKey, str]) -> dict[_AnswerKey, dict
 def compare_known(
     placed: Mapping[_AnswerKey, AgentResponse], known: Mapping[TurnKey, AgentResponse], rounds: Sequence[RoundRecord]
 ) -> dict[_AnswerKey, dict[_AnswerKey, SameOrDifferent]]:
-    """Return how answers of one or several rounds relate: by themselves, and by how each round was measured.
+    """Return how answers of one or several rounds relate, by their own evidence and by the measurements of the rounds.
 
     Args:
         placed: The last answer of each agent in a round, by the index of the round in `rounds` and the agent's id.
@@ -329,7 +338,7 @@ def compare_known(
         rounds: The rounds.
 
     Returns:
-        For each answer how others relate to it; pairs of which this is not known, and abstentions, are missing.
+        For each answer, how other answers relate to it; pairs whose relation is unknown and abstentions are missing.
     """
     names = {str(answer_key): answer_key for answer_key in placed}
     answers = (to_open_answer(name, placed[answer_key], known) for name, answer_key in names.items())
@@ -341,7 +350,7 @@ def compare_known(
 
 
 def read_pairs(rounds: Sequence[RoundRecord]) -> dict[tuple[str, str], SameOrDifferent]:
-    """Return what the measurements of rounds say about pairs of answers, each named by `str((index, agent))`."""
+    """Return what the measurements of rounds show about pairs of answers, each named by `str((index, agent))`."""
     return {
         (str((index, agent)), str((index, other_agent))): verdict
         for index, record in enumerate(rounds)
@@ -350,7 +359,11 @@ def read_pairs(rounds: Sequence[RoundRecord]) -> dict[tuple[str, str], SameOrDif
 
 
 def _measured_pairs(record: RoundRecord) -> Iterator[tuple[tuple[str, str], SameOrDifferent]]:
-    """Yield what a measurement says about the last answers of agents: a camp says the same, most others differ."""
+    """Yield what a measurement shows about pairs of agents' last answers.
+
+    Answers in a camp say the same. If the lead is not open, answers outside the largest camp differ from it, unless
+    they were not compared.
+    """
     consensus = record.consensus
     if consensus is None:
         return
@@ -367,7 +380,7 @@ def _measured_pairs(record: RoundRecord) -> Iterator[tuple[tuple[str, str], Same
 
 
 def _last_of(cluster: Cluster, responses: Sequence[AgentResponse]) -> list[str]:
-    """Return the agents whose last answer is in a group."""
+    """Return the agents whose last answer is in a cluster."""
     last = {response.agent_id: index for index, response in enumerate(responses)}
     if cluster.answers:
         return [agent for agent, index in last.items() if index in cluster.answers]
@@ -405,7 +418,7 @@ def _flags(
 
 
 def has_collapsed(rounds: Sequence[RoundRecord]) -> bool:
-    """Check whether a first round that was known to differ ended in unanimity.
+    """Check whether a debate ended in unanimity, although the answers of its first round certainly differed.
 
     Args:
         rounds: The complete rounds, in order.
@@ -414,7 +427,7 @@ def has_collapsed(rounds: Sequence[RoundRecord]) -> bool:
 
 
 def _may_agree(record: RoundRecord) -> bool:
-    """Check whether all answers may say the same: nobody told another answer apart from the largest camp."""
+    """Check whether all answers may say the same: no answer is known to differ from the largest camp."""
     if record.consensus is None:
         return True
     outside = {agent for cluster in record.consensus.clusters[1:] for agent in cluster.agent_ids}

@@ -1,4 +1,4 @@
-"""Key points of an answer's reasoning, by a model or by rules."""
+"""Key points of an answer's reasoning, extracted by a model or by rules."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ _SCHEMA: Final = OutputSchema(
 
 
 def key_points_by_rules(reasoning: str, most: int = 4) -> tuple[str, ...]:
-    r"""Extract the points of a text without a model: the items of its list, else its sentences, else its beginning.
+    r"""Extract the points of a text without a model: its list items, else its sentences, else its beginning.
 
-    A list is numbered, or marked with `-`, `*` or a bullet; indented lines are details. A sentence does not begin with
-    a lower-case letter.
+    List items start with a number, `-`, `*` or a bullet; indented items are ignored. A sentence does not begin with a
+    lower-case letter.
 
     Example:
         >>> key_points_by_rules("1. It scales very well.\n2. Teams can work alone.")
@@ -81,15 +81,16 @@ def _sentences(text: str) -> list[str]:
 
 
 class KeyPointsExtractor:
-    """Extractor of two to four points of each answer's reasoning, for all answers at once.
+    """Extractor of two to four key points of each answer's reasoning; answers are processed concurrently.
 
-    In a debate the analyzer returns the points with its own call; use this class for your own answers.
+    In a debate, the analyzer extracts the points in its own call; use this class for other answers.
 
     Args:
-        model: Model to ask once for each answer; without it, the rules apply.
-        max_key_points: Most points of an answer.
-        fallback_to_rule_based: Whether the rules apply if the model fails; otherwise such an answer has no points.
-        nonce: Source of fence ids; random unless a test needs repeatable prompts.
+        model: Model that is asked once for each answer; without it, `key_points_by_rules` is used.
+        max_key_points: Maximum points of an answer.
+        fallback_to_rule_based: Whether `key_points_by_rules` is used if the model fails; otherwise, such an answer has
+            no points.
+        nonce: Function that returns fence ids; random by default. Tests pass their own for repeatable prompts.
 
     Raises:
         ConfigurationError: `max_key_points` is less than 1.
@@ -120,7 +121,7 @@ class KeyPointsExtractor:
         self._nonce = nonce
 
     async def extract(self, responses: Sequence[AgentResponse]) -> dict[str, tuple[str, ...]]:
-        """Return the points of each answer by agent id; for several answers of one agent, those of the last."""
+        """Return the points of each answer, by agent id; if an agent has several answers, the last one counts."""
         points_of_each: list[tuple[str, ...]] = [()] * len(responses)
 
         async def read(index: int) -> None:

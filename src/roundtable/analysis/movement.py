@@ -1,4 +1,4 @@
-"""Opinion flow: who held which answer in each round, and who moved."""
+"""Opinion flow: which agent gave which answer in each round, and who changed their answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Followed", "Opinion", "OpinionCamp", "OpinionFlow", "have_all_changed", "opinion_flow", "pair_verdicts"]
 
 _MOST_ANSWERS: Final = 300
-"""Answers of a debate that are compared with each other; the work grows with their square."""
+"""Maximum answers of a debate that are compared with each other; the time grows with their square."""
 
 _AnswerKey: TypeAlias = tuple[int, str]
 """Index of the round and id of the agent."""
@@ -30,11 +30,11 @@ class OpinionCamp(Value):
     """An answer that agents gave in one or several rounds, in any wording."""
 
     label: str
-    """Short name: `A` for the answer with most agents in the last round, then `B` and so on."""
+    """Short name: `A` for the answer with the most agents in the last round, then `B` and so on."""
     name: str
-    """The most used wording, then the shortest."""
+    """The most frequent wording; of equally frequent ones, the shortest."""
     holders: tuple[int, ...]
-    """How many agents held it, by round."""
+    """For each round, how many agents gave this answer."""
 
 
 class Opinion(Value):
@@ -49,27 +49,27 @@ class Opinion(Value):
     confidence: Share
     """Reported confidence."""
     moved: Literal["moved", "kept", "unknown"] | None
-    """How it relates to the agent's answer in the round before; `None` without one, `"unknown"` if nobody compared
-    them."""
+    """How the answer relates to the agent's answer in the previous round: `None` if there is none, `"unknown"` if it is
+    not known whether the two say the same."""
 
 
 class Followed(Value):
-    """A move to an answer that other agents had given. Whether they were the reason is not known."""
+    """A change to an answer that other agents had given before. Whether they were the reason is not known."""
 
     agent_id: str
-    """Who moved."""
+    """Id of the agent that changed its answer."""
     round: int
-    """Number of the round in which it gave the new answer."""
+    """Number of the round in which the agent gave its new answer."""
     camp: str
-    """Label of the answer that it took."""
+    """Label of the new answer."""
     held_by: tuple[str, ...]
-    """Who held this answer in the round before."""
+    """Ids of the agents that gave this answer in the previous round."""
 
 
 class OpinionFlow(Value):
     """Who held which answer in each round.
 
-    Answers with different labels differ, or nobody compared them.
+    Answers with different labels differ, or it is not known whether they do.
     """
 
     rounds: tuple[int, ...]
@@ -80,7 +80,7 @@ class OpinionFlow(Value):
     """One entry for each agent and round with an answer, by round."""
 
     def followed(self) -> tuple[Followed, ...]:
-        """Return for each move to an answer that others held in the round before who they were."""
+        """Return each change to an answer that others gave in the previous round, with these others."""
         camp_of = {(opinion.agent_id, opinion.round): opinion.camp for opinion in self.opinions}
         before = dict(zip(self.rounds[1:], self.rounds, strict=False))
         moves = (opinion for opinion in self.opinions if opinion.moved == "moved" and opinion.round in before)
@@ -116,13 +116,14 @@ class OpinionFlow(Value):
 
 
 def opinion_flow(rounds: Sequence[RoundRecord]) -> OpinionFlow | None:
-    """Find out who held which answer in each round.
+    """Find which agent gave which answer in each round.
 
     Args:
         rounds: The complete rounds, in order.
 
     Returns:
-        The flow, or `None` if the sides were assigned or put to a vote, there is no answer, or there are more than 300.
+        The flow. It is `None` if sides were assigned, if the mode has votes before and after the speeches, or if there
+        are no answers or more than 300.
     """
     answers = [{response.agent_id: response for response in record.responses} for record in rounds]
     placed = {
@@ -158,7 +159,7 @@ def opinion_flow(rounds: Sequence[RoundRecord]) -> OpinionFlow | None:
 
 
 def have_all_changed(rounds: Sequence[RoundRecord]) -> bool:
-    """Check whether every agent of the last round is known to have given another answer in the first one.
+    """Check whether every agent of the last round certainly gave a different answer in the first round.
 
     Args:
         rounds: The complete rounds, in order.
@@ -183,7 +184,7 @@ def have_all_changed(rounds: Sequence[RoundRecord]) -> bool:
 
 
 def pair_verdicts(rounds: Sequence[RoundRecord]) -> dict[tuple[int, frozenset[str]], SameOrDifferent]:
-    """Return how the last answers of each two agents of a round relate, by round and pair; unknown ones are missing.
+    """Return how the last answers of each two agents of a round relate, by round and pair; unknown pairs are missing.
 
     Args:
         rounds: The complete rounds, in order.
@@ -213,7 +214,7 @@ def _by_choice(placed: Mapping[_AnswerKey, AgentResponse]) -> dict[_AnswerKey, s
 
 
 def _by_meaning(placed: Mapping[_AnswerKey, AgentResponse], rounds: Sequence[RoundRecord]) -> dict[_AnswerKey, str]:
-    """Return a key for the camp of each answer; abstentions have none."""
+    """Return a key for the camp of each answer; abstentions are missing."""
     known = answers_by_turn(turn for record in rounds for turn in record.turns)
     names = {str(answer_key): answer_key for answer_key in placed}
     answers = [to_open_answer(name, placed[answer_key], known) for name, answer_key in names.items()]
@@ -224,7 +225,7 @@ def _by_meaning(placed: Mapping[_AnswerKey, AgentResponse], rounds: Sequence[Rou
 def _labelled(
     camp_of: Mapping[_AnswerKey, str], placed: Mapping[_AnswerKey, AgentResponse], rounds: int
 ) -> dict[str, OpinionCamp]:
-    """Return the camps by their keys, those with most agents in the last round first."""
+    """Return the camps by their keys; those with the most agents in the last round come first."""
     holders = {key: [0] * rounds for key in camp_of.values()}
     wordings: dict[str, Counter[str]] = {key: Counter() for key in holders}
     for answer_key, key in camp_of.items():

@@ -1,4 +1,4 @@
-"""Comparison of two short positions by word lists and other cues; no model, no understanding."""
+"""Comparison of two short positions by word lists and other cues, without a model."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ centralized monolith together united | decentralized microservices apart divided
 쉽 쉬운 싸 저렴 | 어렵 어려운 비싸 비싼
 효과적 효율적 | 비효과적 비효율적
 """
-"""Opposite words: one dimension per line, with its two ends."""
+"""Opposite words: each line is a dimension, with the words of its two ends."""
 
 _SUFFIXES: Final = ("ingly", "edly", "ings", "ies", "ing", "ied", "ed", "es", "ly", "s")
 
@@ -116,7 +116,7 @@ KOREAN_ENDINGS: Final = _words(
     에서 으로 에게 까지 부터 은 는 이 가 을 를 에 의 도 로 와 과 만 다 지
     """
 )
-"""Endings and particles to remove from Korean words, longer ones before shorter ones that they end in."""
+"""Endings and particles to remove from Korean words; a longer one comes before the shorter ones that it ends with."""
 
 HEDGES: Final = frozenset(
     _words(
@@ -126,7 +126,7 @@ HEDGES: Final = frozenset(
     """
     )
 )
-"""Words that limit a position, or make it conditional."""
+"""Words that limit a position or make it conditional."""
 
 STOP_WORDS: Final = frozenset(
     _words(
@@ -165,7 +165,7 @@ def stem(word: str) -> str:
 
 @cache
 def opposites() -> dict[str, tuple[tuple[int, int], ...]]:
-    """Return the dimensions of each stem, with its end on each: 1 or -1."""
+    """Return the dimensions of each stem, and the end at which it is: 1 or -1."""
     ends: dict[str, list[tuple[int, int]]] = {}
     for dimension, line in enumerate(_OPPOSITES.strip().splitlines()):
         for words, end in zip(line.split("|"), (1, -1), strict=True):
@@ -184,7 +184,7 @@ class PairScore(Value):
 
 
 class PairScorer(Protocol):
-    """Comparison of answers in pairs, for example by a model of textual entailment."""
+    """Protocol for a comparison of answers in pairs, for example by a model of textual entailment."""
 
     def score(self, topic: str, pairs: Sequence[tuple[str, str]]) -> Sequence[PairScore]:
         """Score each pair of answers to a question; the order within a pair must not matter.
@@ -194,7 +194,7 @@ class PairScorer(Protocol):
             pairs: Pairs of different answers.
 
         Returns:
-            For each pair 1 if both say the same, 0 if they contradict each other; about 0.5 where that is not known.
+            For each pair, 1 if both say the same, 0 if they contradict each other, and about 0.5 if it is not known.
         """
 
 
@@ -244,8 +244,8 @@ def _negations(words: Sequence[str]) -> int:
 class LexicalScorer:
     """Scorer that compares two positions by their words: negation, opposites, numbers, hedges, common words.
 
-    It handles short, explicit statements on one question, in English and partly in Korean. It does not recognise an
-    implicit stance, and recognises paraphrases only if they share words; the benchmarks have figures.
+    It handles short, explicit statements on one question, in English and partly in Korean. It does not recognise
+    implicit stances, and it recognises paraphrases only if they share words. The benchmarks show how well it works.
 
     Example:
         >>> scored = LexicalScorer().score("AI?", [("AI is dangerous", "AI is not dangerous"), ("Buy 40", "Buy 42")])
@@ -254,7 +254,7 @@ class LexicalScorer:
     """
 
     def score(self, topic: str, pairs: Sequence[tuple[str, str]]) -> tuple[PairScore, ...]:
-        """Compare each pair; see `PairScorer`. The question does not matter."""
+        """Compare each pair; see `PairScorer`. The question has no influence."""
         return tuple(_compare(_cues(first), _cues(second)) for first, second in pairs)
 
 
@@ -295,7 +295,7 @@ def _alike(first: _Cues, second: _Cues, common: float, reasons: list[str], *, sh
 
 
 def _flips(first: _Cues, second: _Cues) -> tuple[int, list[str]]:
-    """Count the cues by which two statements contradict each other; the caller treats an even number as none."""
+    """Count the cues of a contradiction between two statements; to the caller, two cues cancel each other."""
     first_ends, second_ends = dict(first.ends), dict(second.ends)
     is_opposed = any(second_ends[dimension] != end for dimension, end in first_ends.items() if dimension in second_ends)
     negated = (first.negations + second.negations) % 2

@@ -1,4 +1,4 @@
-"""The four-layer response: recommendation, positions, evidence, references to details. Pure; no model."""
+"""The four-layer response: recommendation, positions, evidence, references to details. Pure, without a model."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 __all__ = ["HIGH_AGREEMENT", "MEDIUM_AGREEMENT", "ResponseSettings", "build_response", "cut_at_sentence", "level_of"]
 
 HIGH_AGREEMENT: Final = Decimal("0.7")
-"""Agreement from which the level is `high`."""
+"""Agreement from which on the level is `high`."""
 MEDIUM_AGREEMENT: Final = Decimal("0.4")
-"""Agreement from which the level is `medium`."""
+"""Agreement from which on the level is `medium`."""
 
 _MAX_ITEMS: Final = 3
 _FAR_BELOW: Final = Fraction(3, 10)
@@ -60,32 +60,34 @@ _SEARCHES: Final = ("search", "web", "perplexity")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseSettings:
-    """Thresholds of the response; compared exactly, as decimals."""
+    """Thresholds of the response; they are compared exactly, as decimals."""
 
     high_consensus: Decimal = HIGH_AGREEMENT
-    """`ROUNDTABLE_HIGH_CONSENSUS_THRESHOLD`."""
+    """`ROUNDTABLE_HIGH_CONSENSUS_THRESHOLD`: agreement from which on the level is `high`."""
     medium_consensus: Decimal = MEDIUM_AGREEMENT
-    """`ROUNDTABLE_MEDIUM_CONSENSUS_THRESHOLD`."""
+    """`ROUNDTABLE_MEDIUM_CONSENSUS_THRESHOLD`: agreement from which on the level is `medium`."""
     low_confidence: Decimal = Decimal("0.6")
-    """`ROUNDTABLE_LOW_CONFIDENCE_THRESHOLD`: answers below it should be verified."""
+    """`ROUNDTABLE_LOW_CONFIDENCE_THRESHOLD`: answers with a confidence below this should be verified."""
     confidence_variance: Decimal = Decimal("0.04")
-    """`ROUNDTABLE_CONFIDENCE_VARIANCE_THRESHOLD`: above it, the confidences conflict."""
+    """`ROUNDTABLE_CONFIDENCE_VARIANCE_THRESHOLD`: above this variance, the confidences conflict."""
     min_reasoning_ratio: Decimal = Decimal("0.5")
-    """`ROUNDTABLE_MIN_REASONING_LENGTH_RATIO`: share of the mean length; shorter reasoning should be verified."""
+    """`ROUNDTABLE_MIN_REASONING_LENGTH_RATIO`: reasoning that is shorter than this share of the mean length should be
+    verified."""
     high_confidence_action: Decimal = Decimal("0.8")
-    """`ROUNDTABLE_HIGH_CONFIDENCE_ACTION_THRESHOLD`: mean confidence for `proceed`, with high agreement."""
+    """`ROUNDTABLE_HIGH_CONFIDENCE_ACTION_THRESHOLD`: with high agreement, this mean confidence outweighs conflicts."""
     low_confidence_action: Decimal = Decimal("0.6")
     """`ROUNDTABLE_LOW_CONFIDENCE_ACTION_THRESHOLD`: below this mean confidence, one conflict leads to `verify`."""
     very_low_confidence_action: Decimal = Decimal("0.5")
-    """`ROUNDTABLE_VERY_LOW_CONFIDENCE_ACTION_THRESHOLD`: below this mean confidence, details are needed."""
+    """`ROUNDTABLE_VERY_LOW_CONFIDENCE_ACTION_THRESHOLD`: below this mean confidence, the recommendation is
+    `query_detail`."""
     summary_chars: int = 200
-    """`ROUNDTABLE_CONSENSUS_SUMMARY_MAX_LENGTH`: most characters of the summary; 0 for no limit."""
+    """`ROUNDTABLE_CONSENSUS_SUMMARY_MAX_LENGTH`: maximum characters of the summary; 0 for no limit."""
     debug: bool = False
     """`ROUNDTABLE_DEBUG_MODE`: the summary is not cut."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
-        """Create from the thresholds of the environment."""
+        """Create the thresholds from the settings."""
         return cls(
             high_consensus=settings.high_consensus_threshold,
             medium_consensus=settings.medium_consensus_threshold,
@@ -108,16 +110,17 @@ def build_response(result: DebateFacts, settings: ResponseSettings = _DEFAULTS) 
 
     The recommendation comes from the first rule that applies:
 
-    1. Low agreement, several conflicts, or a mean confidence below 0.5: `query_detail`. High agreement with a mean
+    1. `query_detail` on low agreement, several conflicts, or a mean confidence below 0.5. High agreement with a mean
        confidence of at least 0.8 outweighs conflicts.
-    2. A single answer, agents that did not answer, abstained or cast no vote, agreement that is not high for certain,
-       agreement that came about only after agents read each other's answers (all of it, or more than 0.3 of it) or
-       may have, agents that all gave another answer in the first round, no decision, or a conflict with a mean
-       confidence below 0.6: `verify`.
-    3. High agreement: `proceed`.
+    2. `verify` if one of these is true: there is a single answer; an agent did not answer, abstained or cast no vote;
+       the agreement is not certainly high; all agree only after they read each other's answers, or the agreement before
+       that was more than 0.3 lower or may have been; there are no independent answers to compare with; every agent gave
+       another answer in the first round; there is no decision; or there is a conflict, with medium agreement or a mean
+       confidence below 0.6.
+    3. `proceed` otherwise.
 
-    An interval of agreement is low if its upper bound is, and high if its lower bound is. The confidence of agents that
-    abstained counts nowhere.
+    An interval of agreement is low if its upper bound is low, and high if its lower bound is high. The confidence of
+    agents that abstained never counts.
     """
     complete = [entry for entry in result.rounds if entry.complete and entry.consensus is not None]
     if not complete:
@@ -161,7 +164,7 @@ def _status(result: DebateFacts, last: RoundRecord) -> RoundtableStatus:
 
 
 def level_of(score: float, settings: ResponseSettings = _DEFAULTS) -> ConsensusLevel:
-    """Return the level of an agreement score; score and thresholds are compared as exact decimals.
+    """Return the level of an agreement score; the score and the thresholds are compared as exact decimals.
 
     Example:
         >>> level_of(0.7), level_of(0.4), level_of(0.39999)
@@ -208,7 +211,7 @@ def _advice(
     conflicts: Sequence[Conflict],
     settings: ResponseSettings,
 ) -> ActionRecommendation:
-    """Return the recommendation for a round: its worst problem decides."""
+    """Return the recommendation for a round; the worst problem of the round decides."""
     level = level_of(consensus.agreement_level, settings)
     answering = _answering(last.responses, consensus)
     mean = _mean(answering)
@@ -255,11 +258,11 @@ def _agreement_in_words(last: RoundRecord, consensus: AnyConsensus, settings: Re
 
 
 def _doubts(result: DebateFacts, last: RoundRecord, consensus: AnyConsensus) -> Iterator[str]:
-    """Yield reasons to check even high agreement."""
+    """Yield reasons to verify even high agreement."""
     names = {turn.agent_id: turn.agent_name or turn.agent_id for turn in last.turns}
     failed = [turn.agent_id for turn in last.missing]
     silent = last.decision.abstained if last.decision is not None else ()
-    # A vote counts every voter by name; only lists of plain ballots are counted by number.
+    # Decisions of debates list voters by name; only decisions on plain lists of ballots list them by index.
     not_voting = [str(agent) for agent in silent if agent not in {*failed, *consensus.abstained}]
     silences: tuple[tuple[Sequence[str], str], ...] = (
         (failed, "did not answer"),
@@ -323,7 +326,7 @@ def _change(response: AgentResponse, previous: RoundRecord | None) -> Confidence
 def _conflicts(
     responses: Sequence[AgentResponse], consensus: AnyConsensus, settings: ResponseSettings
 ) -> tuple[Conflict, ...]:
-    """Return the conflicts of a round: distant confidences, opposite stances, different camps."""
+    """Return the conflicts of a round: very different confidences, opposite stances, different camps."""
     if len(responses) < 2:
         return ()
     conflicts: list[Conflict] = []
@@ -387,7 +390,7 @@ def _hints(responses: Sequence[AgentResponse], settings: ResponseSettings) -> tu
 
 
 def cut_at_sentence(text: str, limit: int) -> str:
-    """Shorten a text: after its last sentence if that leaves at least 70 % of the limit, else hard, with dots.
+    """Shorten a text: after a whole sentence if at least 70 % of the limit remains, else anywhere, with dots.
 
     A full stop within a word or a number does not end a sentence.
 

@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 __all__ = ["SemanticAnalyzer", "StanceAnalyzer", "lead"]
 
 _SAME: Final = 0.6
-"""Score from which a scorer of the caller says that two answers are the same."""
+"""If the caller's own scorer returns this score or more, two answers are the same."""
 _DIFFERENT: Final = 0.4
-"""Score up to which it says that they are different."""
+"""If the caller's own scorer returns this score or less, two answers are different."""
 _SHOWN_PAIRS: Final = 20
 _MOST_DISTINCT: Final = 200
 _EQUAL = PairScore(score=1.0, reasons=("the same answer",))
 
 
 def lead(share: float | Fraction) -> float:
-    """Convert the share of the largest camp to an agreement level: its lead over all others together.
+    """Convert the share of the largest camp to an agreement level: its lead over all other answers together.
 
-    One half or less is not a majority and gives 0; unanimity gives 1.
+    A share of one half or less is not a majority, so the level is 0; unanimity is 1.
 
     Example:
         >>> lead(0.75), lead(0.5), lead(1 / 3)
@@ -46,8 +46,8 @@ def lead(share: float | Fraction) -> float:
 class StanceAnalyzer(PlainAnalyzer):
     """Analyzer that uses the chosen options or, without any, the stances `YES`, `NO` and `NEUTRAL`.
 
-    The level is the share of the largest camp minus that of all others, or 0 if no camp has more than half. An answer
-    without option and stance is in no camp and lowers the level. Results have `method="stance"`.
+    The level is the share of the largest camp minus the share of all other answers, or 0 if no camp has more than half.
+    An answer without an option or stance is not in any camp, so it lowers the level. Results have `method="stance"`.
 
     Args:
         options_only: Whether the question has options, so that stances are not the answers.
@@ -66,10 +66,10 @@ class StanceAnalyzer(PlainAnalyzer):
         self._options_only = options_only
 
     def analyze(self, responses: Sequence[AgentResponse]) -> ConsensusResult:
-        """Measure the agreement of one round's positions; without positions it is 0.0.
+        """Measure the agreement of one round's positions; it is 0.0 without positions.
 
         Raises:
-            ValueError: No answer states an option or a stance, or no option where only options count.
+            ValueError: No answer states an option or a stance, or, with `options_only`, no answer states an option.
         """
         has_options = any(response.choice for response in responses)
         if responses and not has_options and self._options_only:
@@ -113,14 +113,15 @@ def _in_words(count: int, camps: dict[str, int], silent: int) -> str:
 
 
 class SemanticAnalyzer(DeclaredAnalyzer):
-    """Analyzer that adds the similarity of answers in pairs to what the answers themselves show.
+    """Analyzer that compares answers in pairs, in addition to the evidence in the answers themselves.
 
-    Common words are a hint and no more: they stand in `pairs` with their reasons, and neither group answers nor change
-    the level. A scorer of your own, such as a model of textual entailment, is believed: from 0.6 on, two answers are
-    the same, up to 0.4 they are different. Options, stances and numbers overrule it. Results have `method="semantic"`.
+    Without a scorer of your own, answers are compared by their words. Common words are only a hint: they appear in
+    `pairs` with their reasons, but don't group answers or change the level. The scores of your own scorer, such as a
+    model of textual entailment, do: from 0.6 on, two answers are the same; up to 0.4, they are different. Options,
+    stances and numbers overrule the scorer. Results have `method="semantic"`.
 
     Args:
-        scorer: Compares two answers; without it, their words are compared.
+        scorer: Compares answers in pairs; without it, their words are compared.
 
     Example:
         >>> from roundtable.types import AgentResponse
@@ -178,7 +179,7 @@ class _Positions:
             self.wording[key] = min(text, self.wording.get(key, text))
 
     def scores(self, scorer: PairScorer, topic: str) -> dict[tuple[_Key, _Key], PairScore]:
-        """Score all pairs of different answers; where both choose an option, nobody is asked."""
+        """Score all pairs of different answers; the scorer does not get pairs that options or stances decide."""
         scores: dict[tuple[_Key, _Key], PairScore] = {}
         undecided: list[tuple[_Key, _Key]] = []
         for pair in combinations(self.distinct, 2):
@@ -196,7 +197,7 @@ class _Positions:
         return scores | mirrored | {(key, key): _EQUAL for key in self.distinct}
 
     def verdicts(self, scores: Mapping[tuple[_Key, _Key], PairScore]) -> dict[tuple[int, int], SameOrDifferent]:
-        """Return what the scores say about pairs of answers, by their indices."""
+        """Return the verdicts of the scores on pairs of answers, by the indices of the answers."""
         verdicts: dict[tuple[int, int], SameOrDifferent] = {}
         for first, second in combinations(range(len(self.keys)), 2):
             score = scores[self.keys[first], self.keys[second]].score
@@ -207,7 +208,7 @@ class _Positions:
         return verdicts
 
     def readings(self, scores: Mapping[tuple[_Key, _Key], PairScore]) -> tuple[PairReading, ...]:
-        """Return the first pairs of answers with their scores."""
+        """Return the first pairs of answers, with their scores and reasons."""
         pairs = combinations(range(len(self.keys)), 2)
         return tuple(
             PairReading(
@@ -220,7 +221,7 @@ class _Positions:
 
 
 _Key = tuple[str, str, str]
-"""Chosen option, stance and text of an answer, in the form that is compared."""
+"""Chosen option, stance and text of an answer, normalised for comparison."""
 
 
 def _key(response: AgentResponse) -> _Key:

@@ -1,6 +1,6 @@
-"""When a debate ends: stop criteria as frozen values with an algebra.
+"""Stop criteria, which decide when a debate ends: frozen values that `|` and `&` combine.
 
-Names are loaded at first use.
+Each name is imported when it is first used.
 """
 
 from __future__ import annotations

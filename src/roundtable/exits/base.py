@@ -1,4 +1,4 @@
-"""The algebra of stop criteria: frozen values, joined by `|` and `&`, stored as JSON."""
+"""Base class of stop criteria: frozen values that are combined by `|` and `&`, and stored as JSON."""
 
 from __future__ import annotations
 
@@ -34,15 +34,18 @@ __all__ = [
 logger: logging.Logger = logging.getLogger(f"{ROOT}.exits")
 
 Load: TypeAlias = Callable[[JsonObject], ExitCriterion]
-"""Creates the criterion that a JSON object describes."""
+"""A function that creates the criterion that a JSON object describes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """A stop criterion: a frozen value that checks the complete rounds and decides whether the debate ends.
+    """A stop criterion: a frozen value that checks the complete rounds, and decides whether the debate ends.
 
-    Subclass it as a frozen dataclass, set `kind` and override `check`; fields with JSON values need nothing else.
-    `first | second` ends when either does, `first & second` when both do; `&` binds tighter, as in Python.
+    For a criterion of your own, write a subclass that is a frozen dataclass, set `kind` and override `check`. If all
+    its fields are JSON values, you need nothing else.
+
+    `first | second` ends the debate if either criterion holds, `first & second` if both hold in the same round. `&`
+    binds tighter, as in Python.
 
     Example:
         >>> from roundtable.exits import MaxRounds, MinRounds
@@ -51,22 +54,22 @@ class Exit:
     """
 
     kind: ClassVar[str] = ""
-    """Name of this class in JSON; also its exit reason, unless stated otherwise."""
+    """Name of this class in JSON; by convention also the reason in its results."""
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
-        """Check the complete rounds so far, at least one; pure."""
-        raise NotImplementedError(f"{type(self).__name__} must override check, which decides when a debate ends")
+        """Check the complete rounds so far, of which there is at least one. A pure function."""
+        raise NotImplementedError(f"{type(self).__name__} must override check, which decides whether a debate ends")
 
     def __or__(self, other: ExitCriterion) -> AnyOf:
-        """Join two criteria: ends when either does; the first that does, in the order written, gives the reason."""
+        """Join two criteria: either is enough to end the debate. If both hold, the result of the first one counts."""
         return AnyOf((self, other))
 
     def __and__(self, other: ExitCriterion) -> AllOf:
-        """Join two criteria: ends when both do at once."""
+        """Join two criteria: both must hold in the same round."""
         return AllOf((self, other))
 
     def to_spec(self) -> JsonObject:
-        """Return this criterion as JSON, from which `exit_from_spec` builds an equal one."""
+        """Return this criterion as JSON, from which `exit_from_spec` builds an equal criterion."""
         spec: JsonObject = {"kind": self.kind}
         for field in fields(self):
             value: object = getattr(self, field.name)
@@ -84,22 +87,22 @@ class Exit:
         known = {field.name for field in fields(cls)}
         if unknown := sorted(values.keys() - known):
             names = ", ".join(sorted(known)) or "none"
-            raise ConfigurationError(f"the exit {cls.kind!r} has no field {unknown[0]!r}; it has: {names}")
+            raise ConfigurationError(f"the stop criterion {cls.kind!r} has no field {unknown[0]!r}; it has: {names}")
         missing = [
             field.name
             for field in fields(cls)
             if field.name not in values and field.default is MISSING and field.default_factory is MISSING
         ]
         if missing:
-            raise ConfigurationError(f"the exit {cls.kind!r} needs {', '.join(map(repr, missing))}")
+            raise ConfigurationError(f"the stop criterion {cls.kind!r} needs {', '.join(map(repr, missing))}")
         try:
             return cls(**values)
         except TypeError as error:
-            raise ConfigurationError(f"the exit {cls.kind!r} cannot be built: {error_text(error)}") from error
+            raise ConfigurationError(f"the stop criterion {cls.kind!r} cannot be built: {error_text(error)}") from error
 
 
 def as_json(value: object) -> JsonValue:
-    """Return a field as JSON: decimals as numbers, other fractions as text.
+    """Return the value of a field as JSON; fractions that are decimals become numbers, other fractions become text.
 
     Example:
         >>> as_json(Fraction(9, 10)), as_json(Fraction(2, 3))
@@ -110,7 +113,7 @@ def as_json(value: object) -> JsonValue:
         return number if Fraction(str(number)) == value == exact(number) else str(value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise ConfigurationError(f"a field of an exit must be a JSON value, not {value!r}; override to_spec")
+    raise ConfigurationError(f"a field of a stop criterion must be a JSON value, not {value!r}; override to_spec")
 
 
 def not_ended(details: str = "", **figures: JsonValue) -> ExitResult:
@@ -122,7 +125,7 @@ def whole(value: object, what: str, least: int = 1) -> int:
     """Read a whole number.
 
     Raises:
-        ConfigurationError: It is not a whole number, or below `least`.
+        ConfigurationError: It is not a whole number, or it is below `least`.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ConfigurationError(f"{what} must be a whole number of at least {least}, not {value!r}")
@@ -132,13 +135,13 @@ def whole(value: object, what: str, least: int = 1) -> int:
 @dataclass(frozen=True, slots=True)
 class _Joined(Exit):
     of: tuple[ExitCriterion, ...]
-    """The criteria, in the order they are checked."""
+    """The criteria, in the order in which they are checked."""
 
     def __post_init__(self) -> None:
         """Replace a joined criterion of the same kind by its members.
 
         Raises:
-            ConfigurationError: There is no criterion, or a member is not one.
+            ConfigurationError: There are no members, or a member is not a criterion.
         """
         flat: list[ExitCriterion] = []
         for member in self.of:
@@ -146,7 +149,7 @@ class _Joined(Exit):
                 raise ConfigurationError(f"{member!r} is not a stop criterion")
             flat.extend(member.of if isinstance(member, _Joined) and type(member) is type(self) else (member,))
         if not flat:
-            raise ConfigurationError("a joined exit needs at least one criterion")
+            raise ConfigurationError("a joined stop criterion needs at least one member")
         object.__setattr__(self, "of", tuple(flat))
 
     def to_spec(self) -> JsonObject:
@@ -162,10 +165,10 @@ class _Joined(Exit):
         """
         members = spec.get("of")
         if not isinstance(members, list):
-            raise ConfigurationError(f"the exit {cls.kind!r} needs a list of criteria under the key 'of'")
+            raise ConfigurationError(f"the stop criterion {cls.kind!r} needs a list of criteria under the key 'of'")
         loaded = [load(member) for member in members if isinstance(member, dict)]
         if len(loaded) < len(members):
-            raise ConfigurationError(f"each criterion in 'of' of the exit {cls.kind!r} must be an object")
+            raise ConfigurationError(f"each member in 'of' of the stop criterion {cls.kind!r} must be an object")
         return cls(tuple(loaded))
 
 
@@ -179,9 +182,10 @@ def _check_entry(member: ExitCriterion, result: ExitResult) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf(_Joined):
-    """Ends when one of several criteria does: the first in the order written gives reason and details.
+    """Ends when one of several criteria holds; the first that holds provides the reason and the details.
 
-    `figures["checked"]` lists every criterion checked with its figures, up to the one that ended the debate.
+    `figures["checked"]` lists the criteria that were checked, each with its figures, up to the one that ended the
+    debate.
     """
 
     kind = "any"
@@ -199,10 +203,10 @@ class AnyOf(_Joined):
 
 @dataclass(frozen=True, slots=True)
 class AllOf(_Joined):
-    """Ends when all of several criteria do at once.
+    """Ends when all of several criteria hold in the same round.
 
-    The first of them, in the order written, that is not just a precondition (`MinRounds`) gives the reason; the details
-    of all are joined. `figures["checked"]` lists every criterion with its figures.
+    The first criterion that is not just a precondition (`MinRounds`) provides the reason. The details of all are
+    joined. `figures["checked"]` lists every criterion with its figures.
     """
 
     kind = "all"
@@ -223,7 +227,7 @@ class AllOf(_Joined):
 
 
 def members(criterion: ExitCriterion) -> tuple[Exit, ...]:
-    """List the parts of a criterion in the order they are checked; only subclasses of `Exit` are listed.
+    """List the parts of a criterion in the order in which they are checked; only subclasses of `Exit` are listed.
 
     Example:
         >>> from roundtable.exits import MaxRounds, MinRounds
@@ -241,12 +245,12 @@ def _is_result(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Guarded(Exit):
-    """A criterion whose errors do not break the debate: then it does not hold."""
+    """A criterion whose errors do not break the debate: on an error, it counts as not met."""
 
     inner: ExitCriterion
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
-        """Check the criterion; one that raises, or returns no result, does not hold this time."""
+        """Check the criterion; if it raises an error or returns no `ExitResult`, it counts as not met this time."""
         try:
             result = self.inner.check(rounds)
         except (Exception, SystemExit) as error:  # noqa: BLE001  (criteria may be foreign code)
@@ -255,8 +259,8 @@ class _Guarded(Exit):
 
     def _failed(self, cause: str) -> ExitResult:
         name = str(self.to_spec().get("kind"))
-        logger.warning("the exit %r broke and was left out: %s", name, cause)
-        return not_ended("it broke and was left out", broken=f"{name}: {cause}")
+        logger.warning("the stop criterion %r failed and was ignored: %s", name, cause)
+        return not_ended("it failed and was ignored", broken=f"{name}: {cause}")
 
     def to_spec(self) -> JsonObject:
         """Return the criterion as JSON."""
@@ -264,7 +268,7 @@ class _Guarded(Exit):
 
 
 def failed_criteria(figures: Mapping[str, JsonValue]) -> tuple[str, ...]:
-    """List the criteria that failed, each with its cause, from the figures of a guarded criterion.
+    """List the criteria that failed, each with its cause; the input is the figures of a guarded criterion.
 
     Example:
         >>> failed_criteria({"checked": [{"exit": "mine", "ends": False, "figures": {"broken": "mine: KeyError: 1"}}]})
@@ -281,10 +285,10 @@ def failed_criteria(figures: Mapping[str, JsonValue]) -> tuple[str, ...]:
 
 
 def guarded(criterion: ExitCriterion) -> ExitCriterion:
-    """Return a criterion whose errors, and those of its parts, do not break a debate.
+    """Return a criterion whose errors, and the errors of its parts, do not break a debate.
 
-    A part that raises, or returns anything but an `ExitResult`, does not hold; the log names it, and the figures of its
-    result hold the cause under `broken`.
+    A part that raises an error, or returns anything but an `ExitResult`, counts as not met. The log names it, and the
+    figures of its result contain the cause under `broken`.
 
     Example:
         >>> from roundtable.exits import ConsensusReached, MaxRounds
@@ -297,13 +301,14 @@ def guarded(criterion: ExitCriterion) -> ExitCriterion:
 
 
 def without_met(criterion: ExitCriterion, rounds: Sequence[ExitRound]) -> ExitCriterion | None:
-    """Return a criterion without the parts that already hold: an extended debate continues in spite of them.
+    """Return a criterion without the parts that already hold, so that an extended debate continues in spite of them.
 
-    Of criteria joined by `|` those that hold are left out; any other criterion is left out as a whole.
+    Of criteria joined by `|`, those that hold are left out. Any other criterion that holds is left out as a whole; the
+    result is then `None`.
 
     Args:
-        criterion: When the debate was to end.
-        rounds: The complete rounds before it was extended; without any, nothing is left out.
+        criterion: The stop criterion of the debate.
+        rounds: The complete rounds before the debate was extended; without rounds, nothing is left out.
 
     Example:
         >>> from roundtable.exits import ConsensusReached, MaxRounds

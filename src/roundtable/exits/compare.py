@@ -1,4 +1,4 @@
-"""Stop criteria that compare rounds: answers converged, shares stable, no progress, leader unassailable."""
+"""Stop criteria that compare rounds: convergence, stability, no progress, an unassailable leader."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 
 
 Basis: TypeAlias = Literal["choice", "stance", "position"]
-"""Basis of comparing answers: the option chosen, the side taken, or the text."""
+"""What is compared between answers: the chosen option, the assigned side, or the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +45,15 @@ class Answers:
     basis: Basis
     """Basis of comparison."""
     rounds: tuple[dict[str, str], ...]
-    """For each round the answer of each agent, the latest if it answered twice."""
+    """For each round, the latest answer of each agent."""
 
 
 def answers_of(rounds: Sequence[ExitRound]) -> Answers:
-    """Return the answers of several rounds: by choice if all have one, else by their texts.
+    """Return the answers of several rounds: their choices if all have one, else their texts.
 
-    Texts are bottom lines where there are some. Equal texts are equal answers; others may still say the same. Texts
-    that abstain are left out. Stances are the answers only where the mode assigned sides: agents that all say YES may
-    still give different answers.
+    The text of an answer is its bottom line or, without one, its position. Equal texts are equal answers; different
+    texts may still say the same. Texts that abstain are left out. If the mode assigned sides, the stances are the
+    answers. In other modes they are not, since agents that all say YES may still give different answers.
     """
     responses = [response for round_ in rounds for response in round_.responses]
     basis: Basis = "position"
@@ -83,13 +83,13 @@ def _answer(response: AgentResponse, basis: Basis) -> str:
 
 
 def turns_of(exit_round: ExitRound) -> tuple[AnyTurn, ...]:
-    """Return the turns of a round that stores them, as `RoundRecord` does; else none."""
+    """Return the turns of a round; empty if the round does not store them, as `RoundRecord` does."""
     turns: object = getattr(exit_round, "turns", ())
     return tuple(turn for turn in turns if isinstance(turn, Turn | FailedTurn)) if isinstance(turns, tuple) else ()
 
 
 def answered_of(exit_round: ExitRound) -> tuple[int, int]:
-    """Return how many agents gave an answer, abstentions excluded, and how many were asked."""
+    """Return how many agents gave an answer, without abstentions, and how many were asked."""
     missing: object = getattr(exit_round, "missing", ())
     spoke = {response.agent_id for response in exit_round.responses}
     abstained = spoke & set(exit_round.consensus.abstained if exit_round.consensus else ())
@@ -97,15 +97,16 @@ def answered_of(exit_round: ExitRound) -> tuple[int, int]:
 
 
 def held(before: AgentResponse, after: AgentResponse, key: TurnKey | None = None) -> bool:
-    """Check whether an agent held its position for certain.
+    """Check whether an agent certainly kept its position.
 
-    The two answers must be equal, as the law of camps compares them, or the agent must have declared that they are; an
-    agent that abstained twice held its position too. Other words for the same answer do not show that.
+    The agent kept its position if its two answers are equal by the rules of `roundtable.scoring.camps`, if it declared
+    that they are the same, or if it abstained twice. A different wording alone does not show that an answer is still
+    the same.
 
     Args:
-        before: Its earlier answer.
-        after: Its later answer.
-        key: Turn of the earlier answer, if that is known; declarations refer to it.
+        before: The agent's earlier answer.
+        after: The agent's later answer.
+        key: Turn of the earlier answer, if it is known; declarations refer to turns.
 
     Example:
         >>> def says(text):
@@ -122,12 +123,12 @@ def held(before: AgentResponse, after: AgentResponse, key: TurnKey | None = None
 
 @dataclass(frozen=True, slots=True)
 class Converged(Exit):
-    """Ends when no agent moved through the last rounds; reason `convergence`.
+    """Ends when no agent changed its answer in the last rounds; reason `convergence`.
 
-    An agent holds its position when it chooses the same option or gives an equal answer: the same bottom line or, if it
-    has none, the same position, by letter case and punctuation; or when it declares that its answer is still the same.
-    Another wording alone counts as a move. Agents that did not answer in each of these rounds are left out and named in
-    the figures.
+    An agent keeps its position if it chooses the same option, if it gives an equal answer, or if it declares that its
+    answer is still the same. Equal answers have the same bottom line or, without one, the same position; letter case
+    does not count. A different wording alone counts as a change. Agents that did not answer in each of these rounds are
+    left out; the figures name them.
 
     Example:
         >>> Converged(rounds=2).to_spec()
@@ -136,7 +137,7 @@ class Converged(Exit):
 
     kind = "convergence"
     rounds: int = 2
-    """Rounds in a row, up to the last one, in which no agent may move; from 2."""
+    """Number of rounds, up to the last one, that must have the same answers; at least 2."""
 
     def __post_init__(self) -> None:
         """Check the number.
@@ -148,7 +149,7 @@ class Converged(Exit):
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, JsonValue], load: Load, /) -> Self:
-        """Create it from its JSON; sessions of version 0.2 also hold a `similarity` of words, which no longer counts.
+        """Create the criterion from its JSON; `similarity`, from sessions of version 0.2, is ignored.
 
         Raises:
             ConfigurationError: A field is unknown or out of range.
@@ -157,7 +158,7 @@ class Converged(Exit):
         return super(Converged, cls).from_spec(known, load)
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
-        """Compare each agent's positions through the last rounds."""
+        """Compare each agent's positions in the last rounds."""
         if len(rounds) < self.rounds:
             return not_ended(f"{counted(len(rounds), 'round')} of {self.rounds} to compare")
         last = rounds[-self.rounds :]
@@ -183,7 +184,7 @@ class Converged(Exit):
 def _held_through(
     agent: str, window: Sequence[Mapping[str, AgentResponse]], keys: Sequence[Mapping[str, TurnKey]]
 ) -> bool:
-    """Check whether an agent held its position in every pair of rounds of a window."""
+    """Check whether an agent kept its position in each pair of successive rounds."""
     return all(
         held(before[agent], after[agent], key.get(agent))
         for (before, after), key in zip(pairwise(window), keys, strict=False)
@@ -196,10 +197,10 @@ def _position_turns(exit_round: ExitRound) -> Iterator[AnyTurn]:
 
 @dataclass(frozen=True, slots=True)
 class Stable(Exit):
-    """Ends when the distribution of answers hardly moves any more; reason `stable`.
+    """Ends when the distribution of answers hardly changes any more; reason `stable`.
 
-    Each threshold given must hold for `patience` successive pairs of rounds. Without any, `jsd` is 0.05. Answers are
-    compared by choice where all have one, else by assigned sides, else by wording.
+    Each given threshold must hold for the last `patience` pairs of successive rounds. If none is given, `jsd` is 0.05.
+    Answers are compared by choice if all have one, else by side if sides were assigned, else by wording.
 
     Example:
         >>> Stable(ks="0.1").to_spec()
@@ -212,10 +213,10 @@ class Stable(Exit):
     jsd: Number | None = None
     """Largest Jensen-Shannon divergence, in bits, in [0, 1]."""
     ks: Number | None = None
-    """Largest Kolmogorov-Smirnov distance in [0, 1]: between numbers when all answers are numbers; else the widest gap
-    over every order of the options, which is the total variation."""
+    """Largest Kolmogorov-Smirnov distance in [0, 1]. If all answers are numbers, it is the distance between their
+    distributions; otherwise it is the widest gap over all orders of the options, which is the total variation."""
     patience: int = 2
-    """Successive pairs of rounds that must be stable, from 1."""
+    """Number of pairs of successive rounds that must be stable, at least 1."""
 
     def __post_init__(self) -> None:
         """Read the thresholds exactly.
@@ -286,10 +287,11 @@ def _kolmogorov_smirnov(first: Sequence[Fraction], second: Sequence[Fraction]) -
 
 @dataclass(frozen=True, slots=True)
 class NoProgress(Exit):
-    """Ends when the last rounds brought no more agreement than before; reason `no_progress`.
+    """Ends when the last rounds did not bring more agreement than the rounds before; reason `no_progress`.
 
-    This is a deadlock, also one in which agents swap positions. Never ends a debate in which a round was not measured
-    as one figure, rounds were measured by different methods, or stances were assigned.
+    This detects a deadlock, including one in which agents swap positions. The criterion never holds if the agreement of
+    a round was not measured or is an interval, if rounds were measured by different methods, or if stances were
+    assigned.
 
     Example:
         >>> NoProgress().to_spec()
@@ -298,9 +300,10 @@ class NoProgress(Exit):
 
     kind = "no_progress"
     rounds: int = 2
-    """Rounds without progress that end the debate, from 1; the debate needs one more."""
+    """Number of rounds without progress after which the debate ends, at least 1. The debate needs at least one round
+    more."""
     gain: Number = 0
-    """Rise of the agreement level in [0, 1] that is needed to count as progress; 0 takes any rise."""
+    """Smallest rise of the agreement level that counts as progress, in [0, 1]; with 0, any rise counts."""
 
     def __post_init__(self) -> None:
         """Check both numbers.
@@ -312,7 +315,7 @@ class NoProgress(Exit):
         object.__setattr__(self, "gain", share(self.gain, "gain of NoProgress"))
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
-        """Compare the best agreement of the last rounds with the best before."""
+        """Compare the best agreement of the last rounds with the best agreement before them."""
         if len(rounds) <= self.rounds:
             return not_ended(f"{counted(len(rounds), 'round')} of {self.rounds + 1} to compare")
         measured = [round_.consensus for round_ in rounds]
@@ -337,15 +340,17 @@ class NoProgress(Exit):
 
 @dataclass(frozen=True, slots=True)
 class LeaderUnassailable(Exit):
-    """Ends when no agent that may still vote or change can overturn the leader; reason `unassailable`.
+    """Ends when the leader cannot be overtaken, whatever the remaining votes and changes are; reason `unassailable`.
 
-    Each agent's latest answer counts. An agent that gave the same answer twice in a row holds it; one that changed its
-    last answer, or answered only once, may still change. The leader's lead over the next option must exceed the number
-    of agents without an answer plus twice the number of agents that may change, since each takes one vote from the
-    leader and gives it to the next. Agents that abstained count as missing. So a round in which all agents answer for
-    the first time never ends a debate, except with `votes_once`: then answers are final, and only missing ones can
-    overturn the leader. Without options, all other answers count as one: they may say the same in other
-    words.
+    Each agent's latest answer counts. An agent that gave the same answer twice in a row is expected to keep it. An
+    agent whose last two answers differ, or that answered only once, may still change.
+
+    The leader's lead over the next option must exceed the number of agents without an answer, plus twice the number of
+    agents that may change: such an agent can take one vote from the leader and give it to the next option. Agents that
+    abstain count as agents without an answer. So a round in which all agents answer for the first time never ends a
+    debate, except with `votes_once`: then answers are final, and only missing answers can overturn the leader.
+
+    Without options, all other answers together count as the next option, since they may say the same in other words.
 
     Example:
         >>> LeaderUnassailable(voters=5).to_spec()
@@ -354,9 +359,10 @@ class LeaderUnassailable(Exit):
 
     kind = "unassailable"
     voters: int | None = None
-    """Number of agents that vote; `None` counts those that have answered or failed."""
+    """Number of agents that vote; `None` counts the agents that have answered or failed so far."""
     votes_once: bool = False
-    """Whether agents vote once and cannot change, for example if each speaks in its own round."""
+    """Whether each agent answers only once and cannot change its answer, for example if each speaks in its own
+    round."""
 
     def __post_init__(self) -> None:
         """Check the number.
@@ -386,7 +392,7 @@ class LeaderUnassailable(Exit):
         movers = 0 if self.votes_once else sum(path[-1:] != path[-2:-1] for path in history.values())
         (leader, votes), *rivals = Counter(path[-1] for path in history.values()).most_common()
         rival_votes = [count for _, count in rivals]
-        # Other positions may turn out to say the same; other choices cannot.
+        # Different positions may turn out to say the same; different choices cannot.
         next_votes = sum(rival_votes) if answers.basis == "position" else max(rival_votes, default=0)
         lead, needed = votes - next_votes, missing + 2 * movers
         figures: dict[str, JsonValue] = {

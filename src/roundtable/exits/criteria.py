@@ -1,4 +1,4 @@
-"""Stop criteria on rounds, agreement, quality and outside signals, from arguments or the environment."""
+"""Stop criteria on rounds, agreement, confidence, costs and requests to stop, and the default criteria."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ __all__ = [
 
 
 LEAST_AGENTS = 2
-"""Fewest agents between which there can be agreement: a single answer only agrees with itself."""
+"""Minimum number of answers for an agreement: a single answer only agrees with itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsensusReached(Exit):
     """Ends when the measured agreement of the last round reaches a threshold; reason `consensus`.
 
-    The level that is certain counts, without what was not compared. Never on a single answer, on answers of half of the
-    agents that were asked or fewer, on a round that was not measured, or with assigned stances, where agreement says
-    nothing about belief. Level and threshold are compared as exact decimals.
+    If the agreement is an interval, its lower bound counts. The criterion never holds for a single answer, if only half
+    of the asked agents or fewer answered, if the round was not measured, or with assigned stances, where agreement does
+    not show what the agents believe. The level and the threshold are compared as exact decimals.
 
     Example:
         >>> ConsensusReached(0.9).to_spec()
@@ -79,7 +79,7 @@ class ConsensusReached(Exit):
 
     kind = "consensus"
     threshold: Number = 0.9
-    """Agreement level in [0, 1] that ends the debate."""
+    """Agreement level in [0, 1] from which on the debate ends."""
 
     def __post_init__(self) -> None:
         """Read the threshold exactly.
@@ -119,12 +119,12 @@ class ConsensusReached(Exit):
 
 @dataclass(frozen=True, slots=True)
 class AllConfident(Exit):
-    """Ends when every agent is confident and no two of them oppose each other; reason `confidence`.
+    """Ends when every agent is confident, and no two agents oppose each other; reason `confidence`.
 
-    Confident opponents do not end a debate. Agents oppose each other if they make different choices; without choices,
-    if one says YES and another NO, or if the agreement that is certain is below `agreement`; or, where nothing was
-    measured, if their wordings differ. Never ends a debate on a single answer, on answers of half of the agents that
-    were asked or fewer, or with assigned stances.
+    If all answers have a choice, agents oppose each other if their choices differ. Without choices, they oppose each
+    other if one says YES and another says NO, or if the lower bound of the agreement is below `agreement`; if the
+    agreement was not measured, it is enough that their wordings differ. The criterion never holds for a single answer,
+    if only half of the asked agents or fewer answered, or with assigned stances.
 
     Example:
         >>> AllConfident(0.85).to_spec()
@@ -135,7 +135,7 @@ class AllConfident(Exit):
     threshold: Number = 0.85
     """Reported confidence in [0, 1] that every agent must reach."""
     agreement: Number = 0.7
-    """Agreement level in [0, 1] from which worded positions do not count as opposed."""
+    """Agreement level in [0, 1] from which on answers without choices do not count as opposed."""
 
     def __post_init__(self) -> None:
         """Read both thresholds exactly.
@@ -198,7 +198,7 @@ class MaxRounds(Exit):
 
     kind = "max_rounds"
     rounds: int
-    """Largest number of rounds, from 1."""
+    """Largest number of rounds, at least 1."""
 
     def __post_init__(self) -> None:
         """Check the number.
@@ -223,7 +223,7 @@ class MaxRounds(Exit):
 
 @dataclass(frozen=True, slots=True)
 class MinRounds(Exit):
-    """Holds from a number of rounds on: a precondition to join to others with `&`; alone, its reason is `min_rounds`.
+    """Holds from a number of rounds on; join it to other criteria with `&`, as a precondition. Reason `min_rounds`.
 
     Example:
         >>> from roundtable.exits import MaxRounds
@@ -233,7 +233,7 @@ class MinRounds(Exit):
 
     kind = "min_rounds"
     rounds: int
-    """Smallest number of rounds, from 1."""
+    """Smallest number of rounds, at least 1."""
 
     def __post_init__(self) -> None:
         """Check the number.
@@ -256,16 +256,16 @@ class MinRounds(Exit):
 
 @dataclass(frozen=True, slots=True)
 class ExitSettings:
-    """Default conditions for the end of debates; thresholds are exact decimals."""
+    """Settings of the default stop criteria; thresholds are exact decimals."""
 
     enabled: bool = True
     """Whether debates may end before their last round."""
     consensus_threshold: Fraction = Fraction(9, 10)
-    """Agreement level in [0, 1]."""
+    """Agreement level in [0, 1] that ends a debate."""
     convergence_rounds: int = 2
-    """Rounds in a row without movement."""
+    """Number of rounds in a row in which no agent changes its answer."""
     confidence_threshold: Fraction = Fraction(17, 20)
-    """Confidence of every agent in [0, 1]."""
+    """Confidence in [0, 1] that every agent must reach."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
@@ -293,13 +293,13 @@ _VARIABLES = tuple(
 def read_exit_settings(environment: Mapping[str, str]) -> ExitSettings:
     """Read `ROUNDTABLE_EXIT_ENABLED`, `..._CONSENSUS_THRESHOLD`, `..._CONVERGENCE_ROUNDS`, `..._CONFIDENCE_THRESHOLD`.
 
-    Thresholds are read as exact decimals. A variable that is missing or empty leaves the default.
+    Thresholds are read as exact decimals. If a variable is missing or empty, the default applies.
 
     Args:
-        environment: The variables; only these four are read.
+        environment: The environment variables; only the four listed ones are read.
 
     Raises:
-        ConfigurationError: A value is out of range; the message names the variable and what is allowed.
+        ConfigurationError: A value is out of range; the message names the variable and the allowed values.
 
     Example:
         >>> read_exit_settings({"ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD": "0.8"}).consensus_threshold
@@ -310,11 +310,12 @@ def read_exit_settings(environment: Mapping[str, str]) -> ExitSettings:
 
 
 def create_default_exit_criteria(max_rounds: int, settings: ExitSettings | None = None) -> ExitCriteria:
-    """Create the default criteria for a number of rounds: agreement 0.9, two rounds without movement, confidence 0.85.
+    """Create the default criteria: agreement 0.9, two rounds without changes, confidence 0.85, a maximum of rounds.
 
     Args:
-        max_rounds: Largest number of rounds, from 1.
-        settings: Other thresholds, such as those from the environment; with `enabled=False` only `max_rounds` is set.
+        max_rounds: Largest number of rounds, at least 1.
+        settings: Other thresholds, such as those from the environment.
+        With `enabled=False`, only `max_rounds` is set.
 
     Raises:
         ConfigurationError: `max_rounds` is not a whole number of at least 1.
@@ -335,7 +336,7 @@ def create_default_exit_criteria(max_rounds: int, settings: ExitSettings | None 
 
 
 def validate_exit_criteria(criteria: ExitCriteria | Mapping[str, object]) -> tuple[str, ...]:
-    """List everything that is wrong with exit criteria; empty if they can be used.
+    """List all errors in exit criteria; the list is empty if the criteria are valid.
 
     Args:
         criteria: Criteria, or a mapping of their fields in camelCase or snake_case.
@@ -364,9 +365,9 @@ def validate_exit_criteria(criteria: ExitCriteria | Mapping[str, object]) -> tup
 
 
 def exit_from_criteria(criteria: ExitCriteria) -> Exit:
-    """Create the stop criterion of thresholds: consensus, convergence, confidence, most rounds, in this order.
+    """Create a stop criterion from thresholds: consensus, convergence, confidence, maximum of rounds, in this order.
 
-    One round of convergence is read as two: a single round has nothing to compare.
+    If `convergence_rounds` is 1, 2 is used: a single round cannot be compared.
 
     Example:
         >>> exit_from_criteria(ExitCriteria(max_rounds=3, consensus_threshold=0.9))
@@ -378,7 +379,9 @@ def exit_from_criteria(criteria: ExitCriteria) -> Exit:
 
 
 def early_exit(criteria: ExitCriteria) -> Exit | None:
-    """Create the criterion that may end a debate before its last round: consensus, convergence, confidence; or `None`.
+    """Create the criterion that may end a debate early, from the thresholds for consensus, convergence and confidence.
+
+    It is `None` if no such threshold is set.
 
     Example:
         >>> early_exit(ExitCriteria(max_rounds=3, consensus_threshold=0.9))
@@ -398,10 +401,11 @@ def early_exit(criteria: ExitCriteria) -> Exit | None:
 
 @dataclass(frozen=True, slots=True)
 class BudgetSpent(Exit):
-    """Ends when the turns have used up one of several amounts; reason `budget`.
+    """Ends when the turns have used up one of the given amounts; reason `budget`.
 
-    Counts every stored turn of every round, including failed turns, judges and facilitators; analysis after a round is
-    not a turn. If only a part of the cost is known, that part counts, and the figures show the cost as unknown.
+    Every stored turn of every round counts, including failed turns and the turns of judges and facilitators. The
+    analysis after a round is not a turn. If only a part of the cost is known, this part counts, and the figures show
+    the cost as unknown.
 
     This criterion checks after each round. To stop calls before they start, use a `Budget`, which pauses the debate.
 
@@ -487,11 +491,11 @@ def _elapsed_seconds(turns: Sequence[AnyTurn]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class StopRequested(Exit):
-    """Ends when all agents with a role who answered in the last round ask to stop; reason `stop_requested`.
+    """Ends when all agents of a role that answered in the last round ask to stop; reason `stop_requested`.
 
-    Reads only stored answers: the choice of a ballot, the choice or else the wording of a position, or a text. The
-    whole answer must be the word, up to case and punctuation; a text that only contains the word does not end the
-    debate. If an agent answers several times, its last answer counts.
+    Only stored answers count: the choice of a ballot, the choice of a position or, without one, its wording, or a text.
+    The whole answer must be the word, except for letter case and punctuation; a text that only contains the word does
+    not end the debate. If an agent answers several times, its last answer counts.
 
     Example:
         >>> StopRequested(role="judge").to_spec()
@@ -500,12 +504,12 @@ class StopRequested(Exit):
 
     kind = "stop_requested"
     role: str = "judge"
-    """Role whose answers are read."""
+    """Role whose answers count."""
     word: str = "stop"
     """The answer that asks to stop."""
 
     def __post_init__(self) -> None:
-        """Check role and word.
+        """Check that the role and the word are not empty.
 
         Raises:
             ConfigurationError: One of them is empty.
@@ -514,7 +518,7 @@ class StopRequested(Exit):
             raise ConfigurationError("StopRequested needs a role and a word")
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
-        """Read the last round's answers of this role."""
+        """Check the answers that agents of this role gave in the last round."""
         turns = turns_of(rounds[-1]) if rounds else ()
         answers = {
             turn.agent_id: _answer_text(turn) for turn in turns if isinstance(turn, Turn) and turn.role == self.role
@@ -534,11 +538,11 @@ _LONGEST_REASON = 300
 
 @dataclass(frozen=True, slots=True)
 class ModeratorEnds(Exit):
-    """Ends when a moderator, who takes no part in the debate, decided so after the last round; reason `moderator`.
+    """Ends when a moderator, who takes no part in the debate, decides to end it; reason `moderator`.
 
-    With this criterion in `exit_when`, a model on the seat `facilitator` is asked after each round but the last; its
-    decision is stored with its reason. Only that turn counts: nothing that debaters write ends the debate. Without a
-    decision, because the model failed or abstained, the debate continues.
+    With this criterion in `exit_when`, a model in the seat `facilitator` is asked after each round except the last. Its
+    decision is stored with its reason. Only the moderator's turn counts: nothing that debaters write ends the debate.
+    If there is no decision, because the model failed or abstained, the debate continues.
 
     Example:
         >>> ModeratorEnds().to_spec()
@@ -548,7 +552,7 @@ class ModeratorEnds(Exit):
     kind = "moderator"
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
-        """Read the moderator's decision on the last round."""
+        """Check the moderator's decision after the last round."""
         turns = [turn for turn in (turns_of(rounds[-1]) if rounds else ()) if turn.stage == MODERATOR_STAGE]
         decision = turns[-1] if turns else None
         if not isinstance(decision, Turn) or not isinstance(decision.answer, BallotAnswer):
@@ -563,7 +567,7 @@ class ModeratorEnds(Exit):
 
 
 def asks_moderator(spec: Mapping[str, JsonValue] | None) -> bool:
-    """Check whether a criterion, or one that it joins, needs the decisions of a moderator.
+    """Check whether a criterion, or a member of a joined criterion, needs the decisions of a moderator.
 
     Args:
         spec: The criterion as JSON.
@@ -590,7 +594,8 @@ def _answer_text(turn: Turn) -> str | None:
 
 
 ExitFactory: TypeAlias = Callable[[Mapping[str, JsonValue], Load], ExitCriterion]
-"""Creates a criterion from its JSON; `load` creates its members. `YourExit.from_spec` is a factory."""
+"""A function that creates a criterion from its JSON; its argument `load` creates the members of a joined criterion.
+`YourExit.from_spec` is such a factory."""
 
 BUILTIN_EXITS: tuple[type[Exit], ...] = (
     AnyOf,
@@ -611,7 +616,7 @@ BUILTIN_EXITS: tuple[type[Exit], ...] = (
 
 
 def exit_registry() -> Registry[ExitFactory]:
-    """Create a registry of the built-in criteria by kind, to which others can be added.
+    """Create a registry of the built-in criteria by kind, to which other criteria can be added.
 
     Example:
         >>> "max_rounds" in exit_registry()
@@ -630,11 +635,11 @@ def exit_from_spec(spec: Mapping[str, JsonValue], exits: Registry[ExitFactory] |
     """Create a criterion from its JSON, the inverse of `to_spec`.
 
     Args:
-        spec: The JSON object; field names in camelCase or snake_case.
+        spec: The JSON object, with field names in camelCase or snake_case.
         exits: Registry in which kinds are looked up; `None` for the built-in ones.
 
     Raises:
-        ConfigurationError: The kind is unknown, or its fields do not fit.
+        ConfigurationError: The kind is unknown, or its fields are not valid.
 
     Example:
         >>> exit_from_spec({"kind": "max_rounds", "rounds": 3})
@@ -648,6 +653,6 @@ def exit_from_spec(spec: Mapping[str, JsonValue], exits: Registry[ExitFactory] |
     kind = spec.get("kind")
     if not isinstance(kind, str):
         raise ConfigurationError(
-            f"an exit needs the name of its kind, not {kind!r}; known: {', '.join(registry.names())}"
+            f"a stop criterion needs the name of its kind, not {kind!r}; known: {', '.join(registry.names())}"
         )
     return registry.get(kind)(spec, load)

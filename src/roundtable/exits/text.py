@@ -25,16 +25,18 @@ _BUILT_IN: Final = exit_registry()
 def exit_from_text(text: str, exits: Registry[ExitFactory] | None = None) -> ExitCriterion:
     """Build a stop criterion from text.
 
-    A criterion is its kind with its fields in brackets, in the order of the class or by name; a field takes a number, a
-    fraction (`2/3`), a quoted text, `true`, `false` or `none`. A kind with a hyphen or slash is quoted: `'no-more'(2)`.
-    `|` ends the debate when one of two criteria holds, `&` when both do; `&` binds tighter, and brackets group.
+    A criterion is written as its kind, followed by its fields in brackets.
+
+    - Fields are in the order of the class, or named. A value is a number, a fraction (`2/3`), a quoted text, `true`,
+    `false` or `none`. - A kind with a hyphen or slash needs quotes: `'no-more'(2)`. - `first | second` ends the debate
+    if one of two criteria holds, `first & second` if both hold. `&` binds tighter; use brackets to group.
 
     Args:
         text: At most 2,000 characters.
-        exits: Where kinds are looked up; `None` knows the built-in ones.
+        exits: Registry in which kinds are looked up; `None` for the built-in ones.
 
     Raises:
-        ConfigurationError: The text cannot be read, the kind is unknown, or its fields do not fit.
+        ConfigurationError: The text cannot be parsed, the kind is unknown, or its fields are not valid.
 
     Example:
         >>> exit_from_text("consensus(2/3) & min_rounds(2)").to_spec()["of"][0]
@@ -48,7 +50,7 @@ def exit_from_text(text: str, exits: Registry[ExitFactory] | None = None) -> Exi
     try:
         expression = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise _unreadable(text, "the brackets or operators do not fit") from None
+        raise _unreadable(text, "its brackets or operators do not match") from None
     return exit_from_spec(_spec_of(expression, text, known), known)
 
 
@@ -61,7 +63,7 @@ def _spec_of(node: ast.expr, text: str, exits: Registry[ExitFactory], depth: int
             parts: list[JsonValue] = [_spec_of(part, text, exits, depth + 1) for part in (left, right)]
             return {"kind": "any" if isinstance(operator, ast.BitOr) else "all", "of": parts}
         case ast.Name(id="any" | "all" as kind) | ast.Call(func=ast.Name(id="any" | "all" as kind)):
-            raise _unreadable(text, f"{kind!r} joins criteria as JSON; join them with | or &")
+            raise _unreadable(text, f"{kind!r} joins criteria only in JSON; in text, join them with | or &")
         case ast.Name(id=kind) | ast.Constant(value=str() as kind):
             return {"kind": kind}
         case ast.Call(func=ast.Name(id=kind) | ast.Constant(value=str() as kind), args=positional, keywords=named):
@@ -69,7 +71,9 @@ def _spec_of(node: ast.expr, text: str, exits: Registry[ExitFactory], depth: int
             spec: JsonObject = {"kind": kind, **dict(zip(_field_names(kind, len(values), exits), values, strict=True))}
             for keyword in named:
                 if keyword.arg is None or keyword.arg in spec:
-                    raise _unreadable(text, f"the field {keyword.arg or '**'!r} of {kind!r} does not fit")
+                    raise _unreadable(
+                        text, f"the field {keyword.arg or '**'!r} of {kind!r} has no name or is set twice"
+                    )
                 spec[keyword.arg] = _value_of(keyword.value, text)
             return spec
         case _:
@@ -77,7 +81,7 @@ def _spec_of(node: ast.expr, text: str, exits: Registry[ExitFactory], depth: int
 
 
 def _field_names(kind: str, count: int, exits: Registry[ExitFactory]) -> list[str]:
-    """Return the names of the first fields of a kind, for values that are given without names."""
+    """Return the names of the first fields of a kind, for values without names."""
     if not count:
         return []
     factory = exits.get(kind)
@@ -85,7 +89,7 @@ def _field_names(kind: str, count: int, exits: Registry[ExitFactory]) -> list[st
     names = [field.name for field in fields(criterion)] if is_dataclass(criterion) else []
     if count > len(names):
         known = f"; it has: {', '.join(names)}" if names else "; name its fields, as in kind(field=1)"
-        raise ConfigurationError(f"the exit {kind!r} does not take {count} values without names{known}")
+        raise ConfigurationError(f"the stop criterion {kind!r} does not take {count} values without names{known}")
     return names[:count]
 
 
@@ -111,4 +115,4 @@ def _source(node: ast.expr, text: str) -> str:
 
 
 def _unreadable(text: str, reason: str) -> ConfigurationError:
-    return ConfigurationError(f"the exit criterion {text!r:.80} cannot be read: {reason}", hint=_EXAMPLE)
+    return ConfigurationError(f"the stop criterion {text!r:.80} cannot be read: {reason}", hint=_EXAMPLE)

@@ -332,7 +332,7 @@ class _Law:
     def _declarations(self, answer: OpenAnswer) -> dict[_Node, SameOrDifferent]:
         """Return what an agent declared about each answer.
 
-        If the agent calls answers the same that certainly differ, its other declarations are ignored.
+        If the agent calls answers the same that certainly differ, all its declarations are ignored.
         """
         own = self.node_of[answer.agent]
         declared: dict[_Node, SameOrDifferent] = {}

@@ -121,7 +121,10 @@ def option_motions(options: Iterable[str], responses: Iterable[AgentResponse] = 
 
 
 def _unique_names(texts: Sequence[str], marks: Sequence[tuple[str, str]]) -> list[str]:
-    """Return a readable name for each text; equal ones are numbered by their marks, so no seat changes a name."""
+    """Return a readable name for each text.
+
+    Equal names are numbered by their texts and marks, so the order of texts has no influence.
+    """
     short = [shortened(" ".join(text.split()), _NAME_CHARS) for text in texts]
     names = list(short)
     used = set(short)
