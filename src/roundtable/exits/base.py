@@ -149,7 +149,7 @@ class _Joined(Exit):
                 raise ConfigurationError(f"{member!r} is not a stop criterion")
             flat.extend(member.of if isinstance(member, _Joined) and type(member) is type(self) else (member,))
         if not flat:
-            raise ConfigurationError("a joined stop criterion needs at least one member")
+            raise ConfigurationError("a joined stop criterion needs at least one criterion")
         object.__setattr__(self, "of", tuple(flat))
 
     def to_spec(self) -> JsonObject:

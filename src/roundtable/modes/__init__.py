@@ -1,4 +1,4 @@
-"""Debate modes as pure plans: who speaks, who sees what, what is asked."""
+"""Debate modes: pure plans of who speaks, who sees which answers, and what agents are asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adversarial: one after another, each states the other view at its best and then attacks it."""
+"""Adversarial: agents speak one after another; each states the others' case in its strongest form, then attacks it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["AdversarialMode"]
 
 
 class AdversarialMode(BaseModeStrategy):
-    """Agents speak one after another; each states the others' case at its best, then challenges it.
+    """Agents speak one after another; each states the others' case in its strongest form, then challenges it.
 
     Args:
-        visibility: With `"all"`, a speaker sees all earlier rounds and all earlier speakers of this one; with
-            `"predecessor"`, only the latest position of another agent.
-        prompts: Where the instructions come from.
+        visibility: With `"all"`, a speaker sees all earlier rounds and all earlier speakers of this round. With
+            `"predecessor"`, a speaker sees only the latest position of another agent.
+        prompts: Source of the instructions.
 
     Raises:
-        ConfigurationError: The visibility is neither of them.
+        ConfigurationError: The visibility is neither `"all"` nor `"predecessor"`.
 
     Example:
         >>> AdversarialMode(visibility="predecessor").visibility
@@ -34,7 +34,7 @@ class AdversarialMode(BaseModeStrategy):
     """
 
     name: str = "adversarial"
-    summary: str = "One after another; each states the others' case at its best, then attacks it."
+    summary: str = "One after another; each states the others' case in its strongest form, then attacks it."
     use_when: str = "You have a proposal and want to know whether it survives attack."
     needs_groupthink_detection: bool = False
     agent_counts: range = range(2, 101)

@@ -1,4 +1,4 @@
-"""The base classes of debate modes: planning, roles, response checks, and the diagram of a mode."""
+"""Base classes of debate modes: planning, roles, checks of responses, and the diagram of a mode."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ __all__ = [
 
 
 PARALLEL_TOOLS: Final = ToolPolicy(min=1, max=10)
-"""Tool calls of a turn in parallel with others, which cannot use what the others find."""
+"""Tool calls of a turn that runs in parallel with other turns, so that it cannot use what they find."""
 SEQUENTIAL_TOOLS: Final = ToolPolicy(min=1, max=5)
-"""Tool calls of a turn that sees the evidence of earlier speakers."""
+"""Tool calls of a turn that can use the evidence of earlier speakers."""
 NO_TOOLS: Final = ToolPolicy(max=0)
-"""For votes and rankings, which rest on what was said."""
+"""For votes and rankings, which use only what was said."""
 
 
 class Instructions(NamedTuple):
-    """A role's instructions, full and compact, with their version."""
+    """The instructions of a role, in full and in short, and their id with the version."""
 
     task: str
     brief: str
@@ -56,7 +56,7 @@ class Instructions(NamedTuple):
 
 @lru_cache(maxsize=512)
 def role_instructions(prompts: PromptLibrary, mode: str, role: str, *, opening: bool, focused: bool) -> Instructions:
-    """Return the instructions of a role; rendered once for all its turns."""
+    """Return the instructions of a role; they are rendered once for all its turns."""
     texts = prompts.load(mode)
     role_prompt = texts.role(role)
     return Instructions(
@@ -67,19 +67,19 @@ def role_instructions(prompts: PromptLibrary, mode: str, role: str, *, opening: 
 
 
 def diagram(mode: DebateModeStrategy, *, agents: int = 3, rounds: int = 2) -> str:
-    """Draw who speaks when and sees whom.
+    """Draw who speaks when, and who sees which turns.
 
     Args:
         mode: The mode.
-        agents: Number of agents drawn.
-        rounds: Number of rounds drawn.
+        agents: Number of agents in the diagram.
+        rounds: Number of rounds in the diagram.
 
     Returns:
-        Mermaid text. Boxes of one stage speak at once. An arrow leads from a turn to each turn that sees it; its label
-        is the name shown, if that is not the agent's own.
+        Mermaid text. The turns of a stage run at the same time. An arrow leads from a turn to each turn that sees it.
+        The label of an arrow is the name under which the answer is shown, if that is not the agent's own name.
 
     Raises:
-        ConfigurationError: The mode does not take this number of agents or rounds.
+        ConfigurationError: The mode does not support this number of agents or rounds.
     """
     check_supported(mode, mode.name, agents=agents, rounds=rounds)
     names = {seat.id: seat.name for seat in table_of(agents)}
@@ -122,16 +122,16 @@ def _arrows(spec: TurnSpec, node: str, nodes: dict[TurnKey, tuple[str, str]]) ->
 
 
 class BaseModeStrategy:
-    """Base of debate modes. A subclass sets `name` and overrides either `steps` or `next_stage`.
+    """Base class of debate modes. A subclass sets `name`, and overrides either `steps` or `next_stage`.
 
-    A mode has no state: the same view always gives the same plan.
+    A mode has no state: for the same view, it always returns the same plan.
 
     Args:
-        prompts: Where the mode's instructions come from; the built-in texts when left out.
+        prompts: Source of the mode's instructions; the built-in texts if omitted.
 
     Raises:
-        TypeError: At class creation, when a subclass overrides `execute_round` but plans no stages:
-            rounds run from the plan, so such an override would never be called.
+        TypeError: A subclass that overrides `execute_round`, but neither `steps` nor `next_stage`, is defined. Debates
+            follow the plan, so the override would never be called.
 
     Example:
         A mode in which only the first agent speaks:
@@ -151,27 +151,28 @@ class BaseModeStrategy:
     summary: str = ""
     """What happens in the mode, in one line."""
     use_when: str = ""
-    """When to use it, in one line."""
+    """When to use the mode, in one line."""
     needs_groupthink_detection: bool = True
     """Whether quick agreement is checked for groupthink."""
     assigns_stances: bool = False
-    """Whether agents argue for an assigned side."""
+    """Whether agents argue for assigned sides."""
     rounds: range = range(1, 101)
-    """Numbers of rounds the mode takes."""
+    """Numbers of rounds that the mode supports."""
     agent_counts: range = range(1, 101)
-    """Numbers of agents the mode takes."""
+    """Numbers of agents that the mode supports."""
     has_own_vote: bool = False
-    """Whether the debate ends in a vote that is part of the mode; then no vote on motions is held."""
+    """Whether the mode includes a vote at the end. If so, there is no vote on motions."""
     option_counts: range = range(2, 10_001)
-    """Numbers of options to choose from that the mode takes, if the caller gives any."""
+    """Numbers of options that the mode supports, for debates with options."""
     takes_perspectives: bool = False
-    """Whether the mode uses the perspectives of the debate; if not, a debate with perspectives is rejected."""
+    """Whether the mode uses perspectives; if not, a debate with perspectives is rejected."""
     role: str = "participant"
-    """Role of every agent, unless the mode gives several."""
+    """Role of every agent, unless the mode has several roles."""
     tools: ToolPolicy = PARALLEL_TOOLS
-    """Tool calls a turn may make."""
+    """Policy for the tool calls of a turn."""
     options: ClassVar[Mapping[str, Callable[[str], object]]] = {}
-    """Options that can be set in the mode's name, as in `"adversarial:visibility=predecessor"`: name to reader."""
+    """Options that can be set in the mode's name, as in `"adversarial:visibility=predecessor"`: name to a function that
+    reads the value."""
 
     def __init__(self, *, prompts: PromptLibrary | None = None) -> None:
         self.prompts: PromptLibrary = prompts or BUILTIN_PROMPTS
@@ -181,27 +182,27 @@ class BaseModeStrategy:
         plans = cls.next_stage is not BaseModeStrategy.next_stage or cls.steps is not BaseModeStrategy.steps
         if cls.execute_round is not BaseModeStrategy.execute_round and not plans:
             msg = (
-                f"{cls.__name__} overrides execute_round but not next_stage: rounds run from the plan, "
+                f"{cls.__name__} overrides execute_round but not next_stage: debates follow the plan, "
                 "so describe the round as stages in next_stage(view)"
             )
             raise TypeError(msg)
 
     def next_stage(self, view: DebateContext) -> Plan:
-        """Return what happens next: the first step of the round that has not run yet."""
+        """Return what happens next: the first step of the round that has not run yet, or the end of the round."""
         return plan_round(view, self.steps(view))
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
         """Return the steps of the current round; see `roundtable.modes.shapes`.
 
         Raises:
-            ConfigurationError: The mode overrides neither this nor `next_stage`.
+            ConfigurationError: The mode overrides neither `steps` nor `next_stage`.
         """
         msg = f"{type(self).__name__} plans no stages: override next_stage(view)"
         raise ConfigurationError(msg, hint="Or override steps(view), and use the shapes of roundtable.modes.")
 
     @property
     def texts(self) -> str:
-        """Name of the mode's file of instructions: its own, or that of the mode it is derived from."""
+        """Name of the mode's file of instructions: its own file, or that of the mode from which it is derived."""
         names = [name for kind in type(self).__mro__ if isinstance(name := vars(kind).get("name"), str)]
         return next((name for name in names if self.prompts.has(name)), self.name)
 
@@ -211,7 +212,7 @@ class BaseModeStrategy:
         Args:
             view: The debate so far.
             seat: The seat that speaks.
-            sees: What it sees; if it sees nothing, the instructions are those for an opening.
+            sees: The earlier turns that the seat sees; without any, the seat gets the instructions for an opening.
             **facts: Other fields of the turn, such as `role`, `answer`, `notes` or `options`.
 
         Raises:
@@ -228,14 +229,14 @@ class BaseModeStrategy:
         return TurnSpec.model_validate({**shared, **texts, **facts})
 
     def diagram(self, agents: int = 3, rounds: int = 2) -> str:
-        """Draw who speaks when and sees whom, as Mermaid text.
+        """Draw who speaks when, and who sees which turns, as Mermaid text.
 
         Args:
-            agents: Number of agents drawn.
-            rounds: Number of rounds drawn.
+            agents: Number of agents in the diagram.
+            rounds: Number of rounds in the diagram.
 
         Raises:
-            ConfigurationError: The mode does not take this number of agents or rounds.
+            ConfigurationError: The mode does not support this number of agents or rounds.
 
         Example:
             >>> from roundtable.modes import CollaborativeMode
@@ -245,7 +246,7 @@ class BaseModeStrategy:
         return diagram(self, agents=agents, rounds=rounds)
 
     def build_agent_prompt(self, context: DebateContext) -> str:
-        """Return the mode's instructions for the turn `context.turn`; without a turn, those of its default role."""
+        """Return the mode's instructions for the turn `context.turn`; without a turn, those for its default role."""
         if context.turn is not None:
             return context.turn.task
         if not self.prompts.has(self.texts):
@@ -254,11 +255,11 @@ class BaseModeStrategy:
         return role_instructions(self.prompts, self.texts, self.role, opening=opening, focused=focused).task
 
     def get_agent_role(self, agent: Agent | Seat, index: int, context: DebateContext) -> str:
-        """Return the role of an agent, by its place at the table."""
+        """Return the role of an agent, by its index at the table."""
         return self.role
 
     def transform_context(self, context: DebateContext, agent: Agent | None = None) -> DebateContext:
-        """Change what an agent sees, which is already limited to its turn. Changes nothing by default. Pure."""
+        """Change what an agent sees; the context is already limited to its turn. By default, nothing changes. Pure."""
         return context
 
     def validate_response(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
@@ -268,15 +269,16 @@ class BaseModeStrategy:
     async def execute_round(
         self, agents: Sequence[Agent], context: DebateContext, toolkit: AgentToolkit | None = None
     ) -> tuple[AgentResponse, ...]:
-        """Run one round of this mode without an engine: nothing is stored, failed turns are left out.
+        """Run one round of this mode without an engine: nothing is stored, and failed turns are left out.
 
         Args:
-            agents: Who takes part, in speaking order.
+            agents: The agents that take part, in speaking order.
             context: The debate before the round.
-            toolkit: Tools for the round; each agent keeps its own when left out.
+            toolkit: Tools for the round; if omitted, each agent keeps its own tools.
 
         Raises:
-            ConfigurationError: The mode raised an error, or plans a stage that is not valid or would never end.
+            ConfigurationError: The mode raised an error, or it plans a stage that is not valid or a round that would
+                never end.
         """
         table = {agent.id: agent for agent in agents}
         if toolkit is not None:
@@ -313,7 +315,7 @@ class BaseModeStrategy:
 
     @staticmethod
     def earlier_positions(view: DebateContext) -> tuple[Visible, ...]:
-        """Show every position of earlier rounds, under its agent's own name."""
+        """Return every position of earlier rounds as visible under its agent's own name."""
         return by_name([turn for turn in positions(view) if turn.round < view.current_round])
 
 
@@ -322,10 +324,10 @@ def _seats(agents: Sequence[Agent]) -> tuple[Seat, ...]:
 
 
 class StanceValidator:
-    """Marks an answer that takes another side than the assigned one. The side itself is not changed.
+    """A check that marks answers whose side is not the assigned one. The side itself is not changed.
 
     Args:
-        expected: The assigned side; that of the turn when left out.
+        expected: The assigned side; if omitted, the side that the turn assigns.
 
     Example:
         >>> from roundtable.types import AgentResponse, DebateContext
@@ -339,7 +341,7 @@ class StanceValidator:
         self.expected: Stance | None = expected
 
     def validate(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
-        """Mark the answer if it leaves its side."""
+        """Mark the answer if its side is not the assigned one."""
         expected = self.expected or (context.turn.stance if context.turn else None)
         if expected is None or response.stance == expected:
             return response
@@ -355,23 +357,23 @@ class RoleConfig:
     """A role of a mode; its instructions are in the mode's text file under its name."""
 
     name: str
-    """Name, as in the transcript and in the text file."""
+    """Name of the role, as in the transcript and in the text file."""
     display_name: str = ""
-    """Name for people."""
+    """Name of the role for people."""
     stance: Stance | None = None
-    """Side the role has to argue for."""
+    """Side for which the role has to argue."""
 
 
 class RoleBasedModeStrategy(BaseModeStrategy):
-    """Base of modes that give each seat a role by its place, the same in every round.
+    """Base class of modes in which the index of a seat decides its role, which is the same in every round.
 
-    A subclass lists its `role_configs` and overrides `get_role_for_index`. Agents speak one after another unless
-    `steps` plans otherwise. An answer that leaves the side of its role is marked, never changed; with `reask=True` its
-    agent is asked once more at the end of the round, and the later answer counts.
+    A subclass lists its `role_configs` and overrides `get_role_for_index`. Agents speak one after another, unless
+    `steps` plans otherwise. An answer whose side is not that of its role is marked, but not changed. With `reask=True`,
+    its agent is asked once more at the end of the round, and the later answer counts.
 
     Args:
-        reask: Whether an agent that left its side is asked once more.
-        prompts: Where the instructions come from.
+        reask: Whether an agent is asked once more if its answer took another side.
+        prompts: Source of the instructions.
     """
 
     role_configs: tuple[RoleConfig, ...] = ()
@@ -386,7 +388,7 @@ class RoleBasedModeStrategy(BaseModeStrategy):
         """Return the name of a seat's role.
 
         Args:
-            index: Place at the table, from 0.
+            index: Index of the seat, from 0.
             total: Number of seats at the table.
         """
         return self.role_configs[index % len(self.role_configs)].name
@@ -413,7 +415,7 @@ class RoleBasedModeStrategy(BaseModeStrategy):
         return self.role_config(self.get_role_for_index(index, len(view.agents)))
 
     def ask_role(self, view: DebateContext, seat: Seat, sees: tuple[Visible, ...] = (), /, **facts: object) -> TurnSpec:
-        """Create a turn in the seat's own role."""
+        """Create a turn of a seat in its own role."""
         role = self.role_of(view, seat)
         return self.ask(view, seat, sees, **{"role": role.name, "stance": role.stance, **facts})
 
@@ -422,7 +424,7 @@ class RoleBasedModeStrategy(BaseModeStrategy):
         return sequential(view, lambda seat, sees: self.ask_role(view, seat, sees)) + self.reask_steps(view)
 
     def reask_steps(self, view: DebateContext) -> tuple[Step, ...]:
-        """Plan a second question to agents that left their side; only with `reask=True`."""
+        """Plan a second turn of the agents whose answers took another side; only with `reask=True`."""
         if not self.reask:
             return ()
         left_side = {
@@ -436,12 +438,12 @@ class RoleBasedModeStrategy(BaseModeStrategy):
         )
 
     def validate_response(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
-        """Mark an answer that takes another side than its turn was assigned."""
+        """Mark an answer whose side is not the one that its turn assigns."""
         return StanceValidator().validate(response, context)
 
 
 def with_reask(mode: RoleModeT) -> RoleModeT:
-    """Return a copy of a mode that asks agents once more if they left their side.
+    """Return a copy of a mode that asks agents once more if their answers took another side.
 
     Example:
         >>> from roundtable.modes import DevilsAdvocateMode

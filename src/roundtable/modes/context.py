@@ -1,4 +1,4 @@
-"""Change what an agent sees: hide names, add statistics. Pure functions from context to context."""
+"""Changes to what an agent sees: hidden names and added statistics. Pure functions from context to context."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KEY_CHARS: Final = 100
 _MAX_POSITIONS: Final = 5
 
 
-# Provider names that are ordinary words: they identify nobody and may well belong to the question.
+# Provider names that are ordinary words: they identify nobody, and may be part of the question.
 _ORDINARY_NAMES: Final = frozenset({"command", "compatible", "human", "local", "replay", "scripted"})
 _UNNAMED_AGENT: Final = "a participant"
 _TRACKING: Final = re.compile(r"(?<=[?&])utm_\w*(?:=[^&#]*)?(?:&|(?=#)|\Z)", re.IGNORECASE)
@@ -41,7 +41,7 @@ class DebateStatistics:
     """The answers of one round in figures."""
 
     participant_count: int
-    """Answers counted."""
+    """Number of answers."""
     average_confidence: float
     """Mean reported confidence, 0 to 100 %."""
     median_confidence: float
@@ -49,15 +49,15 @@ class DebateStatistics:
     confidence_iqr: float
     """Interquartile range of the confidence in percentage points, type 7."""
     stance_distribution: Mapping[str, int]
-    """Answers by side, of those that take one."""
+    """Number of answers for each side, without answers that do not take a side."""
     position_distribution: Mapping[str, int]
-    """Answers by key position, most common first."""
+    """Number of answers for each key position, the most common first."""
     consensus_level: float
     """Share of the most common key position, 0 to 100 %."""
 
 
 def key_position(response: AgentResponse) -> str:
-    """Return the short form of a position: its option or bottom line, else its first sentence, cut at 100 characters.
+    """Return the short form of a position: its option or bottom line, else its first sentence, up to 100 characters.
 
     Example:
         >>> from roundtable.types import AgentResponse
@@ -73,7 +73,7 @@ def key_position(response: AgentResponse) -> str:
 
 
 def calculate_stats(responses: Sequence[AgentResponse]) -> DebateStatistics:
-    """Count and measure the answers of one round; all figures are 0 without answers."""
+    """Count and measure the answers of one round; without answers, all figures are 0."""
     confidences = [response.confidence for response in responses]
     spellings: dict[str, str] = {}
     counted: Counter[str] = Counter()
@@ -103,7 +103,7 @@ def statistics_note(last: Sequence[AgentResponse], before: Sequence[AgentRespons
 
     Args:
         last: Answers of the last round.
-        before: Answers of the round before it, to report what changed.
+        before: Answers of the previous round, to report what changed.
     """
     stats = calculate_stats(last)
     leading = next(iter(stats.position_distribution), "none")
@@ -139,21 +139,21 @@ def _change_line(last: Sequence[AgentResponse], before: Sequence[AgentResponse],
 
 
 class AnonymizationProcessor:
-    """Removes identities from a context: names, ids, providers, models, durations, and names written into answers.
+    """Processor that removes identities from a context: names (also in answers), ids, providers, models, durations.
 
-    In a turn, speakers have the names that the turn shows; elsewhere they are `Participant 1`, `Participant 2` and so
-    on in the order of the seats, so that each agent keeps its number. The list of agents is left out. A word of the
-    question is never masked, since it identifies nobody.
+    In a turn, speakers have the names that the turn shows. Elsewhere they are `Participant 1`, `Participant 2` and so
+    on, in the order of the seats, so that each agent keeps its number. The list of agents is removed. A name that is
+    part of the question is not masked, since it does not identify an agent.
 
     Args:
-        own: Whether the agent's own earlier answers are hidden among the others too, so that it cannot prefer them.
+        own: Whether the agent's own earlier answers are also anonymous, so that it cannot prefer them.
     """
 
     def __init__(self, *, own: bool = False) -> None:
         self.own = own
 
     def process(self, context: DebateContext) -> DebateContext:
-        """Return the context without identities; only the list of agents is removed if nothing was said before."""
+        """Return the context without identities; if nothing was said before, only the list of agents is removed."""
         if not context.transcript and not context.previous_responses:
             return context.model_copy(update={"agents": ()})
         turn = context.turn
@@ -195,7 +195,7 @@ class AnonymizationProcessor:
 
 
 def _aliases(context: DebateContext, by_key: Mapping[TurnKey, str]) -> dict[str, str]:
-    """Return each agent's shown name, else a number by its seat or by the order of first answers."""
+    """Return an alias for each agent: the shown name, else a number by its seat or by the order of first answers."""
     aliases = {turn.agent_id: by_key[turn.key] for turn in context.transcript if turn.key in by_key}
     speakers = [answer.agent_id for answer in context.previous_responses]
     order = dict.fromkeys([*(seat.id for seat in context.agents), *speakers])
@@ -225,7 +225,7 @@ def _anonymous(turn: AnyTurn, aliases: Mapping[str, str], renamed: _Rename, *, o
 
 
 def _masked_claim(claim: Claim, mask: NameMask, *, is_own: bool) -> Claim:
-    """Return a claim without names; addresses of its own stay as the agent knows them."""
+    """Return a claim without names; the addresses in an agent's own claims don't change."""
     changed: dict[str, object] = {"text": mask(claim.text)}
     if not is_own:
         changed["evidence"] = tuple(
@@ -235,7 +235,7 @@ def _masked_claim(claim: Claim, mask: NameMask, *, is_own: bool) -> Claim:
 
 
 def _untracked(url: str) -> str:
-    """Return an address without the parameters that tell who led there: `utm_source=openai` names a provider."""
+    """Return an address without tracking parameters, since `utm_source=openai` would reveal a provider."""
     return _TRACKING_END.sub("", _TRACKING.sub("", url)) if _TRACKING.search(url) else url
 
 
@@ -244,12 +244,13 @@ class _Rename(Protocol):
 
 
 class NameMask:
-    """Replaces the names of agents by their aliases, except names that the question contains.
+    """A function that replaces the names of agents by their aliases, except names that are part of the question.
 
     Args:
-        context: What is masked: its agents, and those that speak in it.
-        aliases: Alias by agent id; an agent without one is called an agent.
-        spared: Texts that are never masked where they are a name as a whole: the answer `Ada` may mean the language.
+        context: The context whose agents and speakers are masked.
+        aliases: Alias by agent id; an agent without an alias becomes "a participant".
+        spared: Texts, such as answers. A name that equals one of them is never masked: the answer `Ada` may mean the
+            language.
     """
 
     def __init__(self, context: DebateContext, aliases: Mapping[str, str], spared: Iterable[str] = ()) -> None:
@@ -279,7 +280,7 @@ def _bare(text: str) -> str:
 
 
 def _word_pattern(terms: Sequence[str]) -> re.Pattern[str]:
-    """Create a pattern that finds these terms as whole words: `Ada` is not found in `Canada`."""
+    """Create a pattern that finds these terms as whole words, so that `Ada` is not found in `Canada`."""
     return re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(term) for term in terms)})(?!\w)", re.IGNORECASE)
 
 

@@ -1,4 +1,4 @@
-"""Council: members answer alone, rank the answers without names, and a chair combines them."""
+"""Council: members answer alone and rank the answers without names; a chair combines the answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RANKINGS: Final = "rankings"
 
 
 def mean_ranks(turns: Sequence[AnyTurn]) -> dict[str, Fraction]:
-    """Return the mean place of each answer over all rankings that place it, best first; tied places share their mean.
+    """Return the mean place of each answer over all rankings that contain it, best first; ties share a mean place.
 
     Args:
         turns: Turns of one round; those without a ranking are skipped.
@@ -45,22 +45,22 @@ def mean_ranks(turns: Sequence[AnyTurn]) -> dict[str, Fraction]:
 
 
 class CouncilMode(BaseModeStrategy):
-    """Members answer alone, rank the answers of the others without names, and the chair writes the council's answer.
+    """Members answer alone and rank the others' answers without names; then the chair writes the council's answer.
 
-    No member ranks its own answer. The first agent is the chair; as chair, it cannot tell which answer is its own. The
-    chair's text is the answer of the debate. Agreement and ballots come from the members' answers, including the
-    chair's own, and the decision rule shows how a vote over these answers would end. `mean_ranks` combines the
-    rankings.
+    No member ranks its own answer. The first agent is the chair; as the chair, it does not see which answer is its own.
+    The chair's text is the answer of the debate. Agreement and ballots come from the members' answers, including the
+    answer of the agent that is the chair; the decision rule shows how a vote on these answers would end. `mean_ranks`
+    combines the rankings.
     """
 
     name: str = "council"
-    summary: str = "Answers given alone, ranked without names, combined by a chair."
+    summary: str = "Agents answer alone and rank the answers without names; a chair combines them."
     use_when: str = "You want the best of several answers, judged by peers who cannot favour anybody."
     agent_counts: range = range(2, 101)
     role: str = "member"
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
-        """Plan the answers, the rankings, and the chair."""
+        """Plan the answers, the rankings, and the turn of the chair."""
         chair = view.agents[:1] if self.stage_turns(view, _ANSWERS) else ()
         return (
             *parallel(view, lambda seat, sees: self.ask(view, seat, sees), sees=self._earlier_answers, name=_ANSWERS),

@@ -1,4 +1,4 @@
-"""Delphi: all agents at once, without names, with the statistics of the last round."""
+"""Delphi: all agents answer at once, without names, and see statistics of the last round."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ __all__ = ["DelphiMode", "numbers_of", "shuffled_numbers"]
 
 
 def shuffled_numbers(view: DebateContext) -> dict[str, int]:
-    """Return a number from 1 for every seat: the same for the whole debate, and unrelated to its place."""
+    """Return a number from 1 for every seat; it stays the same in the whole debate, and does not show the seat."""
     return numbers_of(view.seed, view.topic, [seat.id for seat in view.agents])
 
 
 def numbers_of(seed: int, topic: str, agents: Sequence[str]) -> dict[str, int]:
-    """Return the number from 1 of each agent of a debate in which answers are shown by numbers.
+    """Return the number (from 1) of each agent, for debates that show numbers instead of names.
 
     Args:
         seed: Seed of the debate.
-        topic: Its question.
-        agents: Ids of the agents, by seat.
+        topic: The question of the debate.
+        agents: Ids of the agents, in the order of their seats.
     """
     order = [*agents]
     # Seeded with data of the session, so that the same debate always has the same numbers.
@@ -39,11 +39,11 @@ def numbers_of(seed: int, topic: str, agents: Sequence[str]) -> dict[str, int]:
 
 
 class DelphiMode(BaseModeStrategy):
-    """Agents answer in parallel; from the second round on they see the answers without names, and statistics.
+    """Agents answer in parallel; from the second round on, they see earlier answers without names, and statistics.
 
-    Each agent gets a number for the whole debate, drawn at random with the seed of the debate. Answers are shown in the
-    order of these numbers, and names in the text of answers are masked. The statistics cover the last round, and what
-    changed since the round before it.
+    Each agent gets a number for the whole debate, which is drawn at random with the seed of the debate. Answers are
+    shown in the order of these numbers, and names in the text of answers are masked. The statistics describe the last
+    round, and what changed since the round before it.
     """
 
     name: str = "delphi"
@@ -52,7 +52,7 @@ class DelphiMode(BaseModeStrategy):
     agent_counts: range = range(2, 101)
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
-        """Plan one stage per round: a judgement of every participant."""
+        """Plan one stage per round: an answer of every participant."""
         numbers = shuffled_numbers(view)
         return parallel(view, lambda seat, sees: self._judge(view, seat, sees, numbers), sees=self._earlier_answers)
 

@@ -1,4 +1,4 @@
-"""Devil's advocate: some agents argue for, some against, some judge; roles are assigned, not chosen."""
+"""Devil's advocate: some agents argue for a view, some argue against it, some judge; the roles are assigned."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class RoleCounts(NamedTuple):
 
 
 def role_counts(total: int) -> RoleCounts:
-    """Return how many seats argue for, argue against, and judge.
+    """Return how many seats argue for the view, argue against it, and judge.
 
-    Both sides always have the same number of seats, except with a single seat. From three seats on, one seat judges if
-    their number is odd, two if it is even.
+    Both sides have the same number of seats, except with a single seat. From three seats on, one seat judges if the
+    total is odd, and two seats judge if it is even.
 
     Example:
         >>> [tuple(role_counts(total)) for total in (1, 2, 3, 4, 5)]
@@ -41,19 +41,19 @@ def role_counts(total: int) -> RoleCounts:
 
 
 class DevilsAdvocateMode(RoleBasedModeStrategy):
-    """Agents in favour speak first, then those against, then those that judge. Each agent keeps its role.
+    """Agents in favour speak first, then agents against, then agents that judge. Each agent keeps its role.
 
-    An answer that takes another side than the agent's role is marked in `role_violation`, and otherwise not changed. An
-    opponent may decline for ethical reasons; this answer is marked too.
+    An answer whose side is not that of the agent's role is marked in `role_violation`, and otherwise not changed. An
+    opponent may decline for ethical reasons; this answer is also marked.
 
     Args:
-        reask: Whether an agent that took another side than its own is asked once more at the end of the round.
-        prompts: Where the instructions come from.
+        reask: Whether an agent is asked once more at the end of the round if its answer took another side.
+        prompts: Source of the instructions.
     """
 
     name: str = "devils-advocate"
     summary: str = "Some argue for, some against, some judge; the roles are assigned."
-    use_when: str = "Agents agree too soon, or a decision must not be made unopposed."
+    use_when: str = "Agents agree too soon, or a decision should not be made without opposition."
     needs_groupthink_detection: bool = False
     assigns_stances: bool = True
     role: str = "primary"
@@ -65,7 +65,7 @@ class DevilsAdvocateMode(RoleBasedModeStrategy):
     )
 
     def get_role_for_index(self, index: int, total: int) -> str:
-        """Return the role of a seat: seats in favour come first, those that judge last."""
+        """Return the role of a seat: seats in favour come first, then seats against, then seats that judge."""
         counts = role_counts(total)
         if index < counts.primary:
             return "primary"

@@ -1,4 +1,4 @@
-"""The expert panel: every agent answers from a perspective of its own."""
+"""Expert panel: each agent answers from its own perspective."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ DEFAULT_PERSPECTIVES: Final = (
         anti_patterns=("taking one group for everybody", "assuming that people do as planned"),
     ),
 )
-"""Perspectives for debates without their own."""
+"""Perspectives for debates that define none."""
 
 _TITLE_OF_LIST: Final = {
     "focus_areas": "Focus areas",
@@ -74,11 +74,12 @@ _FACILITATOR_STAGE = "facilitator"
 
 
 def parse_perspectives(text: str, count: int) -> tuple[GeneratedPerspective, ...]:
-    """Parse the perspectives that a facilitator wrote; never raises.
+    """Parse the perspectives that a facilitator wrote; this never raises an error.
 
     Args:
         text: The facilitator's text, with a JSON array of perspectives in it.
-        count: How many are needed; extra ones are dropped, missing ones are taken from the defaults.
+        count: Number of perspectives that are needed. Extra perspectives are dropped; missing ones come from the
+            defaults.
 
     Example:
         >>> [perspective.name for perspective in parse_perspectives('Here: [{"name": "Legal"}, "Medical"]', 3)]
@@ -96,7 +97,7 @@ def parse_perspectives(text: str, count: int) -> tuple[GeneratedPerspective, ...
 
 
 def fit_perspectives(given: Sequence[GeneratedPerspective], count: int) -> tuple[GeneratedPerspective, ...]:
-    """Cut a list of perspectives to a length, or fill it up with default ones that it lacks, repeated if need be."""
+    """Cut a list of perspectives to a length, or fill it with default perspectives, which are repeated if necessary."""
     names = {perspective.name.casefold() for perspective in given}
     unused = [default for default in DEFAULT_PERSPECTIVES if default.name.casefold() not in names]
     spare = unused or DEFAULT_PERSPECTIVES
@@ -124,11 +125,11 @@ def _texts_of(value: JsonValue) -> tuple[str, ...]:
 
 
 def perspective_notes(perspectives: Sequence[AnyPerspective], index: int) -> tuple[Note, ...]:
-    """Create the notes that tell one seat its own perspective, and those of the others.
+    """Create the notes with which a seat learns its own perspective and those of the other seats.
 
     Args:
-        perspectives: At least one; assigned to seats round-robin.
-        index: Place of the seat, from 0.
+        perspectives: The perspectives, at least one; they are assigned to seats in turn (round-robin).
+        index: Index of the seat, from 0.
     """
     own = perspectives[index % len(perspectives)]
     lines = [own.name, *([own.description] if own.description else [])]
@@ -145,20 +146,20 @@ def perspective_notes(perspectives: Sequence[AnyPerspective], index: int) -> tup
 
 
 class ExpertPanelMode(BaseModeStrategy):
-    """Agents judge in parallel, each from a perspective that is assigned round-robin, by seat.
+    """Agents answer in parallel, each from its own perspective; perspectives are assigned to seats in turn.
 
-    The perspectives are those of the debate. If it names none, they are technical, economic, ethical and social. With
-    `facilitated=True`, an agent writes one for each seat before the panel begins: the first agent, or the one named by
-    `facilitator`. If it writes too few, the four defaults fill the rest. Its text is stored like any answer.
+    The perspectives are those of the debate. If it defines none, they are technical, economic, ethical and social. With
+    `facilitated=True`, an agent writes one for each seat before the panel begins: the first agent, or the agent named
+    by `facilitator`. If it writes too few, the four defaults fill the rest. Its text is stored like any other answer.
 
     Args:
         facilitated: Whether perspectives are written for the question if the caller gave none.
-        facilitator: Id of the agent that writes them; the first agent at the table when left out.
-        prompts: Where the instructions come from.
+        facilitator: Id of the agent that writes the perspectives; if omitted, the first agent.
+        prompts: Source of the instructions.
     """
 
     name: str = "expert-panel"
-    summary: str = "All at once, each from a perspective of its own."
+    summary: str = "All at once, each from its own perspective."
     use_when: str = "The question has several sides that need different knowledge."
     takes_perspectives: bool = True
     role: str = "expert"
@@ -181,7 +182,7 @@ class ExpertPanelMode(BaseModeStrategy):
         return DEFAULT_PERSPECTIVES
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
-        """Plan the facilitator if the mode has one, then a judgement of every expert."""
+        """Plan the facilitator's turn if the mode has a facilitator, then an answer of every expert."""
         seats: tuple[Seat, ...] = ()
         if self.facilitated and not view.perspectives and view.current_round == 1:
             outside = self.facilitator
@@ -211,7 +212,7 @@ def with_facilitator(mode: ExpertPanelMode, facilitator: str | None = None) -> E
 
     Args:
         mode: The panel.
-        facilitator: Id of an agent that takes no part in the debate; the first agent at the table when left out.
+        facilitator: Id of an agent that takes no part in the debate; if omitted, the first agent is the facilitator.
     """
     facilitated_mode = copy.copy(mode)
     facilitated_mode.facilitated, facilitated_mode.facilitator = True, facilitator

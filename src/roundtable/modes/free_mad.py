@@ -1,4 +1,4 @@
-"""Free-MAD: answers given alone, then a round that resists the majority; `trajectories` lists all answers."""
+"""Free-MAD: agents answer alone, then look for errors in all answers instead of following the majority."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["FreeMadMode", "trajectories"]
 
 
 def trajectories(turns: Sequence[AnyTurn]) -> dict[str, tuple[str, ...]]:
-    """Return each agent's answers in order, as the option chosen or the first sentence of its position.
+    """Return each agent's answers in order, in the short form of `key_position`.
 
     Example:
         >>> trajectories([])
@@ -40,8 +40,8 @@ class FreeMadMode(BaseModeStrategy):
     """
 
     name: str = "free-mad"
-    summary: str = "Answers given alone, then a round that resists the majority."
-    use_when: str = "The question has a right answer, and a majority may be wrong together."
+    summary: str = "Agents answer alone, then look for errors in all answers instead of following the majority."
+    use_when: str = "The question has a right answer, and the majority may be wrong."
     rounds: range = range(2, 101)
     agent_counts: range = range(2, 101)
     role: str = "answerer"

@@ -1,4 +1,4 @@
-"""Freeform: an open table, one after another, with no role to play."""
+"""Freeform: agents speak one after another, without roles."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["FreeformMode"]
 
 
 class FreeformMode(BaseModeStrategy):
-    """Agents speak in turn and see everything said before; the mode asks nothing else of them."""
+    """Agents speak one after another, and see everything that was said before; they have no roles."""
 
     name: str = "freeform"
-    summary: str = "One after another, with no role to play."
-    use_when: str = "You want to see what agents make of a question without roles, or you define the roles yourself."
+    summary: str = "One after another, without roles."
+    use_when: str = "You want agents to answer a question without roles, or you define the roles yourself."
     role: str = "speaker"
     tools = SEQUENTIAL_TOOLS
 

@@ -1,4 +1,4 @@
-"""Modes without any exchange between agents: the baselines that a debate has to beat."""
+"""Modes in which agents do not see each other's answers: the baselines that a debate has to beat."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _FEWEST_SAMPLES = 3
 
 
 class SelfConsistencyMode(BaseModeStrategy):
-    """The first agent answers several times independently, and the most common answer counts. No turn sees another.
+    """The first agent answers several times independently, and the most common answer counts.
 
     Args:
-        samples: Number of answers per round. When left out, the number of seats, but at least 3.
-        prompts: Where the instructions come from.
+        samples: Number of answers per round; if omitted, the number of seats, but at least 3.
+        prompts: Source of the instructions.
 
     Raises:
-        ConfigurationError: Fewer than one sample is asked for.
+        ConfigurationError: `samples` is less than 1.
     """
 
     name: str = "self-consistency"
     summary: str = "One agent answers several times independently; the most common answer counts."
-    use_when: str = "You need the baseline of one model asked several times, at the cost of a debate."
+    use_when: str = "You need a baseline: one model that is asked several times, at the cost of a debate."
     role: str = "solver"
     options: ClassVar[Mapping[str, Callable[[str], object]]] = {"samples": count}
 
@@ -50,13 +50,13 @@ class SelfConsistencyMode(BaseModeStrategy):
 
 
 class IndependentVoteMode(BaseModeStrategy):
-    """Agents answer alone in every round; no agent ever sees an answer."""
+    """Agents answer alone in every round; no agent ever sees another answer."""
 
     name: str = "independent-vote"
     summary: str = "All agents answer alone; the answers are counted."
-    use_when: str = "You need the baseline of a vote without a debate."
+    use_when: str = "You need a baseline: a vote without a debate."
     role: str = "voter"
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
-        """Plan one stage per round: an answer of every agent, which sees nothing."""
+        """Plan one stage per round: an answer of every agent, without seeing any other answer."""
         return parallel(view, lambda seat, _: self.ask(view, seat), sees=nothing)

@@ -1,4 +1,4 @@
-"""Oxford: two sides speak in turn; all agents vote before and after, and the swing decides."""
+"""Oxford: two sides speak in turn, and all agents vote before and after the speeches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIDES: Final = ("For", "Against")
 
 @dataclass(frozen=True, slots=True)
 class OxfordSwing:
-    """How the votes moved between the first and the last count."""
+    """How the votes changed between the first and the last vote."""
 
     before: Mapping[str, int]
     """Votes before the speeches, by option."""
@@ -36,11 +36,11 @@ class OxfordSwing:
     swing: Mapping[str, int]
     """Votes gained or lost, by option."""
     winners: tuple[str, ...]
-    """Options that gained the most votes; several on a tie, none if no vote moved."""
+    """Options that gained the most votes; several on a tie, none if no option gained votes."""
 
 
 def oxford_swing(turns: Sequence[AnyTurn]) -> OxfordSwing:
-    """Count the votes before and after. Only agents that voted both times are counted.
+    """Count the votes before and after the speeches. Only agents that voted both times are counted.
 
     Args:
         turns: The turns of the debate, such as those of all rounds of a result.
@@ -64,7 +64,7 @@ def oxford_swing(turns: Sequence[AnyTurn]) -> OxfordSwing:
 
 
 def votes_by_agent(turns: Iterable[AnyTurn], stage: str) -> dict[str, str | None]:
-    """Return what each agent voted for in a stage; `None` is an abstention, and who cast no vote is left out.
+    """Return what each agent voted for in a stage; `None` is an abstention, and agents without a ballot are left out.
 
     Args:
         turns: The turns of the debate.
@@ -78,20 +78,20 @@ def votes_by_agent(turns: Iterable[AnyTurn], stage: str) -> dict[str, str | None
 
 
 class OxfordMode(RoleBasedModeStrategy):
-    """Agents at even seats, counted from 0, speak for the proposition, the others against it. All vote in private.
+    """Agents in seats with an even index (from 0) speak for the proposition, the others against it.
 
-    The first vote takes place before the first round, the second after the last planned one. A debate with options must
-    have exactly two: the proposition speaks for the first, the opposition for the second. `oxford_swing` counts how
-    many votes each side gained or lost.
+    All agents vote in private: the first vote takes place before the first round, the second after the last planned
+    round. A debate with options must have exactly two: the proposition speaks for the first option, the opposition for
+    the second. The second vote decides; `oxford_swing` counts how many votes each side gained or lost.
 
     Args:
-        reask: Whether a speaker that took another side than its own is asked once more at the end of the round.
-        prompts: Where the instructions come from.
+        reask: Whether a speaker is asked once more at the end of the round if its answer took another side.
+        prompts: Source of the instructions.
     """
 
     name: str = "oxford"
     summary: str = "Two sides in turn, with a vote before and after."
-    use_when: str = "You want to know which side's arguments move minds, not which side had more supporters."
+    use_when: str = "You want to know which side's arguments change minds, not which side had more supporters before."
     needs_groupthink_detection: bool = False
     assigns_stances: bool = True
     agent_counts: range = range(2, 101)
@@ -105,7 +105,7 @@ class OxfordMode(RoleBasedModeStrategy):
     )
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
-        """Plan the first vote, the speeches, and in the last round the second vote."""
+        """Plan the speeches, with the first vote before the first round and the second vote after the last round."""
         steps = sequential(view, lambda seat, sees: self._speech(view, seat, sees)) + self.reask_steps(view)
         if view.current_round == 1:
             steps = self._vote(view, FIRST_VOTE, nothing, counts="inform") + steps

@@ -17,17 +17,17 @@ __all__ = ["RedTeamBlueTeamMode"]
 
 
 class RedTeamBlueTeamMode(RoleBasedModeStrategy):
-    """Agents at even seats, counted from 0, attack; those at odd seats defend. Teams never change.
+    """Agents in seats with an even index (from 0) attack, the others defend. The teams never change.
 
     Args:
-        cross_team: Whether a team also sees the other team's turns of the round before. Otherwise, a team sees only its
-            own turns.
-        prompts: Where the instructions come from.
+        cross_team: Whether a team also sees the other team's turns of the previous round. Otherwise, a team sees only
+            its own turns.
+        prompts: Source of the instructions.
     """
 
     name: str = "red-team-blue-team"
     summary: str = "One team attacks, the other defends, all at once."
-    use_when: str = "You look for the risks of a plan, and for defences against them."
+    use_when: str = "You want to find the risks of a plan, and defences against them."
     needs_groupthink_detection: bool = False
     assigns_stances: bool = True
     agent_counts: range = range(2, 101)

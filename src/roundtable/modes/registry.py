@@ -62,14 +62,14 @@ _REQUIRED_PARTS = (
 
 
 def check_mode(mode: str, strategy: object) -> None:
-    """Raise if an object is not a mode.
+    """Raise an error if an object is not a mode.
 
     Args:
         mode: Name of the mode, for the error message.
         strategy: The object to check.
 
     Raises:
-        ConfigurationError: It plans no stages, lacks another part of `DebateModeStrategy`, or is a class.
+        ConfigurationError: The object has no `next_stage`, lacks another part of `DebateModeStrategy`, or is a class.
     """
     if isinstance(strategy, type):
         msg = f"mode {mode!r}: give an instance, {strategy.__name__}(), not the class"
@@ -78,11 +78,11 @@ def check_mode(mode: str, strategy: object) -> None:
     if missing:
         kind, lacks = type(strategy).__name__, ", ".join(missing)
         msg = f"mode {mode!r}: {kind} has no {lacks}; a mode plans its stages in next_stage(view)"
-        raise ConfigurationError(msg, hint="Inherit from BaseModeStrategy, which has all but next_stage.")
+        raise ConfigurationError(msg, hint="Inherit from BaseModeStrategy, and write only next_stage.")
 
 
 class ModeRegistry:
-    """Debate modes by name; starts with the built-in ones.
+    """A registry of debate modes by name.
 
     Args:
         builtin: Whether to start with the built-in modes.
@@ -98,11 +98,11 @@ class ModeRegistry:
             self.reset()
 
     def register_mode(self, mode: str, strategy: DebateModeStrategy, *, summary: str = "") -> None:
-        """Add a mode, replacing one of the same name.
+        """Add a mode; it replaces a mode of the same name.
 
         Raises:
-            ConfigurationError: The strategy plans no stages, lacks another part of `DebateModeStrategy`, or
-                is a class.
+            ConfigurationError: The strategy has no `next_stage`, lacks another part of `DebateModeStrategy`, or is a
+                class.
         """
         check_mode(mode, strategy)
         self.registry.add(mode, strategy, summary=summary, replace=True)
@@ -114,7 +114,8 @@ class ModeRegistry:
             mode: Its name, optionally with options after a colon: `"adversarial:visibility=predecessor"`.
 
         Raises:
-            ConfigurationError: The mode is unknown, and the message lists the known ones; or it has no such option.
+            ConfigurationError: The mode is unknown (the message lists the known modes), or it does not have such an
+                option.
 
         Example:
             >>> ModeRegistry().get_mode("red-team-blue-team:cross_team=true").cross_team
@@ -134,7 +135,7 @@ class ModeRegistry:
         return mode in self.registry or mode.partition(":")[0] in self.registry
 
     def get_available_modes(self) -> tuple[str, ...]:
-        """List the modes in the order they were added."""
+        """List the modes in the order in which they were added."""
         return self.registry.names()
 
     def remove_mode(self, mode: str) -> bool:
@@ -153,7 +154,7 @@ class ModeRegistry:
 
 
 def _configured(strategy: DebateModeStrategy, mode: str, settings: dict[str, str]) -> DebateModeStrategy:
-    """Return a copy of a mode with options set."""
+    """Return a new instance of a mode, with these options."""
     readers = strategy.options if isinstance(strategy, BaseModeStrategy) else {}
     options: dict[str, object] = {}
     for name, text in settings.items():

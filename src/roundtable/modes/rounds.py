@@ -1,7 +1,8 @@
-"""The one loop over the stages of a round: plan a stage, check the plan, run it, look again.
+"""The loop over the stages of a round: plan a stage, check the plan, run the stage, and repeat.
 
-Estimates, diagrams, the kit's simulated debates and `execute_round` go through `RoundPlanner`; each runs the turns of a
-stage in its own way. The engine stores each step of this loop, so it takes them itself, with the same two functions.
+Estimates, diagrams, the simulated debates of the test kit and `execute_round` use `RoundPlanner`, and each runs the
+turns of a stage in its own way. The engine stores each step of the loop. So it has its own loop, with the same two
+functions `plan_with` and `check_plan`.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ __all__ = ["RoundPlanner", "check_plan", "plan_with"]
 _BALLOTS: Final = frozenset({"ballot", "ranking", "approval", "scores"})
 _RESERVED: Final = frozenset({BASELINE_STAGE, VOTE_STAGE})
 _OXFORD_VOTE: Final = "vote-after"
-"""The deciding vote of Oxford debates, also in sessions whose turns do not say that they decide."""
+"""Stage of the deciding vote in Oxford debates. In older sessions, only this name shows that the vote decides."""
 
 
 class RoundPlanner:
-    """Plans the stages of one round, each from the transcript that holds the turns of those before it.
+    """Planner of the stages of one round; each stage is planned from the transcript with all earlier stages.
 
     Args:
         mode: The mode that plans.
@@ -63,7 +64,7 @@ def plan_with(mode: DebateModeStrategy, view: DebateContext) -> Plan:
     """Return a mode's plan of what happens next.
 
     Raises:
-        ConfigurationError: The mode raised an error; it may be third-party code.
+        ConfigurationError: The mode, which may be third-party code, raised an error.
     """
     try:
         return mode.next_stage(view)
@@ -80,11 +81,12 @@ def check_plan(mode: DebateModeStrategy, plan: object, stages_held: Collection[s
     Args:
         mode: The mode that made the plan.
         plan: The plan.
-        stages_held: Names of the stages that the round has had.
+        stages_held: Names of the stages of the round that were planned before.
 
     Raises:
-        ConfigurationError: It is not a plan; or its stage has no turns, was held in this round already, is one too
-            many, or asks for ballots without saying how they count, or says it of other answers.
+        ConfigurationError: The object is not a plan; or its stage has no turns, has already run in this round, or
+            exceeds the maximum number of stages; or the stage asks for ballots without saying how they count, or says
+            how answers count that are not ballots.
     """
     if isinstance(plan, EndRound | EndDebate):
         return
@@ -106,16 +108,16 @@ def check_plan(mode: DebateModeStrategy, plan: object, stages_held: Collection[s
 
 
 def _check_others(mode: DebateModeStrategy, stage: Stage) -> None:
-    """Check that no answer but a ballot says how it counts: the votes of a stage without ballots would be none."""
+    """Check that `counts` is set only on turns with ballots, since other answers cannot be counted."""
     for turn in stage.turns:
         if turn.counts is not None and turn.answer not in _BALLOTS:
             where = f"mode {mode.name!r} plans the stage {stage.name!r}"
             msg = f"{where} with counts={turn.counts!r}, but its answers (kind {turn.answer!r}) are not ballots"
-            raise ConfigurationError(msg, hint='Leave counts out, or ask for ballots, such as answer="ballot".')
+            raise ConfigurationError(msg, hint='Leave counts out, or ask for ballots, as with answer="ballot".')
 
 
 def _check_ballots(mode: DebateModeStrategy, stage: Stage) -> None:
-    """Check that a stage of ballots says what they are for; known are those of judges, moderators and on motions."""
+    """Check that a stage of ballots says how they count, unless judges, a moderator or a vote on motions use them."""
     turns = [turn for turn in stage.turns if turn.answer in _BALLOTS]
     if not turns or stage.name in {JUDGE_STAGE, MODERATOR_STAGE} or all(turn.motions for turn in turns):
         return
@@ -124,11 +126,11 @@ def _check_ballots(mode: DebateModeStrategy, stage: Stage) -> None:
         problem, hint = "of ballots under a name that has another meaning", "Give the stage another name."
     elif None in counts or len(counts) > 1:
         problem = "of ballots without saying how they count"
-        hint = 'Set counts="decide" in each of its ballots if they decide the debate, or counts="inform" if not.'
+        hint = 'Set counts="decide" in each turn of the stage if its ballots decide the debate, else counts="inform".'
     elif counts == {"decide"} and any(turn.answer != "ballot" for turn in stage.turns):
         kinds = sorted({turn.answer for turn in stage.turns if turn.answer != "ballot"})
         problem = f"that decides with answers of the kind {kinds[0]!r}"
-        hint = 'Ask for answer="ballot"; or set counts="inform", and hold the debate with vote=True for other ballots.'
+        hint = 'Set answer="ballot"; or set counts="inform", and run the debate with vote=True for other ballots.'
     else:
         return
     raise ConfigurationError(f"mode {mode.name!r} plans the stage {stage.name!r} {problem}", hint=hint)

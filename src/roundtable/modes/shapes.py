@@ -1,7 +1,8 @@
-"""Shapes of a round: who speaks together, and who sees whom; and how a mode reads its options.
+"""Shapes of a round, which say who speaks together and who sees which turns; and readers of a mode's options.
 
-A shape returns *steps*. A step has a name and a function that plans its turns once all earlier steps have run. A round
-is a list of steps, and `plan_round` returns the first that has not run yet. Join shapes with `+`.
+A shape is a function that returns *steps*. A step has a name, and a function that plans its turns after all earlier
+steps have run. A round is a list of steps, and `plan_round` returns the first step that has not run yet. Use `+` to
+join the steps of several shapes.
 """
 
 from __future__ import annotations
@@ -66,12 +67,12 @@ def split_mode_name(text: str) -> tuple[str, dict[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads the value of an option, and lists the values it takes."""
+    """A reader of the values of an option, with a description of the allowed values."""
 
     takes: str
-    """The values it takes, as shown to users."""
+    """The allowed values, as shown to users."""
     read: Callable[[str], object]
-    """Reads a value; raises a `ValueError` that explains what is wrong."""
+    """A function that reads a value, or raises a `ValueError` that explains what is wrong."""
 
     def __call__(self, text: str) -> object:
         """Read a value."""
@@ -79,7 +80,7 @@ class Reader:
 
 
 def one_of(*allowed: str) -> Reader:
-    """Create a reader that takes one of several words."""
+    """Create a reader that accepts one of several words."""
 
     def read(text: str) -> str:
         if text not in allowed:
@@ -103,20 +104,20 @@ def _count(text: str) -> int:
 
 
 flag: Final = Reader("true|false", _flag)
-"""Reads true or false."""
+"""Reader of true or false."""
 count: Final = Reader("NUMBER", _count)
-"""Reads a whole number from 1 to 1,000."""
+"""Reader of a whole number from 1 to 1,000."""
 
 
 CreateTurn: TypeAlias = Callable[[Seat, tuple[Visible, ...]], TurnSpec]
-"""Creates the turn of a seat that sees these earlier turns; the shape sets its slot."""
+"""A function that creates the turn of a seat, which sees these earlier turns; the shape sets the slot of the turn."""
 
 Visibility: TypeAlias = Callable[[DebateContext, Seat], tuple[Visible, ...]]
-"""Returns the earlier turns that a seat sees."""
+"""A function that returns the earlier turns that a seat sees."""
 
 
 class Step(NamedTuple):
-    """A future stage: its name, and a function that plans its turns once all earlier steps have run."""
+    """A future stage: its name, and a function that plans its turns after all earlier steps have run."""
 
     name: str
     turns: Callable[[], Sequence[TurnSpec]]
@@ -138,32 +139,32 @@ def plan_round(view: DebateContext, steps: Sequence[Step]) -> Stage | EndRound:
 
 
 def positions(view: DebateContext) -> tuple[Turn, ...]:
-    """Return every position so far, in order."""
+    """Return all position turns so far, in order."""
     return tuple(turn for turn in view.transcript if turn.outcome == "answered" and turn.answer.kind == "position")
 
 
 def by_name(turns: Sequence[AnyTurn]) -> tuple[Visible, ...]:
-    """Show turns under the names of their speakers."""
+    """Return turns as visible under the names of their speakers."""
     return tuple(Visible(turn=turn.key, shown_as=turn.agent_name or turn.agent_id) for turn in turns)
 
 
 def nothing(_view: DebateContext, _seat: Seat) -> tuple[Visible, ...]:
-    """See nothing."""
+    """Return nothing: a seat does not see any earlier turns."""
     return ()
 
 
 def earlier_rounds(view: DebateContext, _seat: Seat) -> tuple[Visible, ...]:
-    """See every position of the rounds before this one."""
+    """Return every position of earlier rounds: a seat sees these."""
     return by_name([turn for turn in positions(view) if turn.round < view.current_round])
 
 
 def everything(view: DebateContext, _seat: Seat) -> tuple[Visible, ...]:
-    """See every position so far, those of this round included."""
+    """Return every position so far, including this round: a seat sees these."""
     return by_name(positions(view))
 
 
 _SAME_FOR_ALL: Final = (nothing, earlier_rounds, everything)
-"""What these return depends on no seat."""
+"""The results of these functions do not depend on the seat."""
 
 
 def parallel(
@@ -174,13 +175,13 @@ def parallel(
     sees: Visibility = earlier_rounds,
     name: str = "positions",
 ) -> tuple[Step, ...]:
-    """Plan one stage in which all speak at once.
+    """Plan one stage in which all seats speak at once.
 
     Args:
         view: The debate so far.
         ask: Creates the turn of a seat.
-        seats: Seats that speak; all when left out.
-        sees: What each seat sees; the rounds before this one when left out.
+        seats: Seats that speak; all if omitted.
+        sees: What each seat sees; earlier rounds if omitted.
         name: Name of the stage.
 
     Example:
@@ -209,7 +210,7 @@ def sequential(
     sees: Visibility = everything,
     name: str = "speaker",
 ) -> tuple[Step, ...]:
-    """Plan one stage for each speaker; each sees what came before, in this round too."""
+    """Plan one stage for each speaker; by default, each speaker sees all earlier positions, including this round."""
     speakers = view.agents if seats is None else seats
     return tuple(
         chain.from_iterable(
@@ -220,7 +221,7 @@ def sequential(
 
 
 def last_only(view: DebateContext, ask: CreateTurn, *, seats: Sequence[Seat] | None = None) -> tuple[Step, ...]:
-    """Plan all but the last at once, then the last, which sees all others: nearly as fast as all at once."""
+    """Plan two stages: all seats except the last at once, then the last seat, which sees all others."""
     speakers = view.agents if seats is None else seats
     first = parallel(view, ask, seats=speakers[:-1], name="first")
     return first + parallel(view, ask, seats=speakers[-1:], sees=everything, name="last")
@@ -229,13 +230,13 @@ def last_only(view: DebateContext, ask: CreateTurn, *, seats: Sequence[Seat] | N
 def teams(
     view: DebateContext, ask: CreateTurn, members: Sequence[Sequence[Seat]], *, sees: Visibility | None = None
 ) -> tuple[Step, ...]:
-    """Plan one stage in which fixed teams speak at once; each seat sees earlier rounds of its own team.
+    """Plan one stage in which fixed teams speak at once; by default, each seat sees earlier rounds of its own team.
 
     Args:
         view: The debate so far.
         ask: Creates the turn of a seat.
         members: The seats of each team.
-        sees: What each seat sees instead.
+        sees: What each seat sees, if not the default.
     """
     team_of = {seat.id: frozenset(member.id for member in team) for team in members for seat in team}
 
@@ -248,7 +249,7 @@ def teams(
 
 
 def two_phase(view: DebateContext, ask: CreateTurn, first: Sequence[Seat], second: Sequence[Seat]) -> tuple[Step, ...]:
-    """Plan one group at once, then a second group at once, which sees the first."""
+    """Plan two stages: all seats of one group at once, then all seats of a second group, which see the first group."""
     return parallel(view, ask, seats=first, name="first-phase") + parallel(
         view, ask, seats=second, sees=everything, name="second-phase"
     )
@@ -257,5 +258,5 @@ def two_phase(view: DebateContext, ask: CreateTurn, first: Sequence[Seat], secon
 def fan_in(
     view: DebateContext, ask: CreateTurn, chair: Seat, *, seats: Sequence[Seat] | None = None
 ) -> tuple[Step, ...]:
-    """Plan all at once, then the chair, which sees all others and gives the answer of the round."""
+    """Plan two stages: all seats at once, then the chair, which sees all others and gives the answer of the round."""
     return parallel(view, ask, seats=seats) + parallel(view, ask, seats=(chair,), sees=everything, name=CHAIR_STAGE)

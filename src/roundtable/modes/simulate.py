@@ -1,4 +1,4 @@
-"""Run a mode without models: check its options and plans, count its calls, find flaws in its prompts."""
+"""Functions that run a mode without models: they check its options and plans, and find flaws in its prompts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _PRESUMES_EARLIER_TURN: Final = tuple(
 
 
 class Planned(NamedTuple):
-    """A planned stage, and what the mode saw when it planned it."""
+    """A planned stage, and the view from which the mode planned it."""
 
     view: DebateContext
     stage: Stage
@@ -72,23 +72,23 @@ def check_supported(
     options: int | None = None,
     perspectives: int = 0,
 ) -> None:
-    """Raise if a mode does not support a debate.
+    """Raise an error if a mode does not support a debate.
 
     Args:
         mode: The mode.
         name: Name of the mode as the caller wrote it.
-        agents: Number of agents; `None` leaves them unchecked.
+        agents: Number of agents; `None` skips this check.
         rounds: Number of rounds.
-        options: Number of options to choose from; `None` if agents word their own positions.
+        options: Number of options; `None` if agents word their own positions.
         perspectives: Number of perspectives.
 
     Raises:
-        ConfigurationError: The mode does not take this number of rounds, agents or options, or it does not use
+        ConfigurationError: The mode does not support this number of rounds, agents or options, or it does not use
             perspectives.
     """
     if rounds not in mode.rounds:
         msg = f"mode {name!r} takes {_span(mode.rounds, 'round')}, not {rounds}"
-        raise ConfigurationError(msg, hint="Ask for another number of rounds, or use another mode.")
+        raise ConfigurationError(msg, hint="Use another number of rounds, or another mode.")
     counts = getattr(mode, "agent_counts", None)
     if agents is not None and isinstance(counts, range) and agents not in counts:
         msg = f"mode {name!r} needs {_span(counts, 'agent')}, not {agents}"
@@ -103,10 +103,10 @@ def check_supported(
 
 
 def check_config(mode: DebateModeStrategy, config: DebateConfig) -> None:
-    """Raise if a mode does not support the debate of a configuration.
+    """Raise an error if a mode does not support the debate of a configuration.
 
     Raises:
-        ConfigurationError: As for `check_supported`.
+        ConfigurationError: The reasons are those of `check_supported`.
     """
     check_supported(
         mode,
@@ -137,10 +137,10 @@ def rehearse(
     options: tuple[str, ...] | None = None,
     seed: int = 0,
 ) -> Iterator[Planned]:
-    """Run a mode on placeholder answers and yield each stage as it is planned.
+    """Run a mode on placeholder answers, and yield each stage as it is planned.
 
     Raises:
-        ConfigurationError: The mode raised an error, or plans a stage that is not valid or one too many.
+        ConfigurationError: The mode raised an error, or it plans a stage that is not valid, or too many stages.
 
     Example:
         >>> from roundtable.modes import AdversarialMode
@@ -171,7 +171,7 @@ def rehearse(
 def plan_table(
     mode: DebateModeStrategy, *, agents: int | Sequence[Seat] = 4, rounds: int = 2, topic: str = "Should we?"
 ) -> str:
-    """Write a mode's plan as a table: one line per turn, with what its prompt shows and under which names.
+    """Return a mode's plan as a table: one line per turn, with the answers that its prompt shows and their names.
 
     Example:
         >>> from roundtable.modes import FreeformMode
@@ -200,7 +200,7 @@ def plan_table(
 
 
 def _shown_answers(mode: DebateModeStrategy, view: DebateContext, spec: TurnSpec) -> list[str]:
-    """List the key and the shown name of each answer in a prompt; an agent's own answer is shown as `you`."""
+    """List the key and the shown name of each answer in a prompt; an agent's own answers are listed as `you`."""
     context, shaper = restrict_view(view, spec), as_shaper(mode)
     if shaper is not None:
         context = shaper.transform_context(context)
@@ -248,16 +248,16 @@ def _placeholder_answer(spec: TurnSpec, name: str) -> Answer:
 
 
 def first_turn_findings(mode: DebateModeStrategy, *, agents: int = 4) -> list[str]:
-    """Find instructions that mention earlier speakers in turns that see nothing.
+    """Find instructions that mention earlier speakers, although their turn does not see any earlier turn.
 
-    The check only knows English wording.
+    The check only recognises English phrases.
 
     Args:
-        mode: The mode; two rounds of it run on placeholder answers.
+        mode: The mode. At least two of its rounds run on placeholder answers.
         agents: Number of agents.
 
     Returns:
-        One line per finding: stage, role and the words.
+        One line per finding: the stage, the role, and the words that were found.
 
     Example:
         >>> from roundtable.modes import AdversarialMode

@@ -1,4 +1,4 @@
-"""Socratic: one after another, by questions rather than answers."""
+"""Socratic: agents speak one after another, and ask questions rather than answer."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["SocraticMode"]
 
 
 class SocraticMode(BaseModeStrategy):
-    """Agents question what was said, one after another; each sees everything said before.
+    """Agents question what was said, one after another; each sees everything that was said before.
 
-    A position is the answer that an agent leans towards for now, worded as a hypothesis.
+    A position is the answer that an agent prefers for now, worded as a hypothesis.
     """
 
     name: str = "socratic"
-    summary: str = "One after another, by questions rather than answers."
-    use_when: str = "The question itself is unclear, or rests on assumptions nobody has looked at."
+    summary: str = "One after another, with questions rather than answers."
+    use_when: str = "The question itself is unclear, or depends on assumptions that nobody has examined."
     needs_groupthink_detection: bool = False
     role: str = "questioner"
     tools = SEQUENTIAL_TOOLS

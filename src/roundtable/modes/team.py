@@ -23,17 +23,17 @@ _MAX_MESSAGES: Final = 10
 
 
 class TeamMode(BaseModeStrategy):
-    """An initiator sets the goal, the members work on it round by round with tools of their own, a summarizer answers.
+    """An initiator sets the goal, members work towards it in rounds with their own tools, and a summarizer answers.
 
-    Initiator and summarizer are not part of the rounds: the engine runs `opening` before the first round and `closing`
-    after the last. Members see the goal and earlier reports: those of the round before and, in sequential order, those
-    of the same round. The team is in `DebateContext.team`, so this mode is not in any registry; `Roundtable.converse`
-    runs it.
+    The initiator and the summarizer do not take part in the rounds: the engine runs `opening` before the first round,
+    and `closing` after the last. Members see the goal and earlier reports: the reports of the previous round and, in
+    sequential order, those of the same round. This mode is not in any registry, since it needs the team in
+    `DebateContext.team`; `Roundtable.converse` runs it.
     """
 
     name: str = "team"
     summary: str = "A goal is set, specialised agents work towards it with their tools, and a summary follows."
-    use_when: str = "You want a task done by agents with tools, and not a question debated."
+    use_when: str = "You want agents with tools to do a task, not to debate a question."
     needs_groupthink_detection: bool = False
     rounds: range = range(1, 11)
     agent_counts: range = range(1, 6)
@@ -47,7 +47,7 @@ class TeamMode(BaseModeStrategy):
         return shape(view, lambda seat, _: self._work(view, seat), seats=members, sees=nothing, name="work")
 
     def opening(self, view: DebateContext) -> Stage:
-        """Plan the turn before the first round: the initiator's."""
+        """Plan the initiator's turn, before the first round."""
         team = team_of(view)
         members = "\n".join(f"{member.agent}: {', '.join(member.tools) or 'no tools'}" for member in team.members)
         notes = (*_history_notes(team), Note(label="members and their tools", text=members))
@@ -55,7 +55,7 @@ class TeamMode(BaseModeStrategy):
         return Stage(name=INITIATOR, turns=(spec,))
 
     def closing(self, view: DebateContext) -> Stage:
-        """Plan the turn after the last round: the summarizer's."""
+        """Plan the summarizer's turn, after the last round."""
         team = team_of(view)
         team_reports = [turn for turn in reports(view.transcript) if turn.round <= view.current_round]
         latest = {turn.agent_id: turn.round for turn in team_reports}
@@ -85,7 +85,7 @@ def team_of(view: DebateContext) -> Team:
     """Return the team of a view.
 
     Raises:
-        ConfigurationError: The view belongs to a debate, which has no team.
+        ConfigurationError: The view has no team, because it belongs to a debate.
     """
     if view.team is None:
         raise ConfigurationError("the mode 'team' needs a team", hint="Use Roundtable.converse(agents=[...]).")

@@ -1,4 +1,4 @@
-"""A vote on motions after the answers of a round: a wrapper around the mode that debates."""
+"""A vote on motions after the answers of a round, as a wrapper around another mode."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ _KIND_BY_FORM: Final[Mapping[BallotForm, AnswerKind]] = {
 def motions_of(
     turns: Sequence[AnyTurn], options: Sequence[str] | None = None, earlier: Sequence[AnyTurn] = ()
 ) -> Motions:
-    """Return what a round votes on: the options of the debate, else the answers that say different things.
+    """Return the motions of a round: the options of the debate or, without options, the different answers.
 
     Args:
         turns: The turns of the round.
         options: Options of the debate.
-        earlier: Turns of the rounds before, to whose answers this round's may refer.
+        earlier: Turns of earlier rounds, to whose answers the answers of this round may refer.
     """
     responses = responses_of(turns)
     if options is not None:
@@ -86,8 +86,8 @@ def motions_of(
 def voting_orders(names: Sequence[str], voters: Sequence[str], seed: str) -> dict[str, tuple[str, ...]]:
     """Return the order in which each voter sees the motions.
 
-    All orders are rotations of one shuffled order, every second one backwards: with enough voters, no motion profits
-    from its place.
+    All orders are rotations of one shuffled order, and every second one is reversed. So with enough voters, no motion
+    has an advantage because of its place.
 
     Args:
         names: Names of the motions, in any order.
@@ -110,17 +110,17 @@ def voting_orders(names: Sequence[str], voters: Sequence[str], seed: str) -> dic
 
 
 class VotedMode(WrappedMode):
-    """A mode with a vote of all debaters at the end of a round; all else is as in the mode itself.
+    """A mode with a vote of all debaters at the end of a round; everything else is as in the wrapped mode.
 
-    The motions are the different answers of the round, or the options of the debate. Each voter sees them in an order
-    of its own, without names, and answers under letters of its own; options keep their own spelling. With a single
-    motion no vote is held.
+    The motions are the different answers of the round, or the options of the debate. Each voter sees them in a
+    different order, without names of agents. Answers are labelled with letters, which also differ between voters;
+    options have no letters. If there is only one motion, there is no vote.
 
     Args:
         mode: The mode that debates.
-        form: What a ballot asks for.
-        every: Whether every round ends in a vote, not only the last one.
-        scale: For scores: the lowest and the highest number; `None` for no limit.
+        form: The form of a ballot.
+        every: Whether every round ends with a vote, not only the last one.
+        scale: Lowest and highest score, for ballots with scores; `None` for no limit.
     """
 
     stage = VOTE_STAGE
@@ -140,7 +140,7 @@ class VotedMode(WrappedMode):
         self.scale = scale
 
     def next_stage(self, view: DebateContext) -> Plan:
-        """Plan as the mode does, and the vote when the mode ends the last round, or with `every` any round."""
+        """Plan as the wrapped mode does; when it ends the last round, or with `every` any round, plan the vote."""
         plan = super().next_stage(view)
         if isinstance(plan, Stage) or not self._is_due(view, plan):
             return plan
@@ -157,7 +157,7 @@ class VotedMode(WrappedMode):
         return self.every or is_last
 
     def _ballots(self, view: DebateContext, motions: Motions) -> tuple[TurnSpec, ...]:
-        """Return a private turn for each agent, in which it votes on motions under letters, or on the options."""
+        """Return a private turn for each agent, in which it votes on the options, or on motions with letters."""
         seed = f"vote {view.seed} {view.current_round}"
         orders = voting_orders(motions.names, [seat.id for seat in view.agents], seed)
         form_task = _TASK_BY_FORM[self.form].format(scale=_in_words(*self.scale))
@@ -190,9 +190,9 @@ class VotedMode(WrappedMode):
 
 
 def _letters(motions: Motions) -> tuple[str, ...]:
-    """Return a letter for each motion; not one that is an answer itself, such as "B"."""
+    """Return a letter for each motion; letters that are answers themselves, such as "B", are not used."""
     answers = {name.casefold() for name in motions.names}
-    # There are at most nine motions, so letters do not run out.
+    # There are at most nine motions, so there are always enough letters.
     unused = (letter for letter in ascii_uppercase if letter.casefold() not in answers)
     return tuple(islice(unused, len(motions.names)))
 
@@ -213,7 +213,7 @@ def _mask_of(view: DebateContext, spared: Iterable[str] = ()) -> NameMask:
 
 
 def _shown(view: DebateContext, motions: Motions) -> dict[str, tuple[str, str]]:
-    """Return what voters read of each motion: its answer in few words and its position, without names."""
+    """Return the text of each motion for voters: its answer in few words and its position, without names."""
     mask = _mask_of(view, motions.names)
     return {
         motion.name: (
@@ -225,7 +225,7 @@ def _shown(view: DebateContext, motions: Motions) -> dict[str, tuple[str, str]]:
 
 
 def _held(view: DebateContext) -> dict[str, Note]:
-    """Return what voters read of each option that somebody holds: its shortest position with reasons, without names."""
+    """Return a note for voters on each option that agents chose: the shortest position, with reasons, without names."""
     turns = tuple(turn for turn in view.transcript if turn.round == view.current_round)
     mask = _mask_of(view)
     by_option: dict[str, AgentResponse] = {}
@@ -247,7 +247,7 @@ def _option_note(option: str, response: AgentResponse, mask: NameMask) -> Note:
 
 
 def _is_cut_of(name: str, position: str) -> bool:
-    """Check whether a motion has no answer in few words, so that its position names it."""
+    """Check whether a motion is named by its whole position, or the beginning of it, since it has no bottom line."""
     whole = " ".join(position.split())
     return name == whole or (name.endswith("…") and whole.startswith(name[:-1]))
 
@@ -268,13 +268,13 @@ def with_vote(
     every: bool = False,
     rules: Registry[Rule] | None = None,
 ) -> VotedMode:
-    """Wrap a mode so that all debaters vote on motions after the last round, or after every one.
+    """Wrap a mode so that all debaters vote on motions after the last round, or after every round.
 
     Args:
         mode: The mode that debates.
-        rule: The decision rule by name, with its parameters; it says what ballots ask for.
+        rule: The decision rule by name, optionally with parameters; it determines the form of the ballots.
         every: Whether every round ends in a vote.
-        rules: Registry to look up the rule; `None` has the built-in rules.
+        rules: Registry in which to look up the rule; `None` for the built-in rules.
 
     Raises:
         ConfigurationError: The rule is unknown.
@@ -289,7 +289,7 @@ def with_vote(
 
 
 def _scale(parameters: Mapping[str, ParameterValue]) -> tuple[float | None, float | None]:
-    """Return the range of grades that a rule accepts, from 0 to 10 if it sets none."""
+    """Return the range of scores that a rule accepts; 0 to 10 if the rule sets no limits."""
     low, high = _bound(parameters, "low"), _bound(parameters, "high")
     return _SCALE if low is None and high is None else (low, high)
 

@@ -1,4 +1,4 @@
-"""Modes around another mode: judges or a moderator after each round, or independent answers before the first."""
+"""Wrappers around a mode: they add judges or a moderator after each round, or independent answers before the first."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ _MODERATOR_TASK: Final = (
 
 
 class WrappedMode:
-    """A mode that plans and shapes turns like another mode, plus a stage that the other mode does not know.
+    """A wrapper that plans and shapes turns like another mode, and adds a stage that the other mode does not see.
 
-    A subclass adds the stage in `next_stage` and names it in `stage`; `without_stage` hides it from the other mode.
+    A subclass names the stage in `stage`, and plans it in `next_stage`. `without_stage` hides it from the other mode.
 
     Args:
         mode: The other mode.
     """
 
     stage: str = ""
-    """Name of the stage it adds."""
+    """Name of the added stage."""
     prompt_id: str = ""
-    """Prompt id recorded with the turns of that stage."""
+    """Prompt id of the turns of the added stage."""
 
     def __init__(self, mode: DebateModeStrategy) -> None:
         self.inner = mode
@@ -73,11 +73,11 @@ class WrappedMode:
         self.assigns_stances: bool = mode.assigns_stances
 
     def next_stage(self, view: DebateContext) -> Plan:
-        """Plan as the other mode does; it does not see the added stage."""
+        """Return the plan of the other mode, which does not see the added stage."""
         return self.inner.next_stage(self.without_stage(view))
 
     def without_stage(self, view: DebateContext) -> DebateContext:
-        """Return the view without the turns of the stage."""
+        """Return the view without the turns of the added stage."""
         public = tuple(turn for turn in view.transcript if turn.stage != self.stage)
         if len(public) == len(view.transcript):
             return view
@@ -103,7 +103,7 @@ class WrappedMode:
 
 
 class BaselineMode(WrappedMode):
-    """A mode with a private round 0, in which all agents answer alone; all else is as in the mode itself.
+    """A mode with a private round 0, in which all agents answer alone; everything else is as in the wrapped mode.
 
     Args:
         mode: The mode that debates.
@@ -113,7 +113,7 @@ class BaselineMode(WrappedMode):
     prompt_id = "baseline@1"
 
     def next_stage(self, view: DebateContext) -> Plan:
-        """Ask all agents alone first; then plan as the mode does, which does not see these answers."""
+        """Ask each agent alone first; then plan as the wrapped mode does, which does not see these answers."""
         if view.current_round == 1 and all(turn.stage == EXTERNAL for turn in view.transcript):
             turns = tuple(
                 TurnSpec(
@@ -146,7 +146,7 @@ def with_baseline(mode: DebateModeStrategy) -> BaselineMode:
 
 
 def answers_by_name(turns: Sequence[AnyTurn], seed: int) -> dict[str, Turn]:
-    """Name the last answer of each agent in a round as judges see it: by shuffled numbers.
+    """Return the last answer of each agent in a round by the name that judges see, which is a shuffled number.
 
     Args:
         turns: The turns of the round.
@@ -168,10 +168,10 @@ def answers_by_name(turns: Sequence[AnyTurn], seed: int) -> dict[str, Turn]:
 
 
 class JudgedMode(WrappedMode):
-    """A mode with a vote of judges after each round; all else is as in the mode itself.
+    """A mode with a vote of judges after each round; everything else is as in the wrapped mode.
 
-    Judges see the answers of the round under numbers, without names. Each judge of a panel starts with a different
-    answer, so that no answer has the advantage of the first place.
+    Judges see the answers of the round with numbers instead of names. Each judge of a panel reads a different answer
+    first, so that no answer has the advantage of the first place.
 
     Args:
         mode: The mode that debates.
@@ -186,7 +186,7 @@ class JudgedMode(WrappedMode):
         self.judges: tuple[str, ...] = tuple(judges)
 
     def next_stage(self, view: DebateContext) -> Plan:
-        """Plan as the mode does, and the judges when the mode ends a round."""
+        """Plan as the wrapped mode does; when it ends a round, plan the turns of the judges."""
         plan = super().next_stage(view)
         if isinstance(plan, Stage):
             return plan
@@ -228,10 +228,11 @@ def with_judge(mode: DebateModeStrategy, judges: Sequence[str] = ("judge",)) -> 
 
 
 class ModeratedMode(WrappedMode):
-    """A mode with a moderator, who decides after each round but the last whether the debate ends; all else is the same.
+    """A mode with a moderator, who decides after each round except the last whether the debate ends.
 
-    The moderator sees the answers of the round and of the round before under numbers, without names. Its decision is a
-    stored turn of a stage that the mode and the debaters do not see. `roundtable.exits.ModeratorEnds` reads it.
+    The moderator sees the answers of this round and of the previous round with numbers instead of names. Its decision
+    is stored as a turn of a stage that the wrapped mode and the debaters do not see. The stop criterion
+    `roundtable.exits.ModeratorEnds` checks this decision.
 
     Args:
         mode: The mode that debates.
@@ -246,7 +247,7 @@ class ModeratedMode(WrappedMode):
         self.moderator: str = moderator
 
     def next_stage(self, view: DebateContext) -> Plan:
-        """Plan as the mode does, and the moderator when the mode ends a round that is not the last."""
+        """Plan as the wrapped mode does; when it ends a round that is not the last, plan the moderator's turn."""
         plan = super().next_stage(view)
         if not isinstance(plan, EndRound) or view.ends or view.current_round >= view.total_rounds:
             return plan
