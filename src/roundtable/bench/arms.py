@@ -1,4 +1,4 @@
-"""The arms of a study: the answers of debates and of baselines at the same price, for one question."""
+"""The arms of a study: for one question, the answers of debates, and of baselines with the same price."""
 
 from __future__ import annotations
 
@@ -34,19 +34,20 @@ __all__ = [
 ]
 
 Extract: TypeAlias = Callable[[str], str | None]
-"""Takes a position and returns the answer in it, or `None` if there is none."""
+"""A function that takes a position and returns the answer in it, or `None` if there is none."""
 
 _NUMBER: Final = r"(?<!\w)[-+\u2212]?\d+(?:,\d{3})*(?:\.\d+)?(?:/\d+)?"
 
 BASELINES: Final = ("single", "self-consistency", "independent-vote")
-"""What a debate is compared with: one answer of one agent, many of one agent, and some of each agent."""
+"""The baselines of a debate: one answer of one agent, many answers of one agent, and answers of all agents in turn."""
 
 
 def extract_last(pattern: str) -> Extract:
-    r"""Create an `extract` function for a study: it returns the last match of a pattern, or its first group if any.
+    r"""Create an `extract` function for a study, which returns the last match of a pattern, or the match's first group.
 
     Args:
-        pattern: A regular expression, ignoring case; `"number"` matches numbers such as 408, -1/2 and 1,024.5.
+        pattern: A regular expression that ignores letter case; `"number"` matches numbers such as 408, -1/2 and
+            1,024.5.
 
     Raises:
         ConfigurationError: The pattern is not a regular expression.
@@ -70,27 +71,27 @@ def extract_last(pattern: str) -> Extract:
 
 
 class Moves(Value):
-    """How debates changed the answers of agents; adds up over debates with `+`."""
+    """How debates changed the answers of agents, in numbers; `+` adds up the numbers of debates."""
 
     kept_right: int = 0
-    """Agents right in the first round and in the last."""
+    """Agents that were right in the first round and in the last round."""
     right_to_wrong: int = 0
-    """Agents right in the first round and wrong in the last."""
+    """Agents that were right in the first round and wrong in the last round."""
     wrong_to_right: int = 0
-    """Agents wrong in the first round and right in the last."""
+    """Agents that were wrong in the first round and right in the last round."""
     kept_wrong: int = 0
-    """Agents wrong in the first round and in the last."""
+    """Agents that were wrong in the first round and in the last round."""
     pairs: int = 0
     """Pairs of answers that one agent gave in successive rounds."""
     flips: int = 0
-    """Of these, answers that changed."""
+    """Number of these pairs in which the answer changed."""
     contested: int = 0
-    """Pairs of successive answers before whose second one another agent had given a different answer."""
+    """Number of these pairs in which another agent had a different answer in the earlier round."""
     followed: int = 0
-    """Of these, answers that changed to one that another agent had given."""
+    """Number of contested pairs in which the agent changed to an answer that another agent had given."""
 
     def __add__(self, other: Moves) -> Moves:
-        """Add up two debates."""
+        """Add up the numbers of two debates."""
         return Moves(**{name: getattr(self, name) + getattr(other, name) for name in Moves.model_fields})
 
 
@@ -100,37 +101,37 @@ class StudyAnswer(Value):
     question_id: str
     """Id of the question."""
     arm: str
-    """The arm: a mode, or a baseline and the mode at whose price it answered."""
+    """The arm: a mode, or a baseline with the mode whose price it has."""
     answer: str | None
-    """The answer; `None` on a tie, or if no agent gave one."""
+    """The answer; `None` on a tie, or if no agent gave an answer."""
     correct: bool
     """Whether it is right; `False` without an answer."""
     confidence: Share | None = None
-    """Mean confidence of the agents who gave it."""
+    """Mean confidence of the agents that gave this answer."""
     usage: Usage = Usage()
-    """What it consumed."""
+    """Usage of the answer."""
     answers: tuple[str | None, ...] = ()
     """The individual answers that were counted."""
     moves: Moves | None = None
-    """How its debate changed the answers of the agents; `None` for a baseline."""
+    """How the debate changed the answers of the agents; `None` for a baseline."""
     question: str = ""
     """The question."""
     gold: str = ""
     """The right answer."""
     category: str | None = None
-    """Kind of question."""
+    """Category of the question."""
     session_id: str = ""
     """Session of the debate, or of the independent answers."""
     mode: str = ""
     """Mode of this session."""
     seed: int = 0
-    """Its seed."""
+    """Seed of this session."""
     models: tuple[str, ...] = ()
-    """Its models, as `provider:model`; the provider alone where its default was used."""
+    """Models of this session, as `provider:model`; only the provider if its default model was used."""
     prompt_version: str = ""
-    """Version of its prompt texts."""
+    """Version of the prompt texts of this session."""
     library_version: str = ""
-    """Version of this library when the study was evaluated."""
+    """Version of this library with which the study was evaluated."""
 
     def with_origin(self, question: Question, result: DebateResult) -> StudyAnswer:
         """Return a copy of the answer with the question and its origin: session, mode, seed, models and versions."""
@@ -162,7 +163,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads answers, counts them and compares them with the right one; the same for every arm."""
+    """Reader that reads answers, counts them and compares them with the right one, in the same way for every arm."""
 
     question: Question
     decide: str | Rule = "plurality"
@@ -170,9 +171,9 @@ class Reader:
     extract: Extract | None = None
 
     def read(self, response: AgentResponse) -> str | None:
-        """Return the answer in a position: the option chosen, what `extract` returns, the bottom line, or the position.
+        """Return the answer in a position: its option, the result of `extract`, the bottom line, or the whole position.
 
-        An answer that abstains is `None`.
+        An abstention is `None`.
 
         Raises:
             ConfigurationError: `extract` raised an exception, or returned neither a text nor `None`.
@@ -204,7 +205,7 @@ class Reader:
         return self.answer(arm, winner, responses, usage)
 
     def answer(self, arm: str, winner: str | None, responses: Sequence[AgentResponse], usage: Usage) -> StudyAnswer:
-        """Create the answer of an arm, with the mean confidence of the agents who gave it."""
+        """Create the answer of an arm, with the mean confidence of the agents that gave it."""
         ballots, key_of = tuple(self.read(response) for response in responses), normaliser(self.normalise)
         votes = [None if ballot is None else key_of(ballot) for ballot in ballots]
         confidences = [
@@ -246,7 +247,7 @@ class Reader:
 
 
 def _counts(share: Measure) -> tuple[int, int]:
-    """Return how often something happened, and how often it could have."""
+    """Return how often something happened, and how often it could have happened."""
     of = int(share.figures["of"]) if share.value is not None else 0
     return round((share.value or 0) * of), of
 
@@ -256,7 +257,7 @@ def _complete_rounds(result: DebateResult) -> list[RoundRecord]:
 
 
 def drawn_from(result: DebateResult) -> list[Drawn]:
-    """Return the answers of a debate with independent agents, one by one, in the order of the calls."""
+    """Return the answers of a session with independent agents, in the order of the calls."""
     turns = [turn for record in result.rounds for turn in record.turns if turn.outcome == "answered"]
     return [Drawn(turn.answer, turn.result.usage) for turn in turns if turn.answer.kind == "position"]
 
@@ -264,10 +265,10 @@ def drawn_from(result: DebateResult) -> list[Drawn]:
 def answers_of(
     reader: Reader, debates: Sequence[DebateResult], sampled: Sequence[Drawn], voted: Sequence[Drawn]
 ) -> list[StudyAnswer]:
-    """Return the single answer, then the answer of each mode, each followed by the two baselines at its price.
+    """Return the single answer, then for each mode its answer and the answers of the two baselines at its price.
 
     Args:
-        reader: Reads and counts the answers.
+        reader: Reader that reads and counts the answers.
         debates: One debate on the question in every mode.
         sampled: Independent answers of one agent.
         voted: Independent answers of all agents in turn, at least one.
@@ -286,7 +287,7 @@ def answers_of(
 def _debate_answer(reader: Reader, result: DebateResult) -> StudyAnswer:
     """Return the answer of a debate: its chair's conclusion, its final vote, or the count of its positions.
 
-    The debate has a complete round: one that failed is left out before.
+    The debate must have a complete round; failed debates were left out before.
     """
     last = _complete_rounds(result)[-1]
     if last.conclusion is not None:

@@ -1,4 +1,4 @@
-"""Experiments: files with modes, rounds and questions to combine, and running all combinations."""
+"""Experiments: all combinations of modes, rounds and questions in a file, and running them."""
 
 from __future__ import annotations
 
@@ -58,27 +58,27 @@ _SLUG_LENGTH: Final = 50
 
 
 class ExperimentVariables(Value):
-    """The variables; every mode is combined with every number of rounds and every question."""
+    """The variables of an experiment; every mode is combined with every number of rounds and every question."""
 
     modes: Annotated[tuple[NonEmpty, ...], Field(min_length=1)]
     """Debate modes."""
     rounds: Annotated[tuple[_Rounds, ...], Field(min_length=1)]
-    """Numbers of rounds, 1 to 10."""
+    """Numbers of rounds, each from 1 to 10."""
     topics: Annotated[tuple[Topic, ...], Field(min_length=1)]
     """Questions."""
     agents: Annotated[tuple[NonEmpty, ...], Field(min_length=1)] = (_DEFAULT,)
-    """Who debates, as `"provider:model"`; only `default` uses the agents of the table."""
+    """The agents, as `"provider:model"`; `default` alone stands for the agents of the table."""
 
 
 class ExperimentOptions(Value):
-    """How the debates are held."""
+    """How the debates run."""
 
     parallel: bool = False
     """Whether several debates run at the same time."""
     delay_between: Annotated[int, Field(ge=0)] = 0
-    """Milliseconds between two debates; providers' rate limits are respected without it."""
+    """Pause between two debates, in milliseconds. It is not needed to respect the providers' rate limits."""
     retry_on_failure: Annotated[int, Field(ge=0, le=10)] = 2
-    """How often a debate that failed is held again."""
+    """How often a failed debate is repeated."""
 
 
 class ExperimentOutput(Value):
@@ -102,24 +102,24 @@ class Experiment(Value):
     """
 
     name: NonEmpty
-    """Its name; also the folder of its results."""
+    """Name of the experiment, and of the folder with its results."""
     description: str = ""
-    """Its purpose."""
+    """Purpose of the experiment."""
     variables: ExperimentVariables
     """The variables."""
     options: ExperimentOptions = ExperimentOptions()
-    """How the debates are held."""
+    """How the debates run."""
     output: ExperimentOutput = ExperimentOutput()
     """What the result files include."""
 
     def scenarios(
         self, *, modes: Sequence[str] | None = None, rounds: Sequence[int] | None = None
     ) -> tuple[BenchmarkScenario, ...]:
-        """Return every debate of the plan: by mode, then rounds, then question, in the order of the file.
+        """Return every debate of the plan, ordered by mode, then by rounds, then by question, as in the file.
 
         Args:
-            modes: Only these modes.
-            rounds: Only these numbers of rounds.
+            modes: Only debates in these modes.
+            rounds: Only debates with these numbers of rounds.
 
         Raises:
             ConfigurationError: A mode or number of rounds is not in the plan.
@@ -152,7 +152,7 @@ def _select(available: Sequence[T], wanted: Sequence[T] | None, kind: str) -> Se
 
 
 def read_experiment(path: str | PathLike[str]) -> Experiment:
-    """Read an experiment from a file: TOML or JSON by its ending, otherwise YAML (extra `bench`).
+    """Read an experiment from a file: TOML (`.toml`), JSON (`.json`), or YAML with any other ending (extra `bench`).
 
     Raises:
         ConfigurationError: The file cannot be read, is not an experiment, or needs a library that is not installed.
@@ -160,7 +160,9 @@ def read_experiment(path: str | PathLike[str]) -> Experiment:
     file = Path(path).expanduser()
     data = read_data(file)
     if not isinstance(data, dict):
-        raise ConfigurationError(f"{str(file)!r} is not an experiment", hint="It needs a name and variables.")
+        raise ConfigurationError(
+            f"{str(file)!r} is not an experiment", hint="An experiment needs a name and variables."
+        )
     try:
         return Experiment.model_validate(data)
     except ValidationError as error:
@@ -168,7 +170,7 @@ def read_experiment(path: str | PathLike[str]) -> Experiment:
 
 
 def read_data(file: Path) -> JsonValue:
-    """Read a file of data: TOML or JSON by its ending, otherwise YAML (extra `bench`).
+    """Read a file of data: TOML (`.toml`), JSON (`.json`), or YAML with any other ending (extra `bench`).
 
     Raises:
         ConfigurationError: The file cannot be read, or needs a library that is not installed.
@@ -202,7 +204,7 @@ def _yaml(text: str) -> JsonValue:
 
 
 def slug(text: str) -> str:
-    """Convert a text to a folder name: letters and digits joined by hyphens, at most 50 characters.
+    """Convert a text to a folder name of letters and digits, joined by hyphens, with at most 50 characters.
 
     Example:
         >>> slug("Tea, or coffee? / ../etc")
@@ -218,10 +220,10 @@ def experiment_folder(root: str | PathLike[str], experiment: Experiment, day: da
 
 
 def write_run(folder: Path, experiment: Experiment, run: ScenarioRun) -> Path:
-    """Write one run, and return its folder: `folder/mode/question`, with a number if that exists.
+    """Write one run, and return its folder: `folder/mode/question`, with a number added if the folder exists.
 
-    `metadata.json` holds the scenario, the outcome and the metrics; if there is a result, it is in `session.json`,
-    `consensus.json` and `rounds/round-1.json`, ...
+    `metadata.json` contains the scenario, the outcome and the metrics. A result is in `session.json`, `consensus.json`
+    and `rounds/round-1.json`, `rounds/round-2.json` and so on.
 
     Raises:
         StorageError: A file cannot be written.
@@ -297,7 +299,7 @@ def _consensus(result: DebateResult) -> JsonObject:
 
 
 def _known_level(consensus: AnyConsensus) -> ConsensusLevel:
-    """Return the level of a consensus, or `unknown` if it may be high or low, or there are not two answers."""
+    """Return the level of a consensus; `unknown` if its bounds differ in level, or with fewer than two answers."""
     level = level_of(consensus.agreement_level)
     has_pairs = consensus.answers is None or consensus.answers > 1
     return level if has_pairs and level == level_of(consensus.agreement_at_most) else "unknown"
@@ -330,7 +332,7 @@ def read_metrics(folder: str | PathLike[str]) -> list[BenchmarkMetrics]:
     """Read the metrics of every successful debate in a folder of results.
 
     Raises:
-        ConfigurationError: There are none, or a file is not the metadata of a debate.
+        ConfigurationError: The folder has no metrics, or a file is not the metadata of a debate.
     """
     root = Path(folder).expanduser()
     metrics: list[BenchmarkMetrics] = []
@@ -349,20 +351,20 @@ def read_metrics(folder: str | PathLike[str]) -> list[BenchmarkMetrics]:
 
 
 class ExperimentRun(NamedTuple):
-    """One debate of an experiment, and where it was written."""
+    """One debate of an experiment, and the folder to which it was written."""
 
     run: ScenarioRun
-    """Its outcome."""
+    """Outcome of the debate."""
     folder: Path | None
-    """Its folder; `None` if results are not written."""
+    """Folder of the debate; `None` if results are not written."""
 
 
 def _check(table: Roundtable, scenarios: Sequence[BenchmarkScenario]) -> None:
-    """Check that the debates can be held, before the first paid call; one question per combination is enough."""
+    """Check before the first paid call that the debates can run; one question per combination is enough."""
     kinds = {(scenario.mode, scenario.rounds, scenario.agents): scenario for scenario in scenarios}
     for scenario in kinds.values():
         agents = None if scenario.agents is None else [*scenario.agents]
-        with suppress(ContextTooLong):  # the estimate assumes the longest answers; shorter ones may fit
+        with suppress(ContextTooLong):  # the estimate assumes the longest answers; real ones may fit
             table.estimate(scenario.topic, mode=scenario.mode, rounds=scenario.rounds, agents=agents)
 
 
@@ -376,25 +378,25 @@ async def run_experiment(
     clock: SleepingClock | None = None,
     on_done: Callable[[ExperimentRun], None] | None = None,
 ) -> tuple[ExperimentRun, ...]:
-    """Hold every debate of an experiment, and write each as soon as it ends.
+    """Run every debate of an experiment, and write each one as soon as it ends.
 
     A debate that fails is repeated up to `retry_on_failure` times, and then recorded as failed.
 
     Args:
-        executor: What holds a debate: a table, or a function that takes a scenario and returns a result.
+        executor: What runs a debate: a table, or a function that takes a scenario and returns a result.
         experiment: The plan.
-        scenarios: Only these debates of it, as from `Experiment.scenarios`; by default all.
+        scenarios: Only these debates of the plan, as returned by `Experiment.scenarios`; by default all.
         folder: Folder for results; `None` writes nothing.
-        timeout_s: Seconds that a debate can take.
+        timeout_s: Maximum time of a debate, in seconds.
         clock: Source of time.
-        on_done: Called with each debate as it ends.
+        on_done: Function that is called with each debate as it ends.
 
     Returns:
         The outcome of each debate, in the order of the plan.
 
     Raises:
-        ConfigurationError: A debate cannot be held, for example because its mode does not exist, or `timeout_s` is out
-            of range; no model was called.
+        ConfigurationError: A debate cannot run, for example because its mode does not exist, or `timeout_s` is out of
+            range. No model was called.
         StorageError: Results cannot be written.
     """
     plan = experiment.scenarios() if scenarios is None else tuple(scenarios)

@@ -1,4 +1,4 @@
-"""Metrics of benchmark runs: collected while debates run, computed from results, and compared."""
+"""Metrics of debates in benchmarks: how they are collected, computed from results, and compared."""
 
 from __future__ import annotations
 
@@ -72,22 +72,22 @@ class LatencyMetrics(Value):
     """How long a debate took."""
 
     total_ms: _Amount
-    """Milliseconds of all rounds together."""
+    """Time of all rounds together, in milliseconds."""
     per_round_ms: tuple[_Amount, ...] = ()
-    """Milliseconds of each round."""
+    """Time of each round, in milliseconds."""
     per_agent_ms: Mapping[str, _Amount] = Field(default_factory=dict)
-    """Milliseconds of all turns of each agent, by agent id."""
+    """Time of all turns of each agent, in milliseconds, by agent id."""
 
 
 class InteractionMetrics(Value):
     """How much agents responded to each other, detected by names and phrases."""
 
     cross_reference_count: _Amount
-    """References to earlier speakers, at most one per answer and speaker."""
+    """Number of references to earlier speakers, at most one per answer and speaker."""
     rebuttal_depth: _Amount
-    """Most consecutive rounds with such a reference."""
+    """Largest number of successive rounds with such a reference."""
     question_response_pairs: _Amount
-    """Questions, at most three per answer, of agents that are referred to in the next round."""
+    """Number of questions by agents to whom others refer in the next round, at most three per answer."""
 
 
 class ContentMetrics(Value):
@@ -96,29 +96,30 @@ class ContentMetrics(Value):
     avg_confidence: Share
     """Mean reported confidence of all answers."""
     confidence_variance: _Amount
-    """Population variance of the confidence."""
+    """Population variance of the reported confidence."""
     tool_calls_per_agent: Mapping[str, _Amount] = Field(default_factory=dict)
-    """Tools called, by agent id."""
+    """Number of tool calls, by agent id."""
     citation_count: _Amount
-    """Citations in all answers."""
+    """Number of citations in all answers."""
     role_violations: _Amount = 0
-    """Answers that left their assigned side, or did not state it."""
+    """Number of answers that took another side than the assigned one, or did not state it."""
 
 
 class ConsensusMetrics(Value):
-    """How much agents agreed in the end, and how soon."""
+    """How much agents agreed in the end, and when they converged."""
 
     agreement_level: Share
-    """Agreement of the last round that is certain."""
+    """Lower bound of the agreement in the last round."""
     agreement_at_most: Share = 1.0
-    """The same if answers that nobody compared say the same. Equal to `agreement_level` if it is left out."""
+    """Upper bound of the agreement in the last round: answers that nobody compared may say the same. If omitted, it is
+    equal to `agreement_level`."""
     method: str
-    """How it was measured: the method of the debate, or `"declared"` if the debate did not measure it."""
+    """How the agreement was measured: the method of the debate, or `"declared"` if the debate did not measure it."""
     convergence_round: int | None = None
-    """First round in which confidence hardly changed and all agents are known to give their last answer again; `None`
-    if there is none."""
+    """First round in which confidence hardly changed, and in which all agents certainly repeat their previous answer;
+    `None` if there is no such round."""
     groupthink_warning: bool = False
-    """Whether agreement was high from the first round, or high although no agent referred to another."""
+    """Whether agreement was high in the first round, or was high in the end although no agent referred to another."""
 
     @model_validator(mode="before")
     @classmethod
@@ -127,14 +128,14 @@ class ConsensusMetrics(Value):
 
 
 class BenchmarkMetrics(Value):
-    """Everything that is measured of one debate, or the means of several."""
+    """All metrics of one debate, or the means over several debates."""
 
     session_id: str
-    """Session id; for means, that of the first debate."""
+    """Session id; for means, the id of the first debate."""
     total_rounds: int
-    """Rounds planned."""
+    """Number of planned rounds."""
     rounds_held: _Amount
-    """Rounds that were held."""
+    """Number of rounds that ran."""
     latency: LatencyMetrics
     """Time."""
     interaction: InteractionMetrics
@@ -144,7 +145,7 @@ class BenchmarkMetrics(Value):
     consensus: ConsensusMetrics
     """Agreement."""
     usage: Usage = Usage()
-    """What it consumed; for means, the sum."""
+    """Usage of the debate; for means, the sum."""
 
 
 def interaction_score(found: InteractionMetrics) -> float:
@@ -176,8 +177,9 @@ def measure_content(rounds: Sequence[Sequence[AgentResponse]]) -> ContentMetrics
 def measure_interaction(rounds: Sequence[Sequence[AgentResponse]]) -> InteractionMetrics:
     """Count references of agents to each other.
 
-    A reference is the whole name of an agent that has spoken before. Without a name, a phrase such as "I disagree with"
-    counts as a reference to the other agent that spoke first. Names of one letter are ignored.
+    An answer refers to an agent that has spoken before if it contains its whole name. If it contains no such name, a
+    phrase such as "I disagree with" counts as a reference to the first speaker other than its author. Names of one
+    letter are ignored.
     """
     speakers: dict[str, str] = {}
     references: list[list[frozenset[str]]] = []
@@ -234,18 +236,18 @@ class _MeasuredRound:
     consensus: AnyConsensus | None = None
 
     def agreement(self, earlier: Mapping[TurnKey, AgentResponse]) -> AnyConsensus:
-        """Return the agreement that the debate measured, else that of the answers' own evidence."""
+        """Return the agreement that the debate measured, else the agreement by the answers' own evidence."""
         return self.consensus or DeclaredAnalyzer().analyze(self.responses, earlier)
 
 
 class MetricsCollector:
-    """Records what happens in one debate, and computes its metrics.
+    """Collector that records what happens in one debate, and computes its metrics.
 
     Args:
         session_id: Id of the debate's session.
-        total_rounds: Rounds planned.
+        total_rounds: Number of planned rounds.
         groupthink_threshold: Agreement that counts as a sign of groupthink, in [0, 1].
-        min_convergence_rounds: First round that can count as converged, at least 2.
+        min_convergence_rounds: Number of the first round that can count as converged, at least 2.
         clock: Source of time.
 
     Example:
@@ -277,7 +279,7 @@ class MetricsCollector:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Delete everything that was recorded."""
         self._rounds: dict[int, _MeasuredRound] = {}
         self._agent_ms: dict[str, float] = {}
         self._turn_started_at: dict[str, float] = {}
@@ -315,7 +317,7 @@ class MetricsCollector:
         self._round(number).responses.extend(responses)
 
     def record_usage(self, usage: Usage) -> None:
-        """Add what calls consumed."""
+        """Add the usage of calls."""
         self._usage += usage
 
     def record_round(self, held: RoundRecord) -> None:
@@ -338,7 +340,7 @@ class MetricsCollector:
         return tuple(response for measured in rounds for response in measured.responses)
 
     def get_metrics(self) -> BenchmarkMetrics:
-        """Compute the metrics of what was recorded so far."""
+        """Compute the metrics from everything that was recorded so far."""
         rounds = [measured.responses for measured in self._ordered_rounds]
         interaction = measure_interaction(rounds)
         return BenchmarkMetrics(
@@ -378,7 +380,7 @@ class MetricsCollector:
         )
 
     def _is_high(self, agreement: AnyConsensus) -> bool:
-        """Check whether agreement is high for certain; one answer alone agrees with nobody."""
+        """Check whether agreement is certainly high; a single answer does not agree with anybody."""
         return agreement.answers not in {0, 1} and agreement.agreement_level >= self._groupthink_threshold
 
     def _converged(self, rounds: Sequence[Sequence[AgentResponse]]) -> int | None:
@@ -393,7 +395,7 @@ class MetricsCollector:
         return None
 
     def _is_unmoved(self, before: Sequence[AgentResponse], now: Sequence[AgentResponse]) -> bool:
-        """Check whether all agents are known to say the same in two rounds; one that abstains twice does, too."""
+        """Check whether all agents certainly say the same in two rounds; abstaining twice counts as the same."""
         old, new = ({response.agent_id: response for response in responses} for responses in (before, now))
         placed = [
             (f"{index} {agent}", response)
@@ -408,7 +410,7 @@ class MetricsCollector:
 
 
 def metrics_of(result: DebateResult, *, groupthink_threshold: float = 0.9) -> BenchmarkMetrics:
-    """Compute the metrics of a debate from its result; times are those stored with its turns.
+    """Compute the metrics of a debate from its result; the times are those that are stored with its turns.
 
     Args:
         result: The debate.
@@ -430,37 +432,37 @@ def metrics_of(result: DebateResult, *, groupthink_threshold: float = 0.9) -> Be
 
 
 Recommendation: TypeAlias = Literal["adopt", "reject", "conditional"]
-"""What to do with a candidate."""
+"""Recommendation for a candidate."""
 
 
 class Delta(Value):
     """The change from a baseline to a candidate."""
 
     latency_reduction: float
-    """Per cent of the baseline's time that it saves; negative if it is slower."""
+    """Time that the candidate saves, in per cent of the baseline's time; negative if it is slower."""
     interaction_change: float
-    """Per cent by which the interaction score rises, -100 to 100."""
+    """Change of the interaction score in per cent, from -100 to 100."""
     quality_score: float
-    """0 to 100; 50 is no change."""
+    """Change of quality as a score from 0 to 100; 50 is no change."""
 
 
 class Comparison(Value):
     """A comparison of a candidate with a baseline."""
 
     baseline: BenchmarkMetrics
-    """Metrics of the current way of debating."""
+    """Metrics of the current configuration."""
     candidate: BenchmarkMetrics
-    """Metrics of the way that may replace it."""
+    """Metrics of the configuration that may replace it."""
     delta: Delta
     """The change."""
     recommendation: Recommendation
-    """What to do."""
+    """Recommendation for the candidate."""
     reasons: tuple[str, ...]
-    """Why, in words."""
+    """Reasons in words."""
 
 
 def _are_comparable(before: ConsensusMetrics, after: ConsensusMetrics) -> bool:
-    """Check whether two levels are single figures of one method."""
+    """Check whether two agreements are single figures, measured by the same method."""
     is_measured = all(metrics.agreement_level == metrics.agreement_at_most for metrics in (before, after))
     return is_measured and before.method == after.method
 
@@ -468,14 +470,14 @@ def _are_comparable(before: ConsensusMetrics, after: ConsensusMetrics) -> bool:
 def calculate_delta(baseline: BenchmarkMetrics, candidate: BenchmarkMetrics) -> Delta:
     """Compute the change from a baseline to a candidate.
 
-    Quality is 50 plus `20 dConfidence + 7.5 dCitations + 12.5 dInteraction + 12.5 dAgreement`, plus 3 if a groupthink
-    warning disappears, minus 3 if one appears. Changes of confidence and agreement are differences; those of citations
-    and interaction are relative, in [-1, 1]. Agreement counts only if both debates measured it as one figure, by the
-    same method.
+    The quality score is 50 plus `20 dConfidence + 7.5 dCitations + 12.5 dInteraction + 12.5 dAgreement`, plus 3 if a
+    groupthink warning disappears, minus 3 if one appears. The changes of confidence and agreement are differences; the
+    changes of citations and interaction are relative, in [-1, 1]. Agreement counts only if it is a single figure in
+    both debates, measured by the same method.
 
     Args:
-        baseline: Metrics of the current way of debating.
-        candidate: Metrics of the way that may replace it.
+        baseline: Metrics of the current configuration.
+        candidate: Metrics of the configuration that may replace it.
     """
     old_score, new_score = interaction_score(baseline.interaction), interaction_score(candidate.interaction)
     exchange = _relative(old_score, new_score)
@@ -507,12 +509,13 @@ def _relative(old: float, new: float) -> float:
 def compare_metrics(baseline: BenchmarkMetrics, candidate: BenchmarkMetrics) -> Comparison:
     """Recommend whether a candidate should replace a baseline.
 
-    Adopt: quality of 60 or more, and at most 10 % slower. Reject: quality below 30, or more than 50 % slower. Anything
-    else is conditional. One pair of debates proves nothing; `run_study` measures what is chance.
+    `adopt` needs a quality score of at least 60, and at most 10 % more time. A quality score below 30, or more than 50
+    % more time, leads to `reject`. All other cases are `conditional`. One pair of debates proves nothing; `run_study`
+    tests which differences are more than chance.
 
     Args:
-        baseline: Metrics of the current way of debating.
-        candidate: Metrics of the way that may replace it.
+        baseline: Metrics of the current configuration.
+        candidate: Metrics of the configuration that may replace it.
     """
     delta = calculate_delta(baseline, candidate)
     slower = -delta.latency_reduction

@@ -1,4 +1,4 @@
-"""A folder for a paper: the figures, tables, methods and data of a study, and a notebook that makes them again."""
+"""A folder for a paper: the figures, tables, methods and data of a study, and a notebook that reproduces them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async with Roundtable(agents, storage="memory://", analyzer={{analyzer!r}}, cass
 # the figures are those of the report that was written
 assert report.arms == StudyReport.from_json(Path("{_REPORT}").read_text("utf-8")).arms
 report"""
-"""Cells that bring the report: read from its file, or held again from recorded calls."""
+"""Cells that create the report: they read it from its file, or repeat the study from recorded calls."""
 
 
 def write_paper(
@@ -70,24 +70,25 @@ def write_paper(
     agents: Sequence[AgentConfig | str] = (),
     analyzer: str = "auto",
 ) -> Path:
-    """Write what a paper needs from a study into a folder, and return the folder.
+    """Write everything that a paper needs from a study to a folder, and return the folder.
 
-    - `figures/`: each picture as SVG and PDF, except calibration without a confidence and more than 20 categories.
-    - `tables/`: each table as CSV and LaTeX (with the package booktabs).
-    - `methods.md`: what was asked of whom, with models, versions, seeds and costs, and the sources of the statistics.
+    - `figures/`: each picture as SVG and PDF. There is no picture of calibration if no answer has a confidence, and no
+      picture of more than 20 categories.
+    - `tables/`: each table as CSV and as LaTeX, which needs the package booktabs.
+    - `methods.md`: the arms, models, versions, seeds and costs, and the sources of the statistics.
     - `data/`: the report as JSON, and every answer as CSV.
-    - `notebook.ipynb`: makes the figures and tables again from `data`, without any call.
+    - `notebook.ipynb`: a notebook that reproduces the figures and tables from `data`, without any call of a model.
 
-    With `cassette`, `data/` also has the recorded calls, the study and its agents, and the notebook holds the whole
-    study again from them. A cassette contains the whole conversation: read it before you publish the folder.
+    With `cassette`, `data/` also contains the recorded calls, the study and its agents, and the notebook repeats the
+    whole study from them. A cassette contains the whole conversation: read it before you publish the folder.
 
-    Files of these names are replaced; others in the folder stay.
+    Existing files with these names are replaced; other files in the folder stay.
 
     Args:
         report: The report of the study.
-        folder: Where to write; created if it does not exist.
-        cassette: File in which the calls of the study were recorded, as `Roundtable(cassette=...)`.
-        study: What was asked. Needed with `cassette`.
+        folder: Folder to write to; it is created if it does not exist.
+        cassette: File in which the calls of the study were recorded, by `Roundtable(cassette=...)`.
+        study: The study. Needed with `cassette`.
         agents: The agents of the table that answered. Needed with `cassette`.
         analyzer: The analyzer of the table, by name.
 
@@ -123,7 +124,7 @@ def write_paper(
 
 
 def _write_recording(root: Path, cassette: Path, study: Study, agents: Sequence[AgentConfig | str]) -> None:
-    """Write what the notebook needs to hold the study again: calls, questions and options, agents."""
+    """Write what the notebook needs to repeat the study: the calls, the study and the agents."""
     try:
         if cassette.resolve() != (root / _CASSETTE).resolve():
             shutil.copyfile(cassette, root / _CASSETTE)
@@ -216,7 +217,7 @@ def _category_row(category: CategoryReport) -> JsonObject:
 
 
 def _methods(report: StudyReport) -> str:
-    """Return the methods of a study in plain sentences; a fact that was not recorded is left out."""
+    """Return the methods of a study in plain sentences, with the facts that were recorded."""
     answers = report.answers
     single = report.arms[0]
     categories = {answer.category for answer in answers if answer.category}
@@ -262,16 +263,16 @@ def _methods(report: StudyReport) -> str:
 
 
 def _notebook(figures: Sequence[str], analyzer: str | None) -> JsonObject:
-    """Return a notebook that makes the figures and tables again from the data beside it.
+    """Return a notebook that reproduces the figures and tables from the data in the folder.
 
     Args:
         figures: Names of the pictures.
-        analyzer: The analyzer, if the notebook holds the study again from recorded calls.
+        analyzer: The analyzer, if the notebook repeats the study from recorded calls.
     """
     if analyzer is None:
         source, first, last = "Everything is read from `data`", _READ, 'write_paper(report, ".")'
     else:
-        source = f"The study is held again from `{_CASSETTE}`"
+        source = f"The study is repeated from `{_CASSETTE}`"
         first = _REPLAY.format(analyzer=analyzer)
         last = f'write_paper(report, ".", cassette="{_CASSETTE}", study=study, agents=agents, analyzer={analyzer!r})'
     cells: list[JsonValue] = [

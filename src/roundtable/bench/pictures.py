@@ -1,4 +1,4 @@
-"""Pictures of a study, drawn with matplotlib: accuracies, differences, prices, calibration, movement, categories."""
+"""Pictures of a study, drawn with matplotlib: accuracies, differences, prices, calibration, changes, categories."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _NAME_CHARS: Final = 44
 _WIDE: Final = 8.8
 """Width of pictures with long labels, in inches."""
 _NARROW: Final = 60
-"""Longest line of their captions."""
+"""Maximum characters in a line of their captions."""
 _STEP: Final = 0.02
-"""Distance between arms of the same price, as a share of the width."""
+"""Distance between arms with the same price, as a share of the width."""
 _SHARES: Final = "share of questions answered correctly"
 _UNITS: Final = {"calls": "calls", "tokens": "tokens", "usd": "US dollars"}
 
 
 def drawable(report: StudyReport) -> tuple[str, ...]:
-    """Return the names of the pictures that the data of a study are enough for, and not too many."""
+    """Return the names of the pictures that can be drawn: those with enough data, and without too many categories."""
     shown = [report.arm(name) for name in _shown(report)]
     can_draw = {
         "calibration": any(arm.confidence is not None for arm in shown),
@@ -44,12 +44,12 @@ def drawable(report: StudyReport) -> tuple[str, ...]:
 
 
 def _shown(report: StudyReport) -> tuple[str, ...]:
-    """Return the arms that pictures show where all would be too many: the single answer and each mode."""
+    """Return the arms in pictures where all arms would be too many: the single answer and each mode."""
     return "single", *report.modes
 
 
 class StudyPictures:
-    """Draws a study; each picture is one call that returns its axes (extra `plot`).
+    """Pictures of a study; each method draws one and returns its axes (extra `plot`).
 
     Args:
         report: The report of the study.
@@ -77,10 +77,10 @@ class StudyPictures:
         return self.accuracy(ax)
 
     def accuracy(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of right answers of each arm with its 95 % interval. The table is `report.arms`.
+        """Draw the share of right answers of each arm with its 95 % interval. The data are in `report.arms`.
 
         Args:
-            ax: Where to draw; a new figure if omitted.
+            ax: Axes on which to draw; a new figure if omitted.
 
         Raises:
             ConfigurationError: matplotlib is not installed.
@@ -101,10 +101,10 @@ class StudyPictures:
         )
 
     def differences(self, ax: Axes | None = None) -> Axes:
-        """Draw the difference of each comparison with its paired 95 % interval. The table is `report.pairs`.
+        """Draw the difference of each comparison with its paired 95 % interval. The data are in `report.pairs`.
 
         Args:
-            ax: Where to draw; a new figure if omitted.
+            ax: Axes on which to draw; a new figure if omitted.
 
         Raises:
             ConfigurationError: matplotlib is not installed.
@@ -129,11 +129,11 @@ class StudyPictures:
     def frontier(self, price: Price = "calls", ax: Axes | None = None) -> Axes:
         """Draw accuracy against price; a line joins the arms on the frontier.
 
-        The table is `report.frontier(price)`.
+        `report.frontier(price)` returns the data.
 
         Args:
-            price: What to count: calls, tokens or US dollars.
-            ax: Where to draw; a new figure if omitted.
+            price: Unit of the price: calls, tokens or US dollars.
+            ax: Axes on which to draw; a new figure if omitted.
 
         Raises:
             ConfigurationError: matplotlib is not installed, or the price of an answer is not known.
@@ -173,13 +173,13 @@ class StudyPictures:
         )
 
     def calibration(self, *arms: str, ax: Axes | None = None) -> Axes:
-        """Draw the reliability curve: the share of right answers against their confidence.
+        """Draw reliability curves: the share of right answers against their confidence.
 
-        The table is `report.calibration(arm).to_records()`.
+        `report.calibration(arm).to_records()` returns the data.
 
         Args:
             arms: The arms to draw; by default, the single answer and each mode.
-            ax: Where to draw; a new figure if omitted.
+            ax: Axes on which to draw; a new figure if omitted.
 
         Raises:
             ConfigurationError: matplotlib is not installed, or no answer has a confidence.
@@ -214,10 +214,10 @@ class StudyPictures:
         )
 
     def movement(self, ax: Axes | None = None) -> Axes:
-        """Draw how many answers of agents each mode corrected and made wrong. The table is `report.movements`.
+        """Draw how many answers of agents each mode corrected and made wrong. The data are in `report.movements`.
 
         Args:
-            ax: Where to draw; a new figure if omitted.
+            ax: Axes on which to draw; a new figure if omitted.
 
         Raises:
             ConfigurationError: matplotlib is not installed.
@@ -252,12 +252,12 @@ class StudyPictures:
         )
 
     def categories(self, ax: Axes | None = None) -> Axes:
-        """Draw the accuracy of the single answer and of each mode on each category of questions.
+        """Draw the accuracy of the single answer and of each mode for each category of questions.
 
-        The table is `report.by_category()`.
+        `report.by_category()` returns the data.
 
         Args:
-            ax: Where to draw; a new figure if omitted.
+            ax: Axes on which to draw; a new figure if omitted.
 
         Raises:
             ConfigurationError: matplotlib is not installed, or there are more than 20 categories.

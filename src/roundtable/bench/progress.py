@@ -1,4 +1,4 @@
-"""A line that shows how far many debates are, in a terminal, a notebook or a log."""
+"""A line that shows the progress of many debates, in a terminal, a notebook or a log."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 __all__ = ["print_progress", "progress_line"]
 
 _LOG_STEPS: Final = 20
-"""How often a log gets a line."""
+"""Number of lines that a log gets in total."""
 _FAST: Final = 10
 
 
 def print_progress(progress: Progress) -> None:
-    """Write the progress to standard error: one line that changes, or in a log a new line after each 5 %.
+    """Write the progress to standard error: one line that changes or, in a log, a new line after every 5 %.
 
-    Pass it as `on_progress` to `run_study` or `Roundtable.debate_many`.
+    Pass this function as `on_progress` to `run_study` or `Roundtable.debate_many`.
     """
     stream, is_last = sys.stderr, progress.ended == progress.total
-    # Jupyter shows a carriage return as a terminal does, but its stream does not say that it is one.
+    # Jupyter handles a carriage return like a terminal, but `isatty` of its stream is false.
     if stream.isatty() or type(stream).__module__.startswith("ipykernel"):
         end = "\n" if is_last else ""
         stream.write(f"\r{progress_line(progress)}\x1b[K{end}")  # the code clears the rest of a longer line

@@ -1,4 +1,4 @@
-"""Questions with known answers, from a file."""
+"""Questions with known answers, read from a file."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _COLUMNS: Final = {
     "options": ("options", "choices"),
     "category": ("category", "subject"),
 }
-"""The names that the column of each field can have, in any case."""
+"""For each field, the possible names of its column; letter case does not matter."""
 _CSV: Final = (".csv", ".tsv")
 _DELIMITERS: Final = (",", ";", "\t")
 _BLANK_LINES: Final = re.compile(r"\A(?:[,; \t]*\r?\n)+")
-"""Lines without a word before the header, as spreadsheets write them."""
+"""Lines before the header that contain only separators, as spreadsheets write them."""
 _OPTION_SEPARATOR: Final = "|"
 
 
@@ -48,22 +48,24 @@ class Question(Value):
     id: NonEmpty
     """Id of the question within its study."""
     question: Topic
-    """What to ask."""
+    """Text of the question."""
     gold: NonEmpty
     """The right answer."""
     options: tuple[NonEmpty, ...] | None = None
-    """Options to choose from."""
+    """Options from which agents choose; `None` if they word their own answers."""
     category: NonEmpty | None = None
     """Kind of question, such as its subject."""
 
 
 def read_questions(path: str | PathLike[str]) -> tuple[Question, ...]:
-    """Read questions from a CSV file with a header, or from JSON objects, one per line (`.jsonl`).
+    """Read questions from a CSV file with a header, or from a file with one JSON object per line (`.jsonl`).
 
-    Columns: `question` (or `topic`), `gold` (or `answer`), and optionally `id`, `options` (or `choices`) and `category`
-    (or `subject`), in any case. Options are separated by `|` in CSV; in JSON they are a list, or the same text. Other
-    columns and empty lines are ignored. The default id of a question is its position, from 1. Columns are separated by
-    commas, semicolons or tabs, as in the header. The file is UTF-8.
+    The columns are `question` (or `topic`) and `gold` (or `answer`), and optionally `id`, `options` (or `choices`) and
+    `category` (or `subject`); letter case does not matter. Other columns and empty lines are ignored. Without an `id`,
+    the id of a question is its position, from 1.
+
+    In CSV, columns are separated by commas, semicolons or tabs, as in the header, and options by `|`. In JSON, options
+    are a list, or a text with `|` as in CSV. The file is in UTF-8.
 
     Raises:
         ConfigurationError: The file cannot be read, or a line is not a question.
@@ -95,7 +97,7 @@ def _csv_rows(text: str, file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
         lines = csv.DictReader(io.StringIO(table, newline=""), delimiter=delimiter, strict=True)
         for row in lines:
-            # csv stores cells after the last named column under the key None.
+            # The csv module stores cells after the last named column under the key None.
             cells = {name: cell for name, cell in row.items() if isinstance(name, str) and cell and cell.strip()}
             if cells:
                 yield left_out + lines.line_num, cells
@@ -135,7 +137,7 @@ def _question(row: Mapping[str, Any], position: int, line: int, file: Path) -> Q
 
 
 def _clean(value: object) -> object:
-    """Convert numbers and booleans to text, and strip white space around texts."""
+    """Convert numbers and booleans to text, and remove white space around text."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, int | float) else value.strip() if isinstance(value, str) else value

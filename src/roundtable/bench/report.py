@@ -1,4 +1,4 @@
-"""The report of a study: accuracies, comparisons, calibration, prices and movement, computed from its answers."""
+"""The report of a study: accuracies, comparisons, calibration, prices and changes, computed from its answers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ StudyVerdict: TypeAlias = Literal["better", "worse", "undecided"]
 Worth: TypeAlias = Literal["adopt", "reject", "conditional"]
 """Whether a mode is worth its price."""
 Price: TypeAlias = Literal["calls", "tokens", "usd"]
-"""What an answer costs: calls, tokens or US dollars."""
+"""Unit of the price of an answer: calls, tokens or US dollars."""
 
 _BINS: Final = 10
 _BASELINE: Final = "single"
@@ -74,25 +74,25 @@ class ArmReport(Value):
     """The results of one arm: a mode or a baseline."""
 
     arm: str
-    """Name of the arm; a baseline names the mode at whose price it answered."""
+    """Name of the arm. The name of a baseline includes the mode whose price it has."""
     questions: int
-    """Questions asked in every arm."""
+    """Number of questions, which is the same for every arm."""
     correct: int
-    """Of these, answered correctly."""
+    """Number of these questions that were answered correctly."""
     unanswered: int
-    """Of these, without an answer: a tie, or no agent gave one."""
+    """Number of these questions without an answer, because of a tie or because no agent gave an answer."""
     accuracy: Share
-    """Share answered correctly."""
+    """Share of questions answered correctly."""
     interval: Interval
     """Wilson interval of the accuracy, 95 %."""
     usage: Usage
-    """What all answers consumed."""
+    """Usage of all answers together."""
     cost_multiple: float | None
-    """Calls per call of the single answer."""
+    """Number of calls, divided by the calls of the single answer."""
     confidence: Share | None
-    """Mean reported confidence of answers."""
+    """Mean confidence that was reported with the answers."""
     brier: float | None
-    """Brier score of the confidence: 0 is perfect; always reporting 0.5 scores 0.25."""
+    """Brier score of the confidence: 0 is perfect; a confidence that is always 0.5 scores 0.25."""
     calibration_error: float | None
     """Expected calibration error in ten bins: 0 is perfectly calibrated."""
 
@@ -101,32 +101,32 @@ class ReliabilityBin(Value):
     """Answers with similar confidence."""
 
     low: float
-    """Least confidence of the bin."""
+    """Lowest confidence of the bin."""
     high: float
-    """Greatest confidence of the bin, which belongs to the next one unless it is 1."""
+    """Upper bound of the bin; this confidence itself belongs to the next bin, unless it is 1."""
     answers: int
     """Number of answers."""
     confidence: Share
-    """Their mean confidence."""
+    """Mean confidence of these answers."""
     accuracy: Share
-    """Share of right ones."""
+    """Share of these answers that are right."""
     interval: Interval
     """Wilson interval of the accuracy, 95 %."""
 
 
 class Calibration(Value):
-    """Whether the confidence of an arm's answers means anything: its reliability curve."""
+    """Reliability curve of an arm, which shows whether its confidence predicts right answers."""
 
     arm: str
     """The arm."""
     answers: int
-    """Answers with a confidence."""
+    """Number of answers with a confidence."""
     bins: tuple[ReliabilityBin, ...]
-    """The bins that have answers, by confidence."""
+    """The bins with answers, in ascending order of confidence."""
     error: float | None
-    """Expected calibration error over these bins; `None` without an answer."""
+    """Expected calibration error over these bins; `None` without answers."""
     brier: float | None
-    """Brier score; `None` without an answer."""
+    """Brier score; `None` without answers."""
 
     def to_records(self) -> list[JsonObject]:
         """Return one flat row per bin."""
@@ -146,20 +146,20 @@ class Calibration(Value):
 
 
 class PricePoint(Value):
-    """The accuracy of an arm and its price for each question."""
+    """The accuracy of an arm, and its price per question."""
 
     arm: str
     """The arm."""
     questions: int
-    """Questions asked."""
+    """Number of questions."""
     price: float
     """Mean price of an answer."""
     accuracy: Share
-    """Share answered correctly."""
+    """Share of questions answered correctly."""
     interval: Interval
     """Wilson interval of the accuracy, 95 %."""
     on_frontier: bool
-    """Whether no cheaper arm is as accurate, and none at its price is more accurate."""
+    """Whether no cheaper arm is at least as accurate, and no arm with the same price is more accurate."""
 
 
 class PairedReport(Value):
@@ -168,7 +168,7 @@ class PairedReport(Value):
     mode: str
     """The mode."""
     baseline: str
-    """What it is compared with."""
+    """The baseline or mode with which it is compared."""
     both_right: int
     """Questions that both got right."""
     gained: int
@@ -178,17 +178,18 @@ class PairedReport(Value):
     both_wrong: int
     """Questions that both got wrong."""
     difference: float
-    """Accuracy of the mode minus that of the baseline."""
+    """Accuracy of the mode minus accuracy of the baseline."""
     interval: Interval
     """Paired bootstrap interval of the difference, 95 %."""
     p_value: float
     """P-value of McNemar's exact test."""
     p_corrected: float
-    """The same, corrected by Holm's method for the number of comparisons in the report."""
+    """P-value, corrected by Holm's method for the number of comparisons in the report."""
     verdict: StudyVerdict
-    """`"better"` or `"worse"` if the interval excludes 0 and `p_corrected` is below 0.05."""
+    """`"better"` or `"worse"` if the interval excludes 0 and `p_corrected` is below 0.05; otherwise `"undecided"`."""
     questions_needed: int | None
-    """Questions that a study needs to detect this difference with a power of 0.8; `None` without a difference."""
+    """Number of questions that a study needs to detect this difference with a power of 0.8; `None` if there is no
+    difference."""
 
 
 class Movement(Moves):
@@ -201,12 +202,12 @@ class Movement(Moves):
 
     @property
     def flip_rate(self) -> float | None:
-        """Share of successive answers that changed; `None` without any."""
+        """Share of pairs of successive answers in which the answer changed; `None` without such pairs."""
         return self.flips / self.pairs if self.pairs else None
 
     @property
     def conformity(self) -> float | None:
-        """Share of contested answers that changed to one that another agent had given; `None` without any."""
+        """Share of contested answers that changed to an answer of another agent; `None` without contested answers."""
         return self.followed / self.contested if self.contested else None
 
 
@@ -218,15 +219,15 @@ class CategoryReport(Value):
     arm: str
     """The arm."""
     questions: int
-    """Questions of the category."""
+    """Number of questions in the category."""
     correct: int
-    """Of these, answered correctly."""
+    """Number of these questions that were answered correctly."""
     accuracy: Share
-    """Share answered correctly."""
+    """Share of questions answered correctly."""
     interval: Interval
     """Wilson interval of the accuracy, 95 %."""
     movement: Movement | None
-    """How the debates changed answers; `None` for a baseline."""
+    """How the debates changed the answers of agents; `None` for a baseline."""
 
 
 class StudyReport(Value):
@@ -235,15 +236,16 @@ class StudyReport(Value):
     arms: tuple[ArmReport, ...]
     """Results of each arm: the single answer, then each mode with its baselines."""
     pairs: tuple[PairedReport, ...]
-    """Each mode compared with the single answer and with both baselines at its price; then each two modes."""
+    """Comparisons of each mode with the single answer and with both baselines at its price, then of each pair of
+    modes."""
     movements: tuple[Movement, ...]
-    """How the debates of each mode changed answers."""
+    """How the debates of each mode changed the answers of agents."""
     answers: tuple[StudyAnswer, ...]
-    """Every answer."""
+    """All answers."""
     failed: Mapping[str, str]
-    """Questions that were left out, and why."""
+    """Questions that were left out, each with the reason."""
     resamples: int
-    """Resamples of each bootstrap interval."""
+    """Number of resamples for each bootstrap interval."""
     seed: int
     """Seed of the resampling."""
 
@@ -266,8 +268,8 @@ class StudyReport(Value):
     def worth(self, mode: str) -> Worth:
         """Return whether a mode is worth its price.
 
-        Adopt: better than both baselines at its price. Reject: worse than one of them. Anything else is conditional:
-        the study is too small to detect a difference, or there is none.
+        `adopt` means that it is better than both baselines at its price, and `reject` that it is worse than one of
+        them. All other cases are `conditional`: the study is too small to detect a difference, or there is none.
 
         Raises:
             KeyError: The study has no such mode.
@@ -281,12 +283,12 @@ class StudyReport(Value):
         return "adopt" if set(verdicts) == {"better"} else "conditional"
 
     def compare(self, mode: str, baseline: str) -> PairedReport:
-        """Return the comparison of a mode with a baseline or another mode, or the other way round.
+        """Return the comparison of a mode with a baseline or another mode; the arguments may be in either order.
 
-        The difference is always the accuracy of the first minus that of the second.
+        The difference is always the accuracy of the first argument minus the accuracy of the second.
 
         Raises:
-            KeyError: The report does not compare them.
+            KeyError: The report does not compare these two.
         """
         for pair in self.pairs:
             if (pair.mode, pair.baseline) == (mode, baseline):
@@ -307,10 +309,11 @@ class StudyReport(Value):
     def frontier(self, price: Price = "calls") -> tuple[PricePoint, ...]:
         """Return the accuracy and the price of each arm, the cheapest first.
 
-        An arm is on the frontier if no cheaper arm is as accurate, and none at its price is more accurate.
+        An arm is on the frontier if no cheaper arm is at least as accurate, and no arm with the same price is more
+        accurate.
 
         Args:
-            price: What to count.
+            price: Unit of the price.
 
         Raises:
             ConfigurationError: The price of an answer is not known.
@@ -318,21 +321,22 @@ class StudyReport(Value):
         return _frontier(self.arms, price)
 
     def by_category(self) -> tuple[CategoryReport, ...]:
-        """Return the results of each arm on each category of questions, by category."""
+        """Return the results of each arm for each category of questions, in the order of categories."""
         return _by_category(self.answers)
 
     def questions_to_see(self, difference: float, mode: str, baseline: str) -> int:
-        """Return how many questions would show a difference in accuracy, judged by how often these two arms disagree.
+        """Return how many questions a study needs to show a difference in accuracy between two arms.
 
-        Four studies in five of this size detect such a difference. Source: R. Connor, Biometrics 43 (1987).
+        The number depends on how often these two arms disagreed in this study. Of studies with this number of
+        questions, 80 % detect such a difference. Source: R. Connor, Biometrics 43 (1987).
 
         Args:
-            difference: The difference, as in `0.03` for three points.
+            difference: The difference; `0.03` is three percentage points.
             mode: A mode.
-            baseline: What it is compared with.
+            baseline: The baseline or mode with which it is compared.
 
         Raises:
-            KeyError: The report does not compare them.
+            KeyError: The report does not compare these two.
             ConfigurationError: The difference is not between 0 and 1.
         """
         pair, size = self.compare(mode, baseline), self.arms[0].questions
@@ -342,8 +346,8 @@ class StudyReport(Value):
     def plot(self) -> StudyPictures:
         """Pictures of the study, drawn with matplotlib (extra `plot`).
 
-        `plot()` draws the accuracy of each arm; further ones are `differences`, `frontier`, `calibration`, `movement`
-        and `categories`. Each returns its axes.
+        `plot()` draws the accuracy of each arm; the other pictures are `plot.differences()`, `frontier`, `calibration`,
+        `movement` and `categories`. Each returns its axes.
         """
         from roundtable.bench.pictures import StudyPictures
 
@@ -390,7 +394,7 @@ class StudyReport(Value):
         """Render the report.
 
         Args:
-            most: Rows of each table, and failures to list; `None` for all.
+            most: Maximum rows of each table, and maximum failures; `None` for all.
         """
         by_category: list[CategoryReport] = []
         if len({answer.category for answer in self.answers}) > 1:
@@ -427,7 +431,7 @@ class StudyReport(Value):
         )
 
     def __repr_args__(self) -> Iterable[tuple[str | None, object]]:
-        # Every answer of a study would fill many screens.
+        # All answers of a study would fill many screens.
         return [
             ("arms", len(self.arms)),
             ("questions", self.arms[0].questions if self.arms else 0),
@@ -435,7 +439,7 @@ class StudyReport(Value):
         ]
 
     def _repr_markdown_(self) -> str:
-        # A notebook keeps in its file what a cell shows.
+        # A notebook stores the output of its cells in its file.
         for most in (None, 40, 20, 10, 5):
             shown = self._markdown(most)
             if len(shown.encode()) <= MOST_BYTES:
@@ -444,7 +448,7 @@ class StudyReport(Value):
 
 
 def _at_most(most: int | None, rows: Iterable[str]) -> list[str]:
-    """Return the first rows of a table or list, and how many are left out."""
+    """Return the first rows of a table or list, and a note on how many are left out."""
     listed = [*rows]
     left_out = 0 if most is None else len(listed) - most
     if left_out <= 0:
@@ -508,12 +512,12 @@ def _interval_text(interval: Interval) -> str:
 def report_of(
     answers: Sequence[StudyAnswer], failed: Mapping[str, str], *, resamples: int = 10_000, seed: int = 0
 ) -> StudyReport:
-    """Create the report of a study from its answers; pure.
+    """Create the report of a study from its answers. A pure function.
 
     Args:
         answers: The answer of every arm to every question.
-        failed: Questions that were left out, and why.
-        resamples: Resamples of each bootstrap interval.
+        failed: Questions that were left out, each with the reason.
+        resamples: Number of resamples for each bootstrap interval.
         seed: Seed of the resampling.
 
     Raises:
@@ -558,7 +562,7 @@ def _movement(mode: str, answers: Sequence[StudyAnswer]) -> Movement:
 
 
 def _discordant(new: Sequence[StudyAnswer], old: Sequence[StudyAnswer]) -> tuple[int, int]:
-    """Return how many questions only one of two arms got right."""
+    """Return how many questions only the first of two arms got right, and how many only the second."""
     both = [(new_answer.correct, old_answer.correct) for new_answer, old_answer in zip(new, old, strict=True)]
     return both.count((True, False)), both.count((False, True))
 
@@ -574,7 +578,7 @@ def _calibration(arm: str, answers: Sequence[StudyAnswer]) -> Calibration:
     brier, error = brier_score(forecasts, outcomes).value, expected_calibration_error(forecasts, outcomes).value
     members: dict[int, list[tuple[float, bool]]] = {}
     for forecast, outcome in zip(forecasts, outcomes, strict=True):
-        # As in the calibration error: the exact value decides on which side of an edge a confidence lies.
+        # As in the calibration error, the exact value decides to which bin a confidence belongs.
         number = min(int(Fraction(str(forecast)) * _BINS), _BINS - 1)
         members.setdefault(number, []).append((forecast, outcome))
     return Calibration(
@@ -629,7 +633,7 @@ def _price_of(arm: ArmReport, price: Price) -> float:
             raise ConfigurationError(f"unknown price {price!r}; choose calls, tokens or usd")
     if total is None:
         msg = f"the price of {arm.arm} is not known"
-        raise ConfigurationError(msg, hint="Count calls or tokens, or give the table the prices of its models.")
+        raise ConfigurationError(msg, hint="Use price='calls' or 'tokens', or give the table the prices of its models.")
     return total / arm.questions
 
 
@@ -705,7 +709,7 @@ def _compare(
 
 
 def _mirrored(pair: PairedReport) -> PairedReport:
-    """Return a comparison seen from its baseline."""
+    """Return a comparison with mode and baseline exchanged."""
     verdicts: dict[StudyVerdict, StudyVerdict] = {"better": "worse", "worse": "better", "undecided": "undecided"}
     return pair.model_copy(
         update={
@@ -713,7 +717,7 @@ def _mirrored(pair: PairedReport) -> PairedReport:
             "baseline": pair.mode,
             "gained": pair.lost,
             "lost": pair.gained,
-            # Subtracted, as a negative zero would be printed with its sign.
+            # Subtracted from 0, since the negation of 0.0 would be printed with a sign.
             "difference": 0 - pair.difference,
             "interval": Interval(0 - pair.interval.high, 0 - pair.interval.low),
             "verdict": verdicts[pair.verdict],

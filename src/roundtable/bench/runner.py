@@ -1,4 +1,4 @@
-"""Run scenarios, one after the other or in parallel, and compare them."""
+"""Functions and classes that run scenarios, one after another or in parallel, and compare them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ AT_ONCE: Final = 8
 
 
 class BenchmarkScenario(Value):
-    """One debate to hold and measure.
+    """One debate to run and measure.
 
     Example:
         >>> BenchmarkScenario(name="quick", topic="Tea or coffee?").mode
@@ -59,13 +59,13 @@ class BenchmarkScenario(Value):
     """
 
     name: str
-    """Its name."""
+    """Name of the scenario."""
     topic: Topic
     """The question."""
     mode: str = "collaborative"
     """Debate mode."""
     agents: tuple[str, ...] | None = None
-    """Who debates, as `"provider:model"`; `None` uses the agents of the table."""
+    """The agents, as `"provider:model"`; `None` for the agents of the table."""
     rounds: Annotated[int, Field(ge=1)] = 3
     """Maximum number of rounds."""
 
@@ -76,24 +76,24 @@ class ScenarioRun(Value):
     scenario: BenchmarkScenario
     """The scenario."""
     success: bool
-    """Whether the debate was held to its end."""
+    """Whether the debate completed."""
     metrics: BenchmarkMetrics | None = None
-    """Its metrics, also of a partial debate."""
+    """Metrics of the debate, even if it did not complete; `None` without a result."""
     result: DebateResult | None = None
-    """The debate."""
+    """Result of the debate, if there is one."""
     error: ErrorInfo | None = None
-    """What went wrong."""
+    """The error of a failed run."""
 
 
 class Spread(Value):
     """Population standard deviations over runs; 0 for a single run."""
 
     latency_ms: float
-    """Of the total time, in milliseconds."""
+    """Standard deviation of the total time, in milliseconds."""
     agreement: float
-    """Of the agreement level."""
+    """Standard deviation of the agreement level."""
     interaction: float
-    """Of the interaction score."""
+    """Standard deviation of the interaction score."""
 
 
 class RepeatedScenario(Value):
@@ -102,7 +102,7 @@ class RepeatedScenario(Value):
     scenario: BenchmarkScenario
     """The scenario."""
     runs: tuple[ScenarioRun, ...]
-    """Every run."""
+    """All runs."""
     metrics: BenchmarkMetrics | None
     """Means over successful runs; `None` if none succeeded."""
     spread: Spread | None
@@ -129,7 +129,9 @@ def repeated(scenario: BenchmarkScenario, runs: Sequence[ScenarioRun]) -> Repeat
 
 
 def mean_metrics(all_metrics: Sequence[BenchmarkMetrics]) -> BenchmarkMetrics:
-    """Return the mean of each metric; for flags the majority, for the convergence round the median, for usage the sum.
+    """Return the mean of each metric.
+
+    It is the majority for flags, the median for the convergence round, and the sum for usage.
 
     Args:
         all_metrics: The metrics of at least one debate.
@@ -188,23 +190,23 @@ def _mean_by_key(mappings: Sequence[dict[str, float]]) -> dict[str, float]:
 
 
 Executor: TypeAlias = Callable[[BenchmarkScenario], Awaitable[DebateResult]]
-"""Holds the debate of a scenario."""
+"""A function that runs the debate of a scenario."""
 
 
 async def hold_scenario(table: Roundtable, scenario: BenchmarkScenario) -> DebateResult:
-    """Hold the debate of a scenario at a table."""
+    """Run the debate of a scenario at a table."""
     agents = None if scenario.agents is None else [*scenario.agents]
     return await table.debate(scenario.topic, mode=scenario.mode, rounds=scenario.rounds, agents=agents)
 
 
 class BenchmarkRunner:
-    """Runs scenarios and measures them.
+    """Runner that runs scenarios and measures them.
 
     Args:
-        executor: What holds a debate: a table, or a function that takes a scenario and returns a result.
+        executor: What runs a debate: a table, or a function that takes a scenario and returns a result.
         repetitions: Number of runs of each scenario.
-        timeout_s: Seconds that a run can take; then its debate is cancelled, and the run has failed.
-        parallel: Whether to run up to eight debates at the same time; latencies then include waiting for each other.
+        timeout_s: Maximum time of a run, in seconds. After that, its debate is cancelled, and the run has failed.
+        parallel: Whether to run up to eight debates at the same time. If so, the times include waiting for each other.
         groupthink_threshold: As for `MetricsCollector`.
 
     Example:
@@ -237,7 +239,7 @@ class BenchmarkRunner:
         self._threshold = groupthink_threshold
 
     async def run_scenario(self, scenario: BenchmarkScenario) -> ScenarioRun:
-        """Run a scenario once. Every failure is recorded in the result; only cancellation is raised."""
+        """Run a scenario once. A failure is recorded in the returned run; only cancellation is raised."""
         result: DebateResult | None = None
         failure: RoundtableError | None = None
         with move_on_after(self._timeout_s) as limit:
@@ -265,11 +267,11 @@ class BenchmarkRunner:
         return executor(scenario) if callable(executor) else hold_scenario(executor, scenario)
 
     async def run_scenario_with_repetitions(self, scenario: BenchmarkScenario) -> RepeatedScenario:
-        """Run a scenario `repetitions` times; return the means and standard deviations."""
+        """Run a scenario `repetitions` times, and return the means and standard deviations."""
         return (await self.run_scenarios([scenario]))[0]
 
     async def run_scenarios(self, scenarios: Sequence[BenchmarkScenario]) -> tuple[RepeatedScenario, ...]:
-        """Run every scenario `repetitions` times, in order or in parallel."""
+        """Run every scenario `repetitions` times, one after another or in parallel."""
         planned = [scenario for scenario in scenarios for _ in range(self._repetitions)]
         at_once = AT_ONCE if self._parallel else 1
         runs = await run_jobs([partial(self.run_scenario, scenario) for scenario in planned], at_once=at_once)
@@ -283,7 +285,7 @@ class BenchmarkRunner:
         """Run two scenarios and compare their means.
 
         Raises:
-            RoundtableError: All runs of one of them failed.
+            RoundtableError: All runs of a scenario failed.
         """
         metrics: list[BenchmarkMetrics] = []
         for outcome in await self.run_scenarios([baseline, candidate]):

@@ -29,7 +29,7 @@ _MOST_RESAMPLES: Final = 1_000_000
 
 
 def check_resamples(resamples: int) -> None:
-    """Check that a number of resamples is neither meaningless nor too slow.
+    """Check that a number of resamples is neither too small for an interval nor too slow.
 
     Raises:
         ConfigurationError: It is outside 100 to 1,000,000.
@@ -43,13 +43,13 @@ def paired_bootstrap(
 ) -> Interval:
     """Return the percentile interval of the mean of paired differences, by resampling the questions.
 
-    Questions are resampled, not answers: both arms answered the same ones. The same seed gives the same interval.
-    Source: B. Efron and R. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
+    Questions are resampled, not answers, since both arms answered the same questions. The same seed gives the same
+    interval. Source: B. Efron and R. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
 
     Args:
         differences: For each question, the score of one arm minus the score of the other.
         resamples: Number of resamples, 100 to 1,000,000.
-        level: Share of intervals that hold the truth, between 0 and 1.
+        level: Confidence level, between 0 and 1: the share of such intervals that contain the true difference.
         seed: Seed of the resampling.
 
     Raises:
@@ -71,8 +71,8 @@ def paired_bootstrap(
 def mcnemar_test(gained: int, lost: int) -> Fraction:
     """Test whether two arms are equally often right, by the questions that only one of them got right.
 
-    Exact and two-sided: `min(1, 2 P(X <= min(gained, lost)))` with X binomial of `gained + lost` at 1/2; 1 without any
-    such question. Source: Q. McNemar, Psychometrika 12 (1947), exact form.
+    The test is exact and two-sided. The p-value is `min(1, 2 P(X <= min(gained, lost)))`, with X binomial for `gained +
+    lost` trials at 1/2; without such questions, it is 1. Source: Q. McNemar, Psychometrika 12 (1947), exact form.
 
     Args:
         gained: Questions that only the second arm got right.
@@ -96,10 +96,10 @@ def mcnemar_test(gained: int, lost: int) -> Fraction:
 
 
 def holm_correction(p_values: Sequence[Number]) -> list[Fraction]:
-    """Correct p-values for the number of comparisons, so that a chance of 5 % for any false finding stays 5 %.
+    """Correct p-values for the number of comparisons, so that the chance of any false finding stays within the level.
 
-    `p'(i) = max over j <= i of min(1, (m - j + 1) p(j))` for the m p-values in ascending order; valid however the
-    comparisons depend on each other. Source: S. Holm, Scand. J. Stat. 6 (1979).
+    For the m p-values in ascending order, it is `p'(i) = max over j <= i of min(1, (m - j + 1) p(j))`. This is valid
+    even if the comparisons depend on each other. Source: S. Holm, Scand. J. Stat. 6 (1979).
 
     Args:
         p_values: P-values in [0, 1].
@@ -126,13 +126,13 @@ def holm_correction(p_values: Sequence[Number]) -> list[Fraction]:
 def questions_needed(gained: Number, lost: Number, *, level: Number = 0.95, power: Number = 0.8) -> int | None:
     """Return how many questions a study needs to detect a gain of this size.
 
-    `n = (z_a sqrt(d) + z_b sqrt(d - g^2))^2 / g^2` with `d = gained + lost` and `g = gained - lost`; a normal
-    approximation. Source: R. Connor, Biometrics 43 (1987).
+    The number is `n = (z_a sqrt(d) + z_b sqrt(d - g^2))^2 / g^2`, with `d = gained + lost` and `g = gained - lost`;
+    this is a normal approximation. Source: R. Connor, Biometrics 43 (1987).
 
     Args:
         gained: Share of questions that only the new arm gets right, in [0, 1].
         lost: Share of questions that only the old arm gets right, in [0, 1].
-        level: As for the intervals.
+        level: Confidence level, between 0 and 1.
         power: Share of such studies that detect the gain, between 0 and 1.
 
     Returns:
@@ -159,13 +159,13 @@ def questions_needed(gained: Number, lost: Number, *, level: Number = 0.95, powe
 
 
 def questions_to_see(difference: Number, disagreement: Number, *, level: Number = 0.95, power: Number = 0.8) -> int:
-    """Return how many questions a study needs to see a difference in accuracy between two arms.
+    """Return how many questions a study needs to detect a difference in accuracy between two arms.
 
     Args:
-        difference: The difference, as in `0.03` for three points; more than 0.
+        difference: The difference, above 0; `0.03` is three percentage points.
         disagreement: Share of questions that only one of the two arms gets right, at least `difference`. A pilot study
-            measures it: `gained + lost`, divided by its questions.
-        level: As for the intervals.
+            measures it: `gained + lost`, divided by the number of its questions.
+        level: Confidence level, between 0 and 1.
         power: Share of such studies that detect the difference, between 0 and 1.
 
     Raises:
@@ -184,16 +184,16 @@ def questions_to_see(difference: Number, disagreement: Number, *, level: Number 
 def smallest_difference(
     questions: int, disagreement: Number, *, level: Number = 0.95, power: Number = 0.8
 ) -> Fraction | None:
-    """Return the smallest difference in accuracy, in thousandths, that a study of this size detects.
+    """Return the smallest difference in accuracy that a study of this size detects, in steps of 0.001.
 
     Args:
-        questions: Number of questions, from 1.
+        questions: Number of questions, at least 1.
         disagreement: Share of questions that only one of the two arms gets right, in [0, 1].
-        level: As for the intervals.
+        level: Confidence level, between 0 and 1.
         power: Share of such studies that detect the difference, between 0 and 1.
 
     Returns:
-        The difference; `None` if even one as large as the disagreement is not detected.
+        The difference; `None` if even a difference as large as the disagreement would not be detected.
 
     Raises:
         ConfigurationError: A number is out of range.

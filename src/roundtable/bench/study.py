@@ -1,4 +1,4 @@
-"""Studies: the same questions to debates and to baselines at the same price, from Python or from a file."""
+"""Studies: debates and baselines with the same price answer the same questions; defined in Python or in a file."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ __all__ = ["Study", "read_study", "run_study"]
 
 _ROUNDS: Final = 2
 _QUEUED: Final = 1_000
-"""Questions whose debates are queued together."""
+"""Number of questions whose debates are queued together."""
 _MOST_DIFFERENCES: Final = 20
 _MOST_SHOWN: Final = 60
-# Known questions have their answers on the web, which only arms with tools would find.
+# The answers to known questions are on the web, where only arms with tools would find them.
 _NO_SEARCH: Final[DebateOptions] = {"search": False}
 
 _OF_QUESTIONS: Final = frozenset({"topic", "mode", "options", "attachments"})
-"""Options of a debate that each question or mode of a study sets itself."""
+"""Options of a debate that the questions and modes of a study set."""
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class _Study:
     extract: Extract | None
     options: DebateOptions
     name: str | None = None
-    """Name under which debates are kept; `None` keeps nothing for later."""
+    """Name under which debates are kept; with `None`, nothing is kept."""
     on: DebateQueue | None = None
     concurrency: int = 8
     progress: _Total | None = None
@@ -75,7 +75,7 @@ class _Study:
     failed: dict[str, str] = field(default_factory=dict)
 
     async def ask(self, questions: Sequence[Question]) -> None:
-        """Ask questions in every arm, or record why one failed."""
+        """Ask questions in every arm, and record why a question failed."""
         results = await self._hold([self.planned(question, mode) for question in questions for mode in self.modes])
         by_question = [results[start : start + len(self.modes)] for start in range(0, len(results), len(self.modes))]
         debated = {
@@ -96,7 +96,7 @@ class _Study:
                 self._count(question, debated[question.id], *samples)
 
     def _has_baselines(self, question: Question, debates: Sequence[DebateResult]) -> bool:
-        """Check whether answers without debate may cost as much as the dearest debate, else record why not."""
+        """Check whether baselines may have as many calls as the most expensive debate, else record why not."""
         needed, most = _rounds_at(_price(debates), debates), self.table.wiring.settings.max_rounds
         if needed > most:
             self.failed[question.id] = (
@@ -106,7 +106,7 @@ class _Study:
         return needed <= most
 
     def _baselines(self, question: Question, debates: Sequence[DebateResult]) -> list[dict[str, Any]]:
-        """Return the debates that answer a question without debate, at the price of its dearest debate."""
+        """Return the sessions of the baselines for a question, at the price of its most expensive debate."""
         price = _price(debates)
         return [
             self.planned(question, f"self-consistency:samples={price}", 1),
@@ -116,7 +116,7 @@ class _Study:
     def _complete(
         self, question: Question, outcomes: Sequence[DebateResult | FailedDebate]
     ) -> list[DebateResult] | None:
-        """Return the results if all debates of a question were held to their end, else record why not."""
+        """Return the results if all debates of a question completed, else record why not."""
         if why := _failure(outcomes):
             self.failed[question.id] = why
             return None
@@ -148,17 +148,17 @@ class _Study:
         return results.held
 
     def planned(self, question: Question, mode: str, baseline_rounds: int | None = None) -> dict[str, Any]:
-        """Return a debate to hold, with its options.
+        """Return a debate to run, with its options.
 
         Args:
             question: The question.
             mode: The mode.
-            baseline_rounds: Rounds of an answer without debate; `None` for a debate.
+            baseline_rounds: Number of rounds of a baseline; `None` for a debate.
         """
         options: DebateOptions = {"rounds": _ROUNDS, **_NO_SEARCH, **self.options, "options": question.options}
         if baseline_rounds is not None:
             options = {**options, "rounds": baseline_rounds}
-            # Options that steer a debate would end a vote early, or do not apply to it.
+            # Options that control a debate would end a baseline early, or do not apply to it.
             options = {**options, "exit_when": None, "exit_on_consensus": False, "perspectives": None}
             options = {**options, "baseline": False, "skip_rounds_when": None, "synthesize": False}
         set_options = {name: value for name, value in options.items() if value is not None or name != "options"}
@@ -166,17 +166,17 @@ class _Study:
 
 
 def _price(debates: Sequence[DebateResult]) -> int:
-    """Return the calls of the dearest debate."""
+    """Return the number of calls of the most expensive debate."""
     return max(max(1, result.usage.calls) for result in debates)
 
 
 def _rounds_at(price: int, debates: Sequence[DebateResult]) -> int:
-    """Return the rounds in which the agents of these debates answer at least `price` times."""
+    """Return the number of rounds in which the agents of these debates answer at least `price` times."""
     return -(-price // len(debates[0].agents))
 
 
 class _Total:
-    """Adds up the progress of all parts of a study."""
+    """The total progress of all parts of a study."""
 
     def __init__(self, total: int, show: Callable[[Progress], None]) -> None:
         self._total = total
@@ -185,7 +185,7 @@ class _Total:
         self._parts: list[Progress] = []
 
     def part(self) -> Callable[[Progress], None]:
-        """Return what one part of the study reports to."""
+        """Return the function to which one part of the study reports its progress."""
         number = len(self._parts)
         self._parts.append(Progress(ended=0, total=0, elapsed_s=0.0))
 
@@ -205,10 +205,10 @@ class _Total:
 
 
 async def _keep(table: Roundtable, name: str, plan: JsonObject) -> None:
-    """Store what a study asks, or check that a study of this name asked the same.
+    """Store the plan of a study, or check that the stored study of this name has the same plan.
 
     Raises:
-        ConfigurationError: It did not; or the storage keeps no values.
+        ConfigurationError: The stored plan differs, or the storage has no key-value store.
     """
     wiring = table.wiring
     values: KeyValue | None = getattr(wiring.storage, "kv", None)
@@ -229,7 +229,7 @@ async def _keep(table: Roundtable, name: str, plan: JsonObject) -> None:
 
 
 def _plan(table: Roundtable, questions: Sequence[Question], study: _Study) -> JsonObject:
-    """Return what determines the debates of a study, without the texts of its questions."""
+    """Return everything that determines the debates of a study, with hashes instead of its questions."""
     settings: dict[str, JsonValue] = {}
     for mode in study.modes:
         plan = table.describe(**study.planned(questions[0], mode))
@@ -245,12 +245,12 @@ def _plan(table: Roundtable, questions: Sequence[Question], study: _Study) -> Js
 
 
 def _name_of(value: object) -> JsonValue:
-    """Return a text as it is, and the name of a function."""
+    """Return a text as it is, and a function by its name."""
     return value if value is None or isinstance(value, str) else getattr(value, "__qualname__", type(value).__name__)
 
 
 def _differences(old: JsonValue, new: JsonValue, where: str = "") -> Iterator[str]:
-    """Yield in words where two JSON values differ."""
+    """Yield each difference between two JSON values, in words."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         if old != new:
             yield f"{where} was {_shown(old)} and is {_shown(new)}"
@@ -274,7 +274,7 @@ def _shown(value: JsonValue) -> str:
 
 
 def _failure(outcomes: Sequence[DebateResult | FailedDebate]) -> str:
-    """Return why debates cannot be counted; empty if all were held to their end."""
+    """Return why debates cannot be counted; empty if all of them completed."""
     for outcome in outcomes:
         if isinstance(outcome, FailedDebate):
             return outcome.error.message
@@ -285,7 +285,7 @@ def _failure(outcomes: Sequence[DebateResult | FailedDebate]) -> str:
 
 
 def _check(table: Roundtable, questions: Sequence[Question], modes: Sequence[str], study: _Study) -> None:
-    """Check the questions before the first paid call; one question per number of options is estimated."""
+    """Check the questions before the first paid call, and estimate one question per number of options."""
     name, count = Counter(question.id for question in questions).most_common(1)[0]
     if count > 1:
         raise ConfigurationError(f"{count} questions of a study have the id {name!r}")
@@ -299,7 +299,7 @@ def _check(table: Roundtable, questions: Sequence[Question], modes: Sequence[str
     kinds = {None if question.options is None else len(question.options): question for question in questions}
     for question in kinds.values():
         for mode in modes:
-            with suppress(ContextTooLong):  # the estimate assumes the longest answers; shorter ones may fit
+            with suppress(ContextTooLong):  # the estimate assumes the longest answers; real ones may fit
                 table.estimate(**study.planned(question, mode))
 
 
@@ -318,38 +318,43 @@ async def run_study(
     seed: int = 0,
     **options: Unpack[DebateOptions],
 ) -> StudyReport:
-    """Answer questions with and without debate, and test which differences are more than chance.
+    """Answer questions with and without debates, and test which differences are more than chance.
 
-    Every question is debated in each mode. Without debate, it is answered many times by one agent, and in turn by all
-    agents; as many of these answers are counted as the debate took calls, so that both have the same price. A single
-    answer of one agent is compared too. All answers are read and counted by the same rule; the answer of a council is
-    its chair's conclusion, that of an Oxford debate its last vote. If a question fails in one arm, or is not debated to
-    the end, all its answers are left out, since only pairs can be compared. Everything is checked before the first
-    call.
+    Every question is debated in each mode, and answered without a debate in three ways:
 
-    With `study`, every answer is kept in the storage as it comes. The same call again, after an interruption, a crash
-    or with a larger `budget`, asks only for what is missing.
+    - `single`: one answer of one agent. - `self-consistency`: one agent answers many times. - `independent-vote`: all
+    agents answer in turn, without seeing other answers.
+
+    The last two are counted at the price of the debate: as many of their answers count as the debate needed calls. All
+    answers are read and counted by the same rule; the answer of a council is its chair's conclusion, and the answer of
+    an Oxford debate is its last vote. If a question fails in one arm, or if one of its debates does not complete, all
+    its answers are left out, since only pairs can be compared. Everything is checked before the first call.
+
+    With `study`, every answer is stored as soon as it is there. If you repeat the same call after an interruption or a
+    crash, or with a larger `budget`, only missing answers are requested.
 
     Args:
-        table: Table whose agents answer. Calls of the analyzer count as part of the debate; an `analyzer` without a
+        table: Table whose agents answer. Calls of the analyzer count as calls of the debate, so an `analyzer` without a
             model is cheapest.
         questions: Questions with their right answers.
         modes: Debate modes.
-        normalise: When two spellings are the same answer, as for `roundtable.decide`.
-        extract: Takes a position and returns the answer in it, for questions without options, such as
-            `extract_last("number")`; by default, the whole position. A question for which it fails is left out.
-        concurrency: Questions to run at the same time; with `on`, debates at the same time in each worker.
-        study: Name of the study, 1 to 80 letters, digits, hyphens and underscores. Other questions or settings under a
-            used name are refused.
-        on: A `roundtable.fleet.Fleet` whose workers hold the debates. Needs `study`, and options that are plain data.
-        on_progress: Called whenever a debate has ended; `print_progress` shows a line.
-        resamples: Resamples of each bootstrap interval.
+        normalise: How to find out whether two spellings are the same answer, as for `roundtable.decide`.
+        extract: Function that takes a position and returns the answer in it, for questions without options, such as
+            `extract_last("number")`. By default, the answer is the bottom line or, without one, the whole position. A
+            question for which the function fails is left out.
+        concurrency: Number of questions at the same time; with `on`, number of debates at the same time in each worker.
+        study: Name of the study: 1 to 80 letters, digits, hyphens and underscores. If a study of this name was started
+            with other questions or settings, it is rejected.
+        on: A `roundtable.fleet.Fleet` whose workers run the debates. It needs `study`, and options that are plain data.
+        on_progress: Function that is called after each debate; `print_progress` shows a line.
+        resamples: Number of resamples for each bootstrap interval.
         seed: Seed of the resampling.
-        options: As for `Roundtable.debate`, without `mode` and `options`. The default of `rounds` is 2, and providers'
-            own web search is off unless `search` is given. `decide` is the rule of every arm, so it cannot be judges.
+        options: Options as for `Roundtable.debate`, except `mode` and `options`. The default of `rounds` is 2, and the
+            providers' own web search is off unless `search` is given. `decide` is the rule of every arm, so judges are
+            not possible.
 
     Raises:
-        ConfigurationError: An argument or option does not exist or does not fit.
+        ConfigurationError: An argument or option does not exist or is not valid.
 
     Example:
         >>> import anyio
@@ -386,7 +391,7 @@ async def run_study(
         await _keep(table, study, _plan(table, questions, asked))
     if on_progress is not None:
         asked.progress = _Total(len(questions) * (len(modes) + 2), on_progress)
-    # A queue gets many questions at a time, since its workers wait for the last debate of each part.
+    # A queue gets many questions at a time, since workers are idle until the last debate of each part ends.
     size, at_once = (1, concurrency) if on is None else (_QUEUED, 1)
     asked.concurrency = concurrency if on is not None else asked.concurrency
     parts = [questions[start : start + size] for start in range(0, len(questions), size)]
@@ -396,10 +401,10 @@ async def run_study(
 
 
 class Study(Value):
-    """What a study asks, and how; the table says who answers.
+    """The questions and settings of a study; the table provides the agents that answer.
 
-    `read_study` reads the same object from a file. `run_study(table, **study.arguments())` and
-    `sync.run_study(table, **study.arguments())` hold it, as `run` does.
+    `read_study` reads such an object from a file. To run the study, use `run`, `run_study(table, **study.arguments())`
+    or `sync.run_study(table, **study.arguments())`.
 
     Example:
         >>> sums = Study(questions=(Question(id="1", question="2 + 2?", gold="4"),), debate={"rounds": 1})
@@ -408,20 +413,20 @@ class Study(Value):
     """
 
     name: str | None = None
-    """Name under which answers are kept, so that the same study goes on; `None` keeps nothing."""
+    """Name under which answers are kept, so that an interrupted study can continue; with `None`, nothing is kept."""
     description: str = ""
-    """Its purpose."""
+    """Purpose of the study."""
     questions: Annotated[tuple[Question, ...], Field(min_length=1)]
     """The questions with their right answers."""
     modes: Annotated[tuple[NonEmpty, ...], Field(min_length=1)] = ("collaborative",)
     """Debate modes."""
     normalise: Literal["casefold", "exact", "numeric"] = "casefold"
-    """When two spellings are the same answer."""
+    """How to find out whether two spellings are the same answer."""
     extract: NonEmpty | None = None
-    """Regular expression that finds the answer in a position; the last match counts. `number` takes the last number,
-    and `None` is the whole position."""
+    """Regular expression that finds the answer in a position; the last match counts. `number` finds the last number.
+    With `None`, the answer is the bottom line or, without one, the whole position."""
     resamples: Annotated[int, Field(ge=1)] = 10_000
-    """Resamples of each bootstrap interval."""
+    """Number of resamples for each bootstrap interval."""
     seed: int = 0
     """Seed of the resampling."""
     debate: Mapping[str, JsonValue] = Field(default_factory=dict)
@@ -430,7 +435,7 @@ class Study(Value):
     @model_validator(mode="after")
     def _has_valid_parts(self) -> Self:
         if own := sorted(_OF_QUESTIONS & self.debate.keys()):
-            raise ValueError(f"debate cannot have {own[0]!r}, which the questions and modes of a study set")
+            raise ValueError(f"debate cannot have {own[0]!r}, since the questions and modes of a study set it")
         try:
             self._debate_options()
             if self.name is not None:
@@ -468,24 +473,25 @@ class Study(Value):
         on: DebateQueue | None = None,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> StudyReport:
-        """Hold the study, or what is missing of it; see `run_study`.
+        """Run the study, or the part of it that is missing; see `run_study`.
 
         Args:
             table: Table whose agents answer.
-            concurrency: Questions to run at the same time.
-            on: A fleet whose workers hold the debates. Needs a name.
-            on_progress: Called whenever a debate has ended.
+            concurrency: Number of questions at the same time.
+            on: A fleet whose workers run the debates. The study needs a name.
+            on_progress: Function that is called after each debate.
 
         Raises:
-            ConfigurationError: An option does not fit, or a study of this name asked something else.
+            ConfigurationError: An option is not valid, or a study of this name was started with other questions or
+                settings.
         """
         return await run_study(table, **self.arguments(), concurrency=concurrency, on=on, on_progress=on_progress)
 
 
 def read_study(path: str | PathLike[str]) -> Study:
-    """Read a study from a file: TOML or JSON by its ending, otherwise YAML (extra `bench`).
+    """Read a study from a file: TOML (`.toml`), JSON (`.json`), or YAML with any other ending (extra `bench`).
 
-    `questions` is a list of questions, or the path of a file that `read_questions` reads, relative to the study's.
+    `questions` is a list of questions, or the path of a file for `read_questions`, relative to the file of the study.
 
     Raises:
         ConfigurationError: The file cannot be read, is not a study, or needs a library that is not installed.
@@ -493,7 +499,9 @@ def read_study(path: str | PathLike[str]) -> Study:
     file = Path(path).expanduser()
     data = read_data(file)
     if not isinstance(data, dict):
-        raise ConfigurationError(f"{str(file)!r} is not a study", hint="It needs questions, or the path of their file.")
+        raise ConfigurationError(
+            f"{str(file)!r} is not a study", hint="A study needs questions, or the path of a file with questions."
+        )
     questions = data.get("questions")
     if isinstance(questions, str):
         file_questions = read_questions(file.parent / Path(questions).expanduser())

@@ -263,7 +263,10 @@ class BaseModeStrategy:
         return context
 
     def validate_response(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
-        """Check a position before it is stored: may mark it, never reword it. Changes nothing by default. Pure."""
+        """Check a position before it is stored, and mark it if need be; never reword it. Pure.
+
+        By default, nothing changes.
+        """
         return response
 
     async def execute_round(

@@ -1,4 +1,4 @@
-"""Team: a goal is set, specialised agents work towards it in rounds, and a summarizer combines their reports."""
+"""Team: an initiator sets a goal, members work towards it in rounds, and a summarizer combines their reports."""
 
 from __future__ import annotations
 
