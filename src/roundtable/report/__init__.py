@@ -1,4 +1,4 @@
-"""Render a report view as text, Markdown, HTML or CSV; all text from agents is escaped."""
+"""Functions that render a report as text, Markdown, HTML or CSV; all text from agents is escaped."""
 
 from __future__ import annotations
 

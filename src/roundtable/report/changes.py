@@ -1,4 +1,4 @@
-"""What an answer changed against the same agent's answer before it, word by word."""
+"""What changed between two successive answers of an agent, word by word."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["ChangeView", "Piece", "compare_words", "new_sentences"]
 
 Piece: TypeAlias = tuple[Literal["same", "new", "gone"], str]
-"""Words that both texts share, that only the later one has, or that only the earlier one has."""
+"""Words with their kind: `same` if both texts have them, `new` if only the later text has them, `gone` if only the
+earlier."""
 
 _MAX_WORDS: Final = 400
 _LEAST_SHARED: Final = 0.4
@@ -27,20 +28,20 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeView:
-    """An answer beside the same agent's answer before it."""
+    """A comparison of an answer with the agent's previous answer."""
 
     summary: str
-    """What changed, in a line."""
+    """What changed, in one line."""
     position: tuple[Piece, ...] = ()
-    """The two positions as one text with marks; empty if they are equal."""
+    """The two positions as one marked text; empty if they are equal."""
     sentences: tuple[str, ...] = ()
-    """Sentences of the reasons that the answer before did not have."""
+    """Sentences of the reasons that the previous answer did not have."""
 
 
 def compare_words(before: str, after: str) -> tuple[Piece, ...]:
-    """Return two texts as one, with what is new and what is gone; empty if they are equal.
+    """Return two texts as one, in which new and removed words are marked; empty if they are equal.
 
-    Texts that share few words, or are very long, come as one piece gone and one new.
+    Texts that share few words or are very long become two pieces: the whole earlier text and the whole later text.
 
     Example:
         >>> compare_words("Tea at noon", "Tea at night")

@@ -21,7 +21,7 @@ HUES: Final = 10
 _WIDTH, _HEIGHT = 380, 214
 _LEFT, _RIGHT, _TOP, _BOTTOM = 38, 12, 12, 30
 _MAX_DOTTED_ROUNDS = 40
-"""Maximum rounds for which the chart draws a dot per round."""
+"""Maximum rounds for which the chart has a dot per round."""
 _MAX_LABELS = 10
 
 
@@ -35,8 +35,8 @@ class _Point(NamedTuple):
 
 
 def mean_confidence(round_view: RoundView) -> float | None:
-    """Return the mean confidence of the answers of a round, abstentions left out; `None` if no agent reported one."""
-    # Exact, as the recommendation computes it, so that both round alike.
+    """Return the mean confidence of a round's answers, without abstentions; `None` if there is no confidence."""
+    # Computed exactly, as for the recommendation, so that both figures are rounded in the same way.
     confidences = [
         Decimal(str(speaker.confidence))
         for speaker in round_view.speakers
@@ -82,11 +82,11 @@ def trajectory(view: ReportView) -> Html | None:
 
 
 class _Layout:
-    """Maps rounds and shares to coordinates of the chart.
+    """Layout that maps rounds and shares to coordinates of the chart.
 
     Args:
-        rounds: Number of rounds drawn.
-        alone: Whether a column for answers before the debate comes first.
+        rounds: Number of rounds in the chart.
+        alone: Whether the first column is for the answers before the debate.
     """
 
     def __init__(self, rounds: int, *, alone: bool) -> None:
@@ -124,7 +124,7 @@ def _labels(rounds: Sequence[RoundView], layout: _Layout) -> Iterator[Html]:
 
 
 def _independent(share: float | None, first: _Point | None, layout: _Layout) -> Iterator[Html]:
-    """Draw the agreement of independent answers, left of the first round."""
+    """Draw the agreement of independent answers, to the left of the first round."""
     if share is None:
         return
     point = _Point(layout.x(0), _y(share))
@@ -135,7 +135,7 @@ def _independent(share: float | None, first: _Point | None, layout: _Layout) -> 
 
 
 def _intervals(rounds: Sequence[RoundView], layout: _Layout) -> Iterator[Html]:
-    """Draw agreement that is known to lie between two figures as an upright bar."""
+    """Draw an interval of agreement as a vertical bar."""
     for number, round_view in enumerate(rounds):
         if round_view.bounds is not None:
             least, most = (_y(share) for share in round_view.bounds)
@@ -144,7 +144,7 @@ def _intervals(rounds: Sequence[RoundView], layout: _Layout) -> Iterator[Html]:
 
 
 def _line(points: Sequence[_Point | None], kind: str, *, dots: bool) -> Iterator[Html]:
-    """Draw a line with gaps where nothing was measured."""
+    """Draw a line, with gaps for rounds without a value."""
     segment: list[_Point] = []
     for point in (*points, None):
         if point is not None:
@@ -186,7 +186,7 @@ def stack(parts: Iterable[tuple[int, int]]) -> Html:
     """Draw counts as one stacked bar; the counts are shown next to it.
 
     Args:
-        parts: For each part the number of its colour, and its count.
+        parts: For each part, the number of its colour and its count.
     """
     counted = [(hue, count) for hue, count in parts if count]
     total = sum(count for _, count in counted)

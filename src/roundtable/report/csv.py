@@ -1,4 +1,4 @@
-"""Rows as CSV that is safe to open in a spreadsheet: no cell is a formula."""
+"""CSV of rows that is safe to open in a spreadsheet: no cell is a formula."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _ROWS_AT_ONCE = 256
 
 
 def csv_parts(columns: Sequence[str], rows: Iterable[Mapping[str, JsonValue]]) -> Iterator[str]:
-    r"""Write rows under a header of column names, part by part.
+    r"""Yield rows as CSV with a header, part by part.
 
-    Text that a spreadsheet would read as a formula gets an apostrophe before it; control characters other than line
-    breaks are dropped. Numbers stay numbers, `None` is an empty cell.
+    Text that a spreadsheet would interpret as a formula gets an apostrophe before it. Control characters other than
+    line breaks are removed. Numbers stay numbers, and `None` is an empty cell.
 
     Example:
         >>> print("".join(csv_parts(("who", "said"), [{"who": "Ada", "said": "=1+1"}])).replace("\r\n", "|"))

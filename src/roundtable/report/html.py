@@ -1,4 +1,4 @@
-"""A report as one HTML page with a chart; it needs no script, no other file and no network."""
+"""A report as one HTML page with a chart, without scripts, other files or network access."""
 
 from __future__ import annotations
 
@@ -67,25 +67,25 @@ TEAM_SECTIONS: Final = {
 _DISCLAIMER: Final = "Language models wrote what is shown here; check it before you rely on it."
 _NO_OTHER_VIEW: Final = "Nobody held another view in the last complete round."
 _NAME_CHARS: Final = 60
-"""Longest name in a table, in characters."""
+"""Maximum characters of a name in a table."""
 _MAX_HEADLINE: Final = 140
-"""Longest text set as a headline, in characters."""
+"""Maximum characters of a text in the size of a headline."""
 _POSITION_CHARS: Final = 90
-"""Longest position in the answer, in characters: about a line; the rounds have the whole."""
+"""Maximum characters of a position in the section with the answer: about a line. The rounds have the whole text."""
 _FOLDED: Final = frozenset({"trajectory", "claims", "sources", "cost", "session"})
 """Sections that are folded, since few readers need them."""
 _MAX_NAMED_ROUNDS: Final = 6
-"""Maximum rounds whose columns have the word in their heading."""
+"""Maximum rounds for which the headings of columns have the word "Round"."""
 _MAX_NOTE: Final = 200
-"""Longest sentence on who moved, in characters; the table shows it anyway."""
+"""Maximum characters of a sentence on who moved. A longer one is left out, since the table shows the same."""
 _MARKS: Final = {"moved": "\u2192", "not compared": "?"}
-"""How the table marks an answer against the one before it."""
+"""Marks in the table, which compare an answer with the agent's previous one."""
 _MAX_CAMPS: Final = 6
 """Maximum answers shown as columns."""
 
 
 def to_fragment(view: ReportView) -> str:
-    """Render as an HTML fragment: no script, no style sheet, no image, links to http, https and mailto only."""
+    """Render a report as an HTML fragment without scripts, styles or images; links are only http, https and mailto."""
     rows = (tag("tr", tag("th", label), tag("td", value)) for label, value in view.facts)
     return tag(
         "div",
@@ -146,12 +146,12 @@ def _fragment_speaker(speaker: SpeakerView) -> Html:
 
 
 def to_page(view: ReportView) -> str:
-    """Render as one page."""
+    """Render a report as one page."""
     return "".join(page_parts(view))
 
 
 def page_parts(view: ReportView) -> Iterator[str]:
-    """Render as one page, part by part; a long debate is never in memory as a whole."""
+    """Render a report as one page, part by part, so that a long debate is never in memory as a whole."""
     yield f'<!doctype html>\n<html lang="en">\n{_head(view).text}\n<body>\n'
     yield _header(view).text + "\n<main>\n"
     yield from section_parts(view)
@@ -160,7 +160,7 @@ def page_parts(view: ReportView) -> Iterator[str]:
 
 
 def section_parts(view: ReportView, *, without: Collection[str] = ()) -> Iterator[str]:
-    """Render only the sections, part by part, for a page that has its own head and the style sheet.
+    """Render only the sections, part by part, for a page with its own head, which includes the style sheet.
 
     Args:
         view: The report to render.
@@ -179,7 +179,7 @@ def section_parts(view: ReportView, *, without: Collection[str] = ()) -> Iterato
 
 
 def _titles(view: ReportView) -> Mapping[str, str]:
-    """Return the sections that have something to show; a debate without an answer has a decision and minority too."""
+    """Return the sections with content, each with its title."""
     has_content = {
         "movement": view.flow is not None,
         "camps": len(view.camps) > 1,
@@ -200,7 +200,7 @@ def _rounds(view: ReportView) -> Iterator[str]:
     yield tag("h2", SECTIONS["rounds"], id="rounds-title").text
     if not view.rounds:
         yield tag("p", "No round was begun.", class_="soft").text
-    # A round that has just begun has nothing to read yet.
+    # A round that has just begun is empty.
     last = next((round_view for round_view in reversed(view.rounds) if round_view.speakers), None)
     for round_view in view.rounds:
         yield from round_parts(round_view, view, opened=round_view is last)
@@ -238,7 +238,7 @@ def _header(view: ReportView) -> Html:
 
 
 def _failures(label: str, lines: Sequence[str]) -> Iterator[Html]:
-    """Show what failed in one line, so that the answer stays in sight."""
+    """Render failures in one line, so that the answer stays visible."""
     if len(lines) == 1:
         yield tag("p", f"{label}: {lines[0]}")
     elif lines:
@@ -261,7 +261,7 @@ def _folded_section(name: str, view: ReportView, *body: Html | None) -> Html:
 
 
 def _note(name: str, view: ReportView) -> str:
-    """Return what stands beside the title of a folded section."""
+    """Return the note beside the title of a folded section."""
     match name:
         case "claims":
             return "" if view.arguments is None else view.arguments.summary
@@ -330,7 +330,7 @@ def _decision(view: ReportView) -> Iterator[Html]:
 
 
 def _rule(view: ReportView) -> str:
-    """Return the rule and why it decided so, unless the answer says that already."""
+    """Return the rule and its reason, without the reason if the answer already states it."""
     if not view.rule:
         return "No decision rule was applied."
     rule = view.rule.removesuffix(f": {view.answer_reason}")
@@ -529,7 +529,7 @@ def _minority(view: ReportView) -> Iterator[Html]:
 
 
 def _no_minority(view: ReportView) -> str:
-    """Return that nobody differs from the decision, or that there is none; empty if somebody differs."""
+    """Return a sentence if nobody differs from the decision, or if there is no decision; else an empty text."""
     if view.answer is None or not view.is_decided:
         return "There is no decision to differ from; see the rounds for all positions."
     if view.minority:

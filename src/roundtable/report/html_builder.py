@@ -1,4 +1,4 @@
-"""Build HTML safely: escaped text, tags, links, and the simple Markdown that models write."""
+"""Functions that build HTML safely: escaped text, tags, links, and the simple Markdown that models write."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Html(NamedTuple):
     """Safe markup, created by this module."""
 
     text: str
-    """The markup as written into a page."""
+    """The markup, as it is written into a page."""
 
     def __html__(self) -> str:
         """Return the markup for template engines, which do not escape it again."""
@@ -35,7 +35,7 @@ class Html(NamedTuple):
 
 
 def escaped(text: str) -> str:
-    """Escape any text for an element or a quoted attribute, and drop its control characters."""
+    """Escape any text for an element or a quoted attribute, and remove its control characters."""
     return html.escape(plain(text, lines=True), quote=True)
 
 
@@ -44,8 +44,8 @@ def tag(name: str, /, *children: str | Html | None, **attributes: str | float | 
 
     Args:
         name: Name of the element; never text from an agent.
-        children: Text, which is escaped, or elements; `None` is skipped.
-        attributes: As keywords, with `class_` for `class` and underscores for hyphens; `None` is skipped.
+        children: Text or elements. Text is escaped, and `None` is skipped.
+        attributes: Attributes as keywords, with `class_` for `class` and underscores for hyphens; `None` is skipped.
 
     Raises:
         ValueError: An attribute is unsafe: an event handler, a style, or an address that `link` has not checked.
@@ -61,7 +61,7 @@ def tag(name: str, /, *children: str | Html | None, **attributes: str | float | 
 
 
 def join(children: Iterable[str | Html | None], between: str = "") -> Html:
-    """Join text, which is escaped, and elements."""
+    """Join text and elements; text is escaped."""
     parts = (child.text if isinstance(child, Html) else escaped(child) for child in children if child is not None)
     return Html(between.join(parts))
 
@@ -75,7 +75,7 @@ def _attribute(key: str, value: str | float) -> str:
 
 
 def link(url: str, *shown: str | Html) -> Html:
-    """Create a link to a web or mail address; for any other address return only the text, with a remark.
+    """Create a link to a web or mail address; for any other address, return only the text, with a remark.
 
     Example:
         >>> link("javascript:alert(1)", "Paper").text
@@ -128,7 +128,7 @@ def prose(text: str) -> Iterator[Html]:
 
 
 class _Block:
-    """Collects the lines of one paragraph, list or code block until the next block begins."""
+    """A collector of the lines of one paragraph, list or code block, until the next block begins."""
 
     def __init__(self) -> None:
         self._kind = ""

@@ -1,4 +1,4 @@
-"""The claims of a report as HTML: by round, each with its references as links."""
+"""The claims of a report as HTML: by round, with links to the claims to which they refer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["claim_parts"]
 
 
 def claim_parts(view: ArgumentsView) -> Iterator[Html]:
-    """Render the claims, by round, and what follows from them."""
+    """Render the summary of the claims, then the claims by round."""
     anchors = {claim.label: f"claim-{number}" for number, claim in enumerate(view.claims, 1)}
-    yield tag("p", "Agents gave these claims and references themselves.", class_="soft small")
+    yield tag("p", "These claims and references are from the agents themselves.", class_="soft small")
     if view.lines:
         pairs = (part for label, text in view.lines for part in (tag("dt", label), tag("dd", inline(text), dir="auto")))
         yield tag("dl", *pairs, class_="about-debate")

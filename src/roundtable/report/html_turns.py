@@ -1,4 +1,4 @@
-"""The rounds of a report as HTML: the last one open, and each turn with its reasons folded."""
+"""The rounds of a report as HTML: the last round is open, and the reasons of each turn are folded."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["camp_anchors", "camp_mark", "round_parts", "speaker_parts"]
 
 _CHIP_CHARS: Final = 80
-"""Longest answer in few words beside a name, in characters."""
+"""Maximum characters of a short answer beside a name."""
 _EXCERPT_CHARS: Final = 100
-"""Length of folded reasons that stays visible, in characters: about a line."""
+"""Characters of folded reasons that stay visible: about a line."""
 _FOLDED_CHARS: Final = 360
-"""Longest reasons and sources that are not folded, in characters; a source counts as a line."""
+"""Maximum characters of reasons and sources that are not folded; a source counts as 60 characters."""
 _POSITION_CHARS: Final = 200
-"""Longest position that stays visible as a whole, in characters: about two lines."""
+"""Maximum characters of a position that is always fully visible: about two lines."""
 
 
 def _anchored(round_view: RoundView) -> Iterator[tuple[SpeakerView, str]]:
@@ -38,12 +38,12 @@ def _anchored(round_view: RoundView) -> Iterator[tuple[SpeakerView, str]]:
 
 
 def camp_anchors(round_view: RoundView) -> dict[int, str]:
-    """Return the id of the turn that shows the camp of each agent in a round, by seat."""
+    """Return, for each seat, the id of the turn in this round that shows the agent's camp."""
     return {speaker.seat: anchor for speaker, anchor in _anchored(round_view) if speaker.camp}
 
 
 def camp_mark(label: str, hue: int) -> Html:
-    """Mark a camp by its letter and colour."""
+    """Create the mark of a camp: its letter in its colour."""
     return tag("span", label, class_=f"camp s{hue % HUES}")
 
 
@@ -72,7 +72,7 @@ def round_parts(round_view: RoundView, view: ReportView, *, opened: bool) -> Ite
 
 
 def speaker_parts(speaker: SpeakerView, *, won: bool, anchor: str | None = None, hue: int = 0) -> Iterator[Html]:
-    """Render a turn: who, the answer in few words, the position, and the reasons, folded if they are long.
+    """Render a turn: the agent, the short answer, the position, and the reasons, which are folded if they are long.
 
     Args:
         speaker: The turn.

@@ -1,4 +1,4 @@
-r"""Rows as a LaTeX table; text is escaped, so that no cell is a command."""
+r"""A LaTeX table of rows; text is escaped, so that no cell can contain a command."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DIGITS: Final = 4
 
 
 def latex_table(columns: Sequence[str], rows: Sequence[Mapping[str, JsonValue]]) -> str:
-    r"""Return rows as a `tabular` with the rules of the package booktabs; numbers are aligned to the right.
+    r"""Return rows as a `tabular` with lines by the package booktabs; columns of numbers are aligned to the right.
 
     Args:
         columns: Names of the columns, which are the keys of the rows.
@@ -64,7 +64,7 @@ def _is_numeric(cells: Sequence[JsonValue]) -> bool:
 
 
 def _line(cells: Sequence[str]) -> str:
-    # A bracket at the beginning of a line would be an argument of the line break before it.
+    # A bracket or star at the beginning of a line would be an argument of the line break before it.
     first = f"{{}}{cells[0]}" if cells and cells[0].startswith(("[", "*")) else "".join(cells[:1])
     return f"{' & '.join([first, *cells[1:]])} \\\\"
 

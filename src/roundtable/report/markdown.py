@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["markdown_parts", "to_markdown"]
 
 _NAME_CHARS = 60
-"""Longest name in a table, in characters."""
+"""Maximum characters of a name in a table."""
 
 _INLINE = re.compile(
     r"""
@@ -32,9 +32,9 @@ _INLINE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""Characters that can be syntax anywhere in a line."""
+"""Characters that can be Markdown syntax anywhere in a line."""
 _OPENING = re.compile(r"#(?=#{0,5}(?: |$))|>|[-+*](?=[-+* ]|$)|(?<=\d)[.)](?= |$)")
-"""Characters that can be syntax at the start of a block."""
+"""Characters that can be Markdown syntax at the start of a block."""
 _NUMBER = re.compile(r"[0-9]{1,9}(?=[.)](?: |$))")
 
 
@@ -43,7 +43,7 @@ def _escape_text(text: str, *, opens: bool = False) -> str:
 
     Args:
         text: The text.
-        opens: Whether it begins a block, so that its first characters could turn it into a list or a heading.
+        opens: Whether the text begins a block, so that its first characters could make it a list or a heading.
     """
     clean = plain(text)
     number = _NUMBER.match(clean) if opens else None
@@ -58,12 +58,12 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def to_markdown(view: ReportView) -> str:
-    """Render as Markdown without raw HTML."""
+    """Render a report as Markdown without raw HTML."""
     return "".join(markdown_parts(view))
 
 
 def markdown_parts(view: ReportView) -> Iterator[str]:
-    """Render as Markdown, part by part; a long debate is never in memory as a whole."""
+    """Render a report as Markdown, part by part, so that a long debate is never in memory as a whole."""
     lines = [f"# {_escape_text(view.title)}", ""]
     lines += [f"> **Missing** {_escape_text(line)}" for line in view.missing]
     lines += [f"> **Failed turns** {_escape_text(line)}" for line in view.failed]

@@ -1,4 +1,4 @@
-"""Views of a limited size for cells of notebooks, which keep what they show in their file."""
+"""Reports of limited size for notebooks, which store the output of their cells in their file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_BYTES", "fitted"]
 
 MOST_BYTES: Final = 20_000
-"""Most bytes of what a result shows in a cell, in each format."""
+"""Maximum bytes of a result's output in a cell, for each format."""
 
 _MOST_FACTS: Final = 12
 _MOST_LABELS: Final = 3
@@ -23,13 +23,13 @@ _CUT: Final = ("Shortened", "to_html() has everything, and print(result.to_text(
 @dataclass(frozen=True, slots=True)
 class _Limits:
     chars: int
-    """Most characters of a text."""
+    """Maximum characters of a text."""
     reasons: int
-    """Most characters of the reasons of an answer; 0 leaves them out."""
+    """Maximum characters of the reasons of an answer; with 0, reasons are left out."""
     rounds: int
-    """Most rounds, the last ones."""
+    """Maximum rounds; the last ones are shown."""
     rows: int
-    """Most rows of a table or entries of a list."""
+    """Maximum rows of a table, or entries of a list."""
 
 
 _LEVELS: Final = (
@@ -43,14 +43,14 @@ _LEVELS: Final = (
 
 
 def fitted(view: ReportView, render: Callable[[ReportView], str], *, most: int = MOST_BYTES) -> str:
-    """Render a view whole if it is short enough, else as much of it as fits, with a note that says so.
+    """Render the whole view if it is short enough, else as much of it as fits, with a note that it is shortened.
 
-    First reasons are shortened and earlier rounds left out, then everything else.
+    First, reasons are shortened and earlier rounds are left out; then everything else is shortened.
 
     Args:
-        view: What to render.
-        render: Renders a view.
-        most: Most bytes of the text, in UTF-8.
+        view: The view to render.
+        render: Function that renders a view.
+        most: Maximum bytes of the text, in UTF-8.
     """
     text = render(view)
     for limits in _LEVELS:

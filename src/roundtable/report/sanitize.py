@@ -1,4 +1,4 @@
-"""Sanitize text: remove control and direction characters and Markdown marks, and allow only web and mail links."""
+"""Sanitizing of text: removes control characters and Markdown marks, and allows only web and mail links."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["INLINE_MARKUP", "plain", "safe_url", "unmarked"]
 _SAFE_SCHEMES: Final = {"http", "https", "mailto"}
 _LINE_BREAKS: Final = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _HIDDEN: Final = {"Cc", "Cf", "Cs"}
-# Line breaks and tabs are handled separately; Persian, Indic scripts and emoji need the joiners.
+# Line breaks and tabs are handled separately. Persian, Indic scripts and emoji need the two joiners.
 _ALLOWED: Final = "\n\t\u200c\u200d"
 
 INLINE_MARKUP: Final = re.compile(
@@ -25,13 +25,13 @@ INLINE_MARKUP: Final = re.compile(
     """,
     re.VERBOSE,
 )
-"""The marks within a line of Markdown that reports understand."""
+"""The Markdown marks within a line that reports render."""
 _HEADING: Final = re.compile(r"^[ ]*#{1,6}[ ]+(?=\S)", re.MULTILINE)
 _QUOTE: Final = re.compile(r"^[ ]*(?:>[ ]?)+(?=\S)", re.MULTILINE)
 
 
 def plain(text: str, *, lines: bool = False) -> str:
-    """Drop control, format and surrogate characters; fold line breaks unless `lines` are kept."""
+    """Remove control, format and surrogate characters; unless `lines` is set, also put the text on one line."""
     if not text.isprintable():
         text = _LINE_BREAKS.sub("\n", text)
         dropped = {ord(char): None for char in set(text) if _is_hidden(char)}
@@ -54,9 +54,9 @@ def safe_url(url: str) -> str | None:
 
 
 def unmarked(text: str) -> str:
-    """Return text without Markdown marks, for places that show no markup, such as a terminal.
+    """Return text without Markdown marks, for output without markup, such as a terminal.
 
-    A `>` at the start counts as a quotation in texts of several lines only: an answer may be `> 5 %`.
+    A `>` at the start of a line is a quotation only in texts of several lines, since an answer may be `> 5 %`.
 
     Example:
         >>> unmarked("**Tabs**: see [the study](https://example.org)")

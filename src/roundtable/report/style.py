@@ -1,4 +1,4 @@
-"""The style sheet of a page: light and dark, for phones, screens and print, with system fonts."""
+"""The style sheet of a page: light and dark, for phones, large screens and print, with system fonts."""
 
 from __future__ import annotations
 
@@ -216,4 +216,4 @@ blockquote { margin: .25rem 0 0; padding-left: .8rem; border-left: 3px solid var
 _DIGEST: Final = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 
 POLICY: Final = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; base-uri 'none'; form-action 'none'"
-"""Content Security Policy of a page: the browser may apply this style sheet and load nothing else."""
+"""Content Security Policy of a page: the browser may apply this style sheet, and must not load anything else."""

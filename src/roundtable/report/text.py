@@ -1,4 +1,4 @@
-"""A report as plain lines, for terminals and logs: answers, costs, rounds."""
+"""A report as plain text, for terminals and logs: answers, costs, rounds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Words", "cost_in_words", "flow_lines", "in_words", "pair_lines", "to_text"]
 
 _LEAST_SAVED_USD: Final = 0.00005
-"""Smallest saving that does not read as 0.0000 USD."""
+"""Smallest saving that is not shown as 0.0000 USD."""
 
 _WIDTH = 100
 _SHORTEST_NAME = 12
@@ -88,7 +88,7 @@ def in_words(answer: Answer) -> Words:
 
 
 def to_text(view: ReportView, *, rounds: bool = True) -> str:
-    """Render as plain lines of at most 100 characters; only URLs can be longer.
+    """Render a report as plain lines of at most 100 characters; only URLs can be longer.
 
     Args:
         view: The report to render.
@@ -114,11 +114,11 @@ def to_text(view: ReportView, *, rounds: bool = True) -> str:
 
 
 def pair_lines(table: PairTable, width: int = _WIDTH) -> list[str]:
-    r"""Return a vote's pairs as a caption and aligned lines; names stand last, cut to the width.
+    r"""Return the pairs of a vote as a caption and aligned lines; names are at the end of lines, cut to the width.
 
     Args:
         table: The pairs.
-        width: Longest line, in characters.
+        width: Maximum characters of a line.
 
     Example:
         >>> from roundtable.report import PairTable
@@ -139,13 +139,13 @@ def pair_lines(table: PairTable, width: int = _WIDTH) -> list[str]:
 
 
 def flow_lines(flow: FlowView, width: int = _WIDTH) -> list[str]:
-    r"""Return who held which answer as aligned lines: `>` marks a move, `?` an answer that nobody compared.
+    r"""Return who gave which answer as aligned lines; `>` marks a changed answer, `?` one that nobody compared.
 
-    If not all rounds fit into the width, the last ones are shown.
+    If not all rounds fit into the width, only the last ones are shown.
 
     Args:
-        flow: Who held what.
-        width: Longest line, in characters.
+        flow: Who gave which answer in each round.
+        width: Maximum characters of a line.
 
     Example:
         >>> from roundtable.report import FlowCell, FlowView

@@ -1,4 +1,4 @@
-"""The content of a report: created from results, and rendered by functions that need nothing else."""
+"""The content of a report: it is created from a result, and is all that the functions that render it need."""
 
 from __future__ import annotations
 
@@ -50,33 +50,34 @@ class SpeakerView:
     seat: int = 0
     """Number of the agent, from 0; it selects the colour."""
     role: str = "participant"
-    """Role played."""
+    """Role of the agent."""
     position: str = ""
-    """Its position."""
+    """Position of the agent."""
     choice: str | None = None
-    """Option chosen; on an open question the answer in few words, if the position does not begin with it."""
+    """Chosen option; for an open question, the bottom line, unless the position begins with it."""
     reasoning: str = ""
-    """Its reasons."""
+    """Reasoning of the agent."""
     confidence: float | None = None
     """Reported confidence in [0, 1]."""
     sources: tuple[tuple[str, str], ...] = ()
     """Title and URL of each source."""
     tools: tuple[str, ...] = ()
-    """Names of the tools used."""
+    """Names of the tools that the agent used."""
     notes: tuple[str, ...] = ()
-    """Notes for the reader on this answer."""
+    """Notes on this answer, for the reader of the report."""
     error: str | None = None
     """Why there is no answer."""
     votes: bool = False
-    """Whether it is a vote on motions, not an answer."""
+    """Whether the turn is a vote on motions, not an answer."""
     abstains: bool = False
-    """Whether the answer abstains, so that its confidence counts nowhere."""
+    """Whether the answer abstains, so that its confidence never counts."""
     is_ballot: bool = False
-    """Whether it is a debater's vote between options, as in the mode Oxford."""
+    """Whether the turn is a debater's vote between options, as in the mode Oxford."""
     camp: str = ""
-    """Label of the camp of its answer; empty without one, or in a round of which only the last answer counts."""
+    """Label of the camp of the answer; empty if the answer has no camp, or if a later answer in the round replaces
+    it."""
     change: ChangeView | None = None
-    """What it changed against the agent's answer in the round before."""
+    """What changed since the agent's answer in the previous round."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,29 +87,29 @@ class RoundView:
     number: int
     """Round, from 1."""
     complete: bool
-    """Whether it ran to its end."""
+    """Whether the round completed."""
     agreement: float | None
-    """Agreement in [0, 1]; `None` where there was nothing to compare, or it is an interval."""
+    """Agreement in [0, 1]; `None` if there was nothing to compare, or if the agreement is an interval."""
     bounds: tuple[float, float] | None = None
-    """Least and greatest agreement, if it is an interval."""
+    """Lower and upper bound of the agreement, if it is an interval."""
     level: str = ""
     """The agreement as text, if it is not shown as a number with two decimals."""
     summary: str
     """Agreement in words."""
     focus: str = ""
-    """The narrower question of the round."""
+    """The focus question of the round."""
     speakers: tuple[SpeakerView, ...]
-    """Turns in order."""
+    """Turns, in order."""
 
     @property
     def shown_level(self) -> str:
-        """The agreement as shown; empty if it was not measured."""
+        """The agreement as it is shown; empty if it was not measured."""
         return self.level or ("" if self.agreement is None else f"{self.agreement:.2f}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowCell:
-    """What one agent held in one round."""
+    """The answer of one agent in one round."""
 
     camp: str = ""
     """Label of the camp; empty if the agent gave no answer, or abstained."""
@@ -127,73 +128,73 @@ class FlowView:
     camps: tuple[tuple[str, str], ...]
     """Label and answer of each camp."""
     rows: tuple[tuple[str, int, tuple[FlowCell, ...]], ...]
-    """For each agent its name, its seat, and a cell for each round."""
+    """For each agent, its name, its seat, and a cell for each round."""
     holders: tuple[str, ...]
-    """For each round how many hold each answer, in words."""
+    """For each round, how many agents give each answer, in words."""
     note: str
-    """Who moved, in words."""
+    """Who changed the answer, in words."""
     counts: tuple[tuple[int, ...], ...] = ()
-    """For each round how many hold each answer, in the order of the camps."""
+    """For each round, how many agents give each answer, in the order of the camps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampView:
-    """Who holds one answer in the end, and why."""
+    """Who gives one of the answers in the end, and why."""
 
     label: str
     """Label of the camp."""
     name: str
     """The answer."""
     holders: tuple[str, ...]
-    """Names of those who hold it in the last complete round; empty if everybody left it."""
+    """Names of the agents that give it in the last complete round; empty if all of them changed their answer."""
     points: tuple[str, ...] = ()
-    """Key points of those who hold it."""
+    """Key points of these agents."""
     is_answer: bool = False
     """Whether it is the answer of the debate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionView:
-    """What one option got in the decision."""
+    """The result of one option in the decision."""
 
     name: str
     """The option."""
     score: str
-    """Its score, as shown; empty if the rule counts nothing for an option."""
+    """Score of the option, as it is shown; empty if the rule has no scores for options."""
     share: float
-    """Its score as a share of the largest, in [0, 1]."""
+    """Score of the option as a share of the highest score, in [0, 1]."""
     won: bool
-    """Whether it is the answer, or tied for it."""
+    """Whether the option is the winner, or tied for the win."""
     backers: tuple[str, ...] = ()
-    """Names of those who chose it, in a vote on motions of those who put it first."""
+    """Names of the agents that chose it or, in a vote on motions, put it first."""
     given_by: tuple[str, ...] = ()
-    """Names of those who put it forward, if it is a motion of a vote."""
+    """Names of the agents that gave this answer, if it is a motion of a vote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairTable:
-    """A vote as a table: how many ballots put one motion above another one."""
+    """A table of a vote: how many ballots put one motion above another."""
 
     caption: str
     """What the table shows."""
     names: tuple[str, ...]
     """The motions, in the order of rows and columns."""
     cells: tuple[tuple[str, ...], ...]
-    """For each row its figures as shown, one for each column; a dash where a motion meets itself."""
+    """For each row, its figures as they are shown, one for each column; a dash for a motion against itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceView:
-    """One page that was cited, however often."""
+    """One page that was cited, once or more often."""
 
     title: str
-    """Its title."""
+    """Title of the page."""
     url: str
-    """Its URL, as cited."""
+    """URL of the page, as it was cited."""
     snippet: str = ""
-    """A quote from it."""
+    """A quote from the page."""
     cited_by: tuple[str, ...] = ()
-    """Names of those who cited it."""
+    """Names of the agents that cited it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,15 +202,15 @@ class EvidenceView:
     """A source of a claim."""
 
     url: str
-    """Its URL, as the agent gave it."""
+    """URL of the source, as the agent gave it."""
     title: str = ""
-    """Its title, if it is known."""
+    """Title of the source, if it is known."""
     quote: str = ""
     """The words that the agent quotes."""
     check: str = ""
-    """What became of it when its page was fetched, in words; empty if nobody has looked."""
+    """Result of the check of the source, in words; empty if it was not checked."""
     is_found: bool = False
-    """Whether the page was fetched and has the quoted words."""
+    """Whether the page was fetched and contains the quoted words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,7 +218,7 @@ class ClaimView:
     """A claim."""
 
     label: str
-    """Its label."""
+    """Label of the claim."""
     text: str
     """The claim."""
     name: str
@@ -227,7 +228,7 @@ class ClaimView:
     round: int
     """Round, from 1."""
     notes: tuple[str, ...] = ()
-    """What became of it: that nobody answered it, or that it was dropped."""
+    """Notes on the claim: that nobody answered it, or that it was dropped."""
     supports: tuple[str, ...] = ()
     """Labels of the earlier claims that it supports."""
     attacks: tuple[str, ...] = ()
@@ -245,11 +246,11 @@ class ArgumentsView:
     """The claims of a debate."""
 
     summary: str
-    """How many there are, and what became of them, in words."""
+    """How many claims there are, and whether they were answered or dropped, in words."""
     claims: tuple[ClaimView, ...]
     """The claims, oldest first."""
     lines: tuple[tuple[str, str], ...] = ()
-    """Label and text of what follows from them."""
+    """Further findings on the claims, each with a label and a text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,9 +262,9 @@ class CostView:
     model: str
     """Provider and model."""
     turns: str
-    """Turns answered and failed, in words."""
+    """Numbers of answered and failed turns, in words."""
     tokens: str
-    """Tokens in and out, in words."""
+    """Numbers of input and output tokens, in words."""
     cost: str
     """Cost, in words."""
 
@@ -279,43 +280,44 @@ class ReportView:
     answer: str | None
     """The answer."""
     answer_reason: str | None
-    """Why there is none."""
+    """Why there is no answer."""
     missing: tuple[str, ...]
-    """Who gave no answer in the end, and why; shown before anything else."""
+    """Agents without an answer in the end, and why; this is shown before anything else."""
     rounds: tuple[RoundView, ...]
     """The rounds."""
     failed: tuple[str, ...] = ()
-    """Who failed at times but answered in the end, and why; shown after `missing`."""
+    """Agents with failed turns that answered in the end, and why; this is shown after `missing`."""
     state: str = ""
-    """State of the debate in a word or two; empty if it was held to its end."""
+    """State of the debate in a word or two; empty if the debate completed."""
     about: str = ""
-    """Mode, rounds and date, in a line."""
+    """Mode, rounds and date, in one line."""
     is_decided: bool = True
     """Whether the decision has a winner."""
     advice: tuple[str, str] | None = None
-    """What is recommended, in a few words, and why; `None` while the debate is not over."""
+    """The recommendation in a few words, and the reason for it; `None` while the debate is not over."""
     story: str = ""
-    """What happened between the first answers and the last, in a line."""
+    """What happened between the first answers and the last answers, in one line."""
     answer_note: str = ""
-    """How the answer was found, or a remark on it."""
+    """How the answer was decided, or a remark on it."""
     seats: tuple[str, ...] = ()
     """Names of the agents, by seat."""
     rule: str = ""
     """Decision rule and its outcome, in words."""
     options: tuple[OptionView, ...] = ()
-    """What each option got, best first."""
+    """Results of the options, best first."""
     counted: str = ""
-    """What the scores of the options are, in words."""
+    """What the scores of the options count, in words."""
     swing: str = ""
-    """How votes moved between the first vote and the last one, if the mode holds two."""
+    """How votes changed between the first and the last vote, if the mode has two votes."""
     flow: FlowView | None = None
-    """Who held which answer, if there are at least two complete rounds."""
+    """Who gave which answer in each round, if there are at least two complete rounds."""
     camps: tuple[CampView, ...] = ()
-    """The answers, each with those who hold it and their key points; empty if answers have no camps."""
+    """The answers, each with its agents and their key points; empty if answers have no camps."""
     arguments: ArgumentsView | None = None
     """The claims, if the debate has any."""
     pairs: PairTable | None = None
-    """Options against each other, if there was a vote on motions by rankings, or the rule compares pairs."""
+    """Head-to-head results of the options, if there was a vote on motions by rankings, or if the rule compares
+    pairs."""
     synthesis: Parts = ()
     """Heading and paragraphs of each part of the synthesis."""
     goal: Parts = ()
@@ -323,11 +325,12 @@ class ReportView:
     figures: tuple[tuple[str, str, str], ...] = ()
     """Label, value and remark of each summary figure."""
     independent: float | None = None
-    """Agreement in [0, 1] of independent answers, given before the agents read each other."""
+    """Agreement in [0, 1] of independent answers, which agents gave before they read other answers."""
     minority: tuple[SpeakerView, ...] = ()
-    """Last positions outside the largest camp, those not compared with it included; after a vote, votes for others."""
+    """Last positions outside the largest camp, including those not compared with it; after a vote, votes for other
+    options."""
     sources: tuple[SourceView, ...] = ()
-    """Every page that was cited."""
+    """All pages that were cited."""
     costs: tuple[CostView, ...] = ()
     """What each agent consumed."""
     cost: str = ""
@@ -345,7 +348,7 @@ def answer_line(view: ReportView) -> str:
 
 
 def trust_lines(view: ReportView) -> tuple[tuple[str, str], ...]:
-    """Return label and text of the lines below an answer: whether to rely on it, and how it came about."""
+    """Return the lines below an answer, with label and text: whether to rely on it, and how it came about."""
     advice = ((view.advice[0], view.advice[1]),) if view.advice is not None else ()
     return (*advice, *((("How it came about", f"{view.story}."),) if view.story else ()))
 
@@ -363,7 +366,7 @@ def choice_prefix(choice: str | None, position: str) -> str:
 
 
 def short_answer(choice: str | None, bottom_line: str | None, position: str) -> str | None:
-    """Return the answer in few words to show beside a position; `None` if the position begins with it.
+    """Return the short answer to show beside a position; `None` if the position begins with it.
 
     Example:
         >>> short_answer(None, "Lisbon", "It is warmer there."), short_answer(None, "Lisbon.", "Lisbon, by far")
@@ -382,7 +385,7 @@ def heading(round_view: RoundView) -> str:
 
 
 def short_name(name: str, width: int) -> str:
-    """Return a name in one line of at most so many characters.
+    """Return a name in one line of at most `width` characters.
 
     Example:
         >>> short_name("A rather long motion", 10), short_name("Tea", 10)
