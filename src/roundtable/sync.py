@@ -656,7 +656,7 @@ def run_study(
     seed: int = 0,
     **options: Unpack[DebateOptions],
 ) -> StudyReport:
-    """Answer questions with and without debate, and test which differences are more than chance.
+    """Answer questions with and without debates, and test which differences are more than chance.
 
     See `roundtable.bench.run_study` for the arguments, the report and the errors. It works in a notebook: interrupt the
     cell, and with `study` the same cell continues.
