@@ -176,7 +176,7 @@ async def test_several_readings_give_the_middle_one_and_how_far_they_lie_apart()
     assert (found.summary, found.samples, found.spread) == ("0.5", 3, pytest.approx(0.7))
     assert found.level_in_words == "not measured"  # a level alone groups no answers
     assert found.causes == (
-        "ai: the answer holds no readable agreement level",
+        "ai: the answer has no readable agreement level",
         "ai: the reader gave no groups of answers, only a level",
     )
     assert measured.usage is not None
@@ -324,7 +324,7 @@ async def test_a_chain_states_all_causes_and_charges_what_failed() -> None:
     measured = await chain.measure(hold("Tea", "Coffee"), "?", groupthink=False)
     assert measured.consensus.method == "semantic"
     assert measured.consensus.causes == (
-        "ai: the answer holds no readable agreement level",
+        "ai: the answer has no readable agreement level",
         "mine: the meter gave NoneType, not Measured",
     )
     assert measured.usage is not None

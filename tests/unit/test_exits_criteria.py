@@ -149,7 +149,7 @@ def test_no_consensus_without_measure_on_one_answer_or_with_assigned_stances() -
     assert criterion.check([]).details == "agreement was not measured"
     assert not criterion.check([chosen(1, "xx")]).should_exit
     alone = criterion.check([chosen(1, "x", level=1.0)])
-    assert (alone.should_exit, alone.details) == (False, "one answer agrees with nobody")
+    assert (alone.should_exit, alone.details) == (False, "a single answer cannot agree")
     assigned = criterion.check([chosen(1, "xx", level=1.0, assigned=True)])
     assert (assigned.should_exit, "assigned" in assigned.details) == (False, True)
     assert assigned.figures["answered"] == 2
@@ -173,7 +173,7 @@ def test_all_confident_ends_on_one_view_only() -> None:
     assert result.details == "the least confidence is 85 %, the threshold 85 %"
     assert not AllConfident().check([confident(("Yes", 0.9), ("yes", 0.8499))]).should_exit
     assert AllConfident().check([]).details == "nobody answered"
-    assert AllConfident().check([confident(("Yes", 0.9))]).details.endswith("but one answer agrees with nobody")
+    assert AllConfident().check([confident(("Yes", 0.9))]).details.endswith("but a single answer cannot agree")
     assert not AllConfident().check([confident(("Yes", 0.9), ("yes", 0.9), level=1.0, assigned=True)]).should_exit
 
 

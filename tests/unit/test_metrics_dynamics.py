@@ -46,9 +46,9 @@ def test_nobody_moves_without_two_rounds() -> None:
     assert flip_rate(ROUNDS[:1]).reason == "no agent answered in two rounds in a row"
     assert flip_rate([{"a": "x"}, {"b": "x"}]).value is None
     agreed = [{"a": "x", "b": "x"}, {"a": "x", "b": "y"}]
-    assert conformity(agreed).reason == "nobody held another position than a peer"
+    assert conformity(agreed).reason == "no agent had a peer with a different position"
     assert obstinacy(agreed).value is None
-    assert modal_adoption(agreed).reason == "nobody was in a minority against one leading position"
+    assert modal_adoption(agreed).reason == "no agent was in a minority against a single most frequent position"
 
 
 def test_minorities_that_adopt_the_mode() -> None:
@@ -87,7 +87,7 @@ def test_disagreement_that_collapses() -> None:
     assert disagreement_collapse(debates, gold=["x", "x", "x", "x", "x"]).value == 0
     assert disagreement_collapse(debates, gold=["Y.", None, None, None, None]).value == 1
     assert disagreement_collapse([[agreed]]).reason == "no debate began in disagreement"
-    with pytest.raises(ConfigurationError, match="1 debate needs as many gold answers, not 2"):
+    with pytest.raises(ConfigurationError, match="each debate needs one gold answer: 1 debate, but 2"):
         disagreement_collapse([[split]], gold=["x", "y"])
 
 
@@ -117,14 +117,14 @@ def test_the_oracle_gap() -> None:
     assert oracle_gap([["4", "5", "5"]], ["4"]).figures == {"oracle": 1, "vote": 0}
     assert oracle_gap([["7", "7", "8"]], ["7"]).figures == {"oracle": 1, "vote": 1}
     assert oracle_gap([], []).reason == "there are no questions"
-    with pytest.raises(ConfigurationError, match="1 question needs as many gold answers, not 0"):
+    with pytest.raises(ConfigurationError, match="each question needs one gold answer: 1 question, but 0"):
         oracle_gap([["a"]], [])
 
 
 def test_brier() -> None:
     assert brier_score([1, 0, "0.5"], [True, False, 1]).value == Fraction(1, 12)
     assert brier_score([], []).reason == "there are no forecasts"
-    with pytest.raises(ConfigurationError, match="1 probabilities need as many outcomes, not 2"):
+    with pytest.raises(ConfigurationError, match="each probability needs one outcome: 1 probability, but 2"):
         brier_score([1], [True, False])
     with pytest.raises(ConfigurationError, match="an outcome must be True or False"):
         brier_score([1], [2])

@@ -129,7 +129,7 @@ def test_answers_of_the_file_stand_beside_the_texts(tmp_path: Path) -> None:
         ("{", "jsonl", "line 1 is not JSON"),
         ("[" * 100_000, "mad", "not a transcript of format 'mad'"),
         ('{"id": "1", "agents": [], "rounds": [[]], "extracted_answers": []}', "jsonl", "line 1: extracted_answers"),
-        ("[]", "du", "one object from question to contexts"),
+        ("[]", "du", "one object that maps questions to contexts"),
         ('{"q": 3}', "du", "not a transcript of format 'du'"),
         ('{"q": [[[{"role": "user"}]], 3]}', "du", "content: Field required"),
         ("[3]", "dylan", "not a transcript of format 'dylan'"),
@@ -224,8 +224,8 @@ def test_agents_that_share_a_name_are_told_apart(tmp_path: Path) -> None:
     [
         (record(rounds=[[{"agent": "qwen"}]]), r"line 3: rounds\.0\.0\.text: Field required"),
         (record(rounds=[[{"agent": "llama", "text": "?"}]]), "line 3: 'llama' speaks, but is not among the agents"),
-        (record(rounds=[[{"agent": "qwen", "text": "?"}] * 3]), r"line 3: more utterances .*: 'qwen \(3\)'"),
-        (record(extracted_answers=[[]]), "line 3: extracted_answers do not fit the rounds"),
+        (record(rounds=[[{"agent": "qwen", "text": "?"}] * 3]), r"line 3: 'qwen \(3\)' speaks in a round"),
+        (record(extracted_answers=[[]]), "line 3: extracted_answers must have one entry for each utterance"),
     ],
 )
 def test_an_error_names_its_line(tmp_path: Path, second: dict[str, object], message: str) -> None:

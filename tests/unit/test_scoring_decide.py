@@ -239,7 +239,7 @@ def test_a_ballot_without_weight_is_absent() -> None:
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        pytest.param([1], "2 ballots need as many weights, not 1", id="too few"),
+        pytest.param([1], "weights must have one number per ballot: 2 ballots, but 1", id="too few"),
         pytest.param([1, -1], "weight 1 must not be negative", id="negative"),
         pytest.param([1, float("nan")], "weight 1 must be a finite number", id="no number"),
     ],

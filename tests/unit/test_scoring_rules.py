@@ -140,9 +140,9 @@ def test_points_can_have_to_be_spent_to_the_last() -> None:
     decision = decide(ballots, rule="cumulative", spend="exactly")
     assert decision.cast == 2
     assert decision.invalid == {
-        1: "it spends 9 of 10 points, and all are to be spent",
+        1: "it spends 9 of 10 points, but all must be spent",
         3: "it spends 11 of 10 points",
-        4: "it spends 0 of 10 points, and all are to be spent",
+        4: "it spends 0 of 10 points, but all must be spent",
     }
     assert decision.abstained == (5,)
     with pytest.raises(ConfigurationError, match="takes spend='at-most' or spend='exactly'"):
@@ -179,13 +179,13 @@ def test_the_hybrid_rule_asks_less_after_some_turns() -> None:
     late = decide(most, rule="hybrid", turn=6)
     assert late.passed
     assert late.why == "a wins: 3 of 4 votes (75 %), at least 3/4 (from turn 6 on)."
-    assert "turn 5 of 5 that ask for all" in decide(most, rule="hybrid", turn=5).why
+    assert "all of them (required until turn 5)" in decide(most, rule="hybrid", turn=5).why
     assert decide(["a"] * 4, rule="hybrid").why == (
-        "a wins: 4 of 4 votes (100 %), all of them (turn 1 of 5 that ask for all)."
+        "a wins: 4 of 4 votes (100 %), all of them (required until turn 5)."
     )
     few = decide(["a", "a", "b"], rule="hybrid", turn=6, q=0.5)
     assert not few.passed
-    assert "at most 3 voters ask for all" in few.why
+    assert "all of them (required for at most 3 voters)" in few.why
     assert decide(["a", "a", "b"], rule="hybrid", turn=6, q=0.5, small=2).passed
     with pytest.raises(ConfigurationError, match="turn of the rule 'hybrid' must be a whole number of at least 1"):
         decide(most, rule="hybrid", turn=0)
@@ -225,7 +225,7 @@ def test_score_is_the_mean_of_those_who_scored() -> None:
     assert decide([{"a": 1}, {"b": 1}], rule="score", weights=[5, 1]).is_tie
     assert decide([{"a": 1}, {"a": 4}], rule="range", weights=[2, 1]).scores == {"a": 2}
     assert decide([{}, None], rule="score").why == "no decision: nobody graded an option; 2 abstained."
-    assert decide(["a"], rule="score").invalid == {0: "it holds no number for each option; use a dict"}
+    assert decide(["a"], rule="score").invalid == {0: "it has no number for each option; use a dict"}
 
 
 def test_grades_off_the_scale_are_named() -> None:
@@ -246,7 +246,7 @@ def test_the_median_is_the_lower_one_and_ties_look_around_it() -> None:
     assert decide(grades_of(a=[1, 3, 5], b=[2, 2, 5]), rule="median").winner == "a"
     below = decide(grades_of(a=[2, 3, 4], b=[1, 3, 5]), rule="median")
     assert below.winner == "a"
-    assert below.why == "a wins: median grade 3, as b, but better grades around it."
+    assert below.why == "a wins: median grade 3, the same as b, with better grades around the median."
     assert decide(grades_of(a=[2, 3, 4], b=[2, 3, 5]), rule="median").winner == "b"
     assert decide(grades_of(a=[2, 3], b=[2, 4]), rule="median").winner == "b"
     assert decide(grades_of(a=[2, 3, 4], b=[4, 3, 2]), rule="majority_judgment").is_tie
@@ -290,7 +290,7 @@ def test_star_ties() -> None:
     assert decide(grades_of(a=[5, 0], b=[0, 5]), rule="star").is_tie
     three = decide(grades_of(a=[3, 0, 1], b=[1, 3, 0], c=[0, 1, 3]), rule="star")
     assert three.winners == ("a", "b", "c")
-    assert "one of 3 that equal totals allow" in three.why
+    assert "one of 3 possible run-offs, as totals are equal" in three.why
     second = decide(grades_of(a=[5, 5, 1], b=[2, 0, 3], c=[0, 2, 3]), rule="star")
     assert second.winner == "a"
     assert "one of 2" in second.why
@@ -307,7 +307,7 @@ def test_cumulative_points_come_out_of_one_purse() -> None:
     assert decision.invalid == {
         2: "it spends 11 of 10 points",
         4: "it gives an option fewer than 0 points",
-        5: "it holds no number for each option; use a dict",
+        5: "it has no number for each option; use a dict",
     }
     assert decide(ballots, rule="cumulative", points=11).cast == 4
     assert decide([{"a": 0}], rule="cumulative").why == "no decision: nobody gave any points."
@@ -435,10 +435,13 @@ def test_ranked_pairs_says_when_there_are_too_many_orders(monkeypatch: pytest.Mo
 def test_kemeny_maximises_shared_preferences() -> None:
     decision = decide(TENNESSEE, rule="kemeny")
     assert decision.scores["n"] == 393
-    assert decision.why == "n wins: a ranking with it on top share 393 of 600 pairwise preferences."
+    assert decision.why == "n wins: the best ranking that puts it first shares 393 of 600 pairwise preferences."
     assert kemeny_scores([]) == []
     level = decide(["a", "b"], rule="kemeny")
-    assert level.why == "tie between a and b: rankings with it on top share 1 of 2 pairwise preferences."
+    assert (
+        level.why
+        == "tie between a and b: for each, the best ranking that puts it first shares 1 of 2 pairwise preferences."
+    )
     assert decide([], rule="kemeny").why == "no decision: nobody voted."
     many = decide([f"o{number}" for number in range(13)], rule="kemeny")
     assert many.why == "no decision: exact for at most 12 options, and there are 13: undecided."
@@ -503,7 +506,7 @@ def test_log_odds_weigh_by_accuracy() -> None:
         3: "its voter's accuracy must lie strictly between 0 and 1, not be 0",
     }
     assert unknown.abstained == (4,)
-    assert unknown.why.startswith("no decision: nobody voted whose accuracy is known;")
+    assert unknown.why.startswith("no decision: nobody with a known accuracy voted;")
 
 
 def test_the_linear_pool_is_the_mean() -> None:
@@ -524,7 +527,7 @@ def test_the_linear_pool_is_the_mean() -> None:
         ({"a": 1.5, "b": -0.5}, "its shares must be at least 0 and sum to 1, not to 1"),
         ({"a": 60, "b": 40}, "its shares must be at least 0 and sum to 1, not to 100"),
         ({"a": 1.021}, "its shares must be at least 0 and sum to 1, not to 1.021"),
-        ("a", "it holds no probability for each option; use a dict"),
+        ("a", "it has no probability for each option; use a dict"),
     ],
 )
 def test_what_is_no_distribution_is_named(ballot: Ballot, reason: str) -> None:

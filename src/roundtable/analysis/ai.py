@@ -534,7 +534,7 @@ class AIConsensusAnalyzer:
 
 
 class _Reading:
-    """One call of a model: its result or error, and its usage."""
+    """One call of a model, with its result or error, and its usage."""
 
     def __init__(self) -> None:
         self.result: AIConsensusResult | None = None
@@ -550,7 +550,7 @@ class _Reading:
         *,
         groupthink: bool,
     ) -> None:
-        # A model that searches by itself should only read the answers.
+        # Models with their own web search must only read the answers.
         changes: dict[str, object] = {"search": model.profile.no_search}
         if not model.profile.structured_output:
             changes["output_schema"] = None
@@ -570,7 +570,7 @@ class _Reading:
             )
         else:
             if result is None:
-                self.error = ParseError("the answer holds no readable agreement level", provider=model.provider)
+                self.error = ParseError("the answer has no readable agreement level", provider=model.provider)
                 return
             analyzer = {
                 "analyzer_id": f"{model.provider}:{response.model or model.model}",

@@ -1,4 +1,4 @@
-"""Agreement by counting equal positions: no model, no interpretation of meaning."""
+"""Agreement by counting equal positions, without a model and without interpretation of their meaning."""
 
 from __future__ import annotations
 

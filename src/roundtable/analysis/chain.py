@@ -28,7 +28,7 @@ _CAUSE_CHARS: Final = 300
 
 
 class NamedMeter(NamedTuple):
-    """A meter and its name in recorded causes."""
+    """A meter, and its name in recorded causes."""
 
     name: str
     """Method, such as `"ai"`."""
@@ -149,7 +149,7 @@ def _fault_in(measured: Measured, responses: Sequence[AgentResponse]) -> str | N
 
 
 class _RefusedError(ValueError):
-    """A meter returned a measurement that contradicts itself, or that names agents without an answer."""
+    """A measurement contradicts itself, or it names agents without an answer."""
 
     def __init__(self, fault: str, usage: Usage | None) -> None:
         self.usage = usage

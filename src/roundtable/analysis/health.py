@@ -106,7 +106,7 @@ ComparedBy: TypeAlias = Literal["choice", "stance", "position", "vote"]
 
 
 class HealthFlag(Value):
-    """A sign that agreement may be weak evidence."""
+    """A sign that the agreement may be weak evidence."""
 
     name: Literal["same-family", "no-new-evidence", "confidence-only", "silent-agreement", "collapse"]
     """Name of the sign."""

@@ -36,7 +36,7 @@ NO: Final = frozenset({"no", "nope", "disagree", "disagreed", "아니요", "아�
 """First words that mean no."""
 
 KOREAN_NEGATION: Final = r"않|못\s?하|못한|없[다는이을어습]|아니[다라며]|안\s|말아야|말자"
-"""Pattern of negations within Korean words."""
+"""Pattern of negations in Korean words."""
 
 _OPPOSITES: Final = """
 good great beneficial positive helpful useful worthwhile valuable | bad harmful negative useless detrimental damaging
@@ -141,7 +141,7 @@ STOP_WORDS: Final = frozenset(
     """
     )
 )
-"""Words that do not show a common subject."""
+"""Words that do not show that two texts have a common subject."""
 
 
 def stem(word: str) -> str:

@@ -1,4 +1,4 @@
-"""Agreement by comparing positions in pairs, with reasons."""
+"""Agreement by comparing positions in pairs, with reasons for each score."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ class BenchmarkMetrics(Value):
 
 
 def interaction_score(found: InteractionMetrics) -> float:
-    """Return one score for the interaction: `2 references + 3 depth + pairs`, no unit, at least 0.
+    """Return one score for the interaction: `2 references + 3 depth + pairs`. It has no unit, and is at least 0.
 
     Example:
         >>> interaction_score(InteractionMetrics(cross_reference_count=4, rebuttal_depth=2, question_response_pairs=1))

@@ -54,7 +54,7 @@ class Question(Value):
     options: tuple[NonEmpty, ...] | None = None
     """Options from which agents choose; `None` if they word their own answers."""
     category: NonEmpty | None = None
-    """Kind of question, such as its subject."""
+    """Category of the question, such as its subject."""
 
 
 def read_questions(path: str | PathLike[str]) -> tuple[Question, ...]:

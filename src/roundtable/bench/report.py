@@ -212,7 +212,7 @@ class Movement(Moves):
 
 
 class CategoryReport(Value):
-    """The results of one arm on the questions of one category."""
+    """The results of one arm for the questions of one category."""
 
     category: str | None
     """The category; `None` for questions without one."""
@@ -422,7 +422,7 @@ class StudyReport(Value):
 
     @property
     def sources(self) -> str:
-        """The methods behind the figures, in a few sentences."""
+        """The statistical methods and their sources, in a few sentences."""
         return (
             "95 % intervals: Wilson (1927) for shares; for differences, a paired bootstrap over questions (Efron and"
             f" Tibshirani 1993) with {self.resamples:,} resamples and seed {self.seed}. p: McNemar's exact test (1947),"

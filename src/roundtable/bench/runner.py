@@ -304,5 +304,5 @@ class BenchmarkRunner:
 
     @staticmethod
     def calculate_delta(baseline: BenchmarkMetrics, candidate: BenchmarkMetrics) -> Delta:
-        """Compute the change from a baseline to a candidate; see the function of this name."""
+        """Compute the change from a baseline to a candidate; see the function `calculate_delta`."""
         return calculate_delta(baseline, candidate)

@@ -1,4 +1,4 @@
-"""Intervals and tests for right and wrong answers, question by question."""
+"""Confidence intervals and tests for right and wrong answers, question by question."""
 
 from __future__ import annotations
 

@@ -384,7 +384,7 @@ async def run_study(
     if study is not None:
         check_job_name(study)
     elif on is not None:
-        raise ConfigurationError("on= needs study=, under which the queue keeps the debates")
+        raise ConfigurationError("on= needs study=, the name under which the queue keeps the debates")
     asked = _Study(table, modes, normalise, extract, options, study, on)
     _check(table, questions, modes, asked)
     if study is not None:

@@ -374,7 +374,7 @@ class LeaderUnassailable(Exit):
             whole(self.voters, "voters of LeaderUnassailable")
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
-        """Count the latest answers, and the agents that may still change."""
+        """Count the latest answers, and the agents that may still change theirs."""
         answers = answers_of(rounds)
         history: dict[str, list[str]] = {}
         for round_, answer_of in zip(rounds, answers.rounds, strict=True):

@@ -106,7 +106,7 @@ class ConsensusReached(Exit):
         if consensus.assigned:
             return not_ended("stances were assigned, so agreement says nothing about belief", **figures)
         if answered < LEAST_AGENTS:
-            return not_ended("one answer agrees with nobody", **figures)
+            return not_ended("a single answer cannot agree", **figures)
         if 2 * answered <= asked:
             return not_ended(f"only {answered} of {asked} agents gave an answer", **figures)
         at_most = "" if consensus.is_measured else f" to {share_text(exact(consensus.agreement_at_most))}"
@@ -165,7 +165,7 @@ class AllConfident(Exit):
         if least < threshold:
             return not_ended(details, **figures)
         if answered < LEAST_AGENTS:
-            return not_ended(f"{details}; but one answer agrees with nobody", **figures)
+            return not_ended(f"{details}; but a single answer cannot agree", **figures)
         if 2 * answered <= asked:
             return not_ended(f"{details}; but only {answered} of {asked} agents gave an answer", **figures)
         if last.consensus is not None and last.consensus.assigned:
@@ -428,7 +428,7 @@ class BudgetSpent(Exit):
         """Check the amounts.
 
         Raises:
-            ConfigurationError: No amount is given, or one is not a number above 0.
+            ConfigurationError: No amount is given, or an amount is not a number above 0.
         """
         for name in ("max_tokens", "max_calls"):
             if getattr(self, name) is not None:

@@ -1,4 +1,4 @@
-"""Measures of a debate: agreement, reliability, movement, comparison with known answers; pure, without a model.
+"""Measures of a debate: agreement, reliability, changes, comparison with known answers. Pure, without a model.
 
 Each name is imported when it is first used.
 """

@@ -37,7 +37,7 @@ NOTHING = Measure(None, "there are no positions")
 
 
 def tally(positions: Iterable[str | None], normalise: Normalise = "casefold") -> Counter[str]:
-    """Count positions under their keys; `None` is not a position and is left out.
+    """Count positions by their keys; `None` is not a position and is left out.
 
     Example:
         >>> tally(["Yes", "yes.", None, "no"])
@@ -320,7 +320,7 @@ def mean_spearman(raters: Ranks) -> Measure:
     """Measure how much raters agree in ranking: the mean of Spearman's rank correlation over all pairs of raters.
 
     Range: [-1/(n - 1), 1] without ties, [-1, 1] with ties; a float, no unit. Without ties it is `(n W - 1) / (n - 1)`.
-    Undefined with fewer than two raters or items, and when a rater ties every item.
+    Undefined with fewer than two raters or items, and if a rater ties every item.
 
     Args:
         raters: As for `kendall_w`.

@@ -33,7 +33,7 @@ Rounds: TypeAlias = Sequence[Positions]
 """The rounds of one debate, in order."""
 
 NO_MOVES = Measure(None, "no agent answered in two rounds in a row")
-NO_DISSENT = Measure(None, "nobody held another position than a peer")
+NO_DISSENT = Measure(None, "no agent had a peer with a different position")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def position_drift(
     distance: Callable[[str, str], Fraction | float] | None = None,
     normalise: Normalise = "casefold",
 ) -> Measure:
-    """Measure how far positions move between rounds: the mean distance over agents and pairs of successive rounds.
+    """Measure how far positions change between rounds: the mean distance over agents and pairs of successive rounds.
 
     Without `distance`, the distance of two numbers is the difference of their values; that of other positions is 0 if
     they are the same, else 1. Range: at least 0, in the unit of the distance; exact unless `distance` returns floats.
@@ -183,7 +183,7 @@ def modal_adoption(rounds: Rounds, *, normalise: Normalise = "casefold") -> Meas
         (mode, most), *others = counts.most_common()
         if move.old != mode and most > others[0][1]:
             adopted.append(move.new == mode)
-    return _true_share(adopted, Measure(None, "nobody was in a minority against one leading position"))
+    return _true_share(adopted, Measure(None, "no agent was in a minority against a single most frequent position"))
 
 
 def influence_matrix(rounds: Rounds, *, normalise: Normalise = "casefold") -> dict[str, dict[str, Measure]]:
@@ -242,7 +242,7 @@ def disagreement_collapse(
     answers: list[str | None] = [None] * len(all_rounds) if gold is None else list(gold)
     if len(answers) != len(all_rounds):
         raise ConfigurationError(
-            f"{counted(len(all_rounds), 'debate needs', 'debates need')} as many gold answers, not {len(answers)}"
+            f"each debate needs one gold answer: {counted(len(all_rounds), 'debate')}, but {len(answers)}"
         )
     key_of = normaliser(normalise)
     collapsed: list[bool] = []

@@ -40,7 +40,7 @@ class Transitions:
     wrong_to_right: int = 0
     """Wrong before, right after."""
     kept_wrong: int = 0
-    """Wrong before and after, with the same or another wrong answer."""
+    """Wrong before and after, with the same wrong answer or another one."""
 
     def __add__(self, other: Transitions) -> Transitions:
         """Add up the numbers of two debates."""
@@ -69,7 +69,7 @@ class Transitions:
 
 
 def transitions(before: Positions, after: Positions, gold: str, *, normalise: Normalise = "casefold") -> Transitions:
-    """Count who is right before and after; agents that lack an answer in either round are left out.
+    """Count how many agents are right before and after; agents without an answer in one of the rounds are left out.
 
     Args:
         before: Agent to answer in one round.
@@ -119,7 +119,7 @@ def oracle_gap(
     questions, truths = list(answers), list(gold)
     if len(questions) != len(truths):
         raise ConfigurationError(
-            f"{counted(len(questions), 'question needs', 'questions need')} as many gold answers, not {len(truths)}"
+            f"each question needs one gold answer: {counted(len(questions), 'question')}, but {len(truths)}"
         )
     if not questions:
         return Measure(None, "there are no questions")
@@ -136,7 +136,8 @@ def oracle_gap(
 
 def _forecasts(probabilities: Sequence[Number], outcomes: Sequence[bool | int]) -> list[tuple[Fraction, int]]:
     if len(probabilities) != len(outcomes):
-        raise ConfigurationError(f"{len(probabilities)} probabilities need as many outcomes, not {len(outcomes)}")
+        given = counted(len(probabilities), "probability", "probabilities")
+        raise ConfigurationError(f"each probability needs one outcome: {given}, but {len(outcomes)}")
     if any(outcome not in (0, 1) for outcome in outcomes):
         raise ConfigurationError("an outcome must be True or False")
     shares = [share(probability, "a probability") for probability in probabilities]

@@ -51,7 +51,7 @@ class Transcript:
     id: str
     """Name of the debate in its file."""
     question: str
-    """What was debated; empty if the file does not state it."""
+    """The question of the debate; empty if the file does not state it."""
     agents: tuple[str, ...]
     """Agents that took part."""
     rounds: tuple[tuple[Utterance, ...], ...]
@@ -154,7 +154,7 @@ def _jsonl(text: str) -> Iterator[Transcript]:
         if answers is None:
             answers = tuple(tuple(entry.answer for entry in entries) for entries in debate.rounds)
         if [len(row) for row in answers] != [len(entries) for entries in debate.rounds]:
-            raise ConfigurationError(f"line {number}: extracted_answers do not fit the rounds")
+            raise ConfigurationError(f"line {number}: extracted_answers must have one entry for each utterance")
         agents, rounds = _told_apart(
             debate.agents,
             tuple(
@@ -203,7 +203,7 @@ def _told_apart(
     renamed = tuple(numbered(agents))
     spoken_by = [numbered([utterance.agent for utterance in spoken]) for spoken in rounds]
     if unknown := next((name for names in spoken_by for name in names if name not in renamed), None):
-        raise ConfigurationError(f"{where}: more utterances than agents of the name in one round: {unknown!r}")
+        raise ConfigurationError(f"{where}: {unknown!r} speaks in a round, but there are fewer agents with this name")
     return renamed, tuple(
         tuple(Utterance(name, utterance.text, utterance.answer) for name, utterance in zip(names, spoken, strict=True))
         for names, spoken in zip(spoken_by, rounds, strict=True)
@@ -249,7 +249,7 @@ _COLUMNS: TypeAdapter[tuple[tuple[str | None, ...], ...]] = TypeAdapter(tuple[tu
 def _du(text: str) -> Iterator[Transcript]:
     debates = json.loads(text)
     if not isinstance(debates, dict):
-        raise ConfigurationError("a debate log of Du et al. is one object from question to contexts")
+        raise ConfigurationError("a debate log of Du et al. is one object that maps questions to contexts")
     for number, (question, value) in enumerate(debates.items(), 1):
         gold: str | None = None
         try:
@@ -299,7 +299,7 @@ def _mad(text: str) -> Iterator[Transcript]:
         if not name.casefold().startswith(_NOT_DEBATING)
     }
     length = max((len(texts) for texts in texts_of.values()), default=0)
-    # The affirmative side may begin with an extra base answer, so the sides are aligned at the last round.
+    # The affirmative side may begin with an extra answer, so the sides are aligned at the last round.
     columns = [[None] * (length - len(texts)) + texts for texts in texts_of.values()]
     names = tuple(texts_of)
     yield Transcript(

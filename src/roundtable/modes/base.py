@@ -153,7 +153,7 @@ class BaseModeStrategy:
     use_when: str = ""
     """When to use the mode, in one line."""
     needs_groupthink_detection: bool = True
-    """Whether quick agreement is checked for groupthink."""
+    """Whether rounds are checked for signs of groupthink."""
     assigns_stances: bool = False
     """Whether agents argue for assigned sides."""
     rounds: range = range(1, 101)
@@ -409,7 +409,7 @@ class RoleBasedModeStrategy(BaseModeStrategy):
         raise ConfigurationError(f"mode {self.name!r} has no role {name!r}; it has {known}")
 
     def get_agent_role(self, agent: Agent | Seat, index: int, context: DebateContext) -> str:
-        """Return the name of the role of the agent at a place."""
+        """Return the name of an agent's role, by its index at the table."""
         return self.get_role_for_index(index, max(len(context.agents), index + 1))
 
     def role_of(self, view: DebateContext, seat: Seat) -> RoleConfig:

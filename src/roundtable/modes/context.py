@@ -38,7 +38,7 @@ _TRACKING_END: Final = re.compile(r"[?&](?=#|\Z)")
 
 @dataclass(frozen=True, slots=True)
 class DebateStatistics:
-    """The answers of one round in figures."""
+    """Statistics of the answers of one round."""
 
     participant_count: int
     """Number of answers."""

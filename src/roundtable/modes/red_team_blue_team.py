@@ -1,4 +1,4 @@
-"""Red team and blue team: one team attacks, the other defends, all at once."""
+"""Red team and blue team: one team attacks, the other defends; all speak at once."""
 
 from __future__ import annotations
 

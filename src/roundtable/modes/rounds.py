@@ -76,7 +76,7 @@ def plan_with(mode: DebateModeStrategy, view: DebateContext) -> Plan:
 
 
 def check_plan(mode: DebateModeStrategy, plan: object, stages_held: Collection[str]) -> None:
-    """Check that a plan is valid, and that its round can end, before any agent is called.
+    """Check, before any agent is called, that a plan is valid and that its round can end.
 
     Args:
         mode: The mode that made the plan.

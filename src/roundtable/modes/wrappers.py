@@ -89,12 +89,12 @@ class WrappedMode:
         return self.inner.build_agent_prompt(context)
 
     def transform_context(self, context: DebateContext, agent: Agent | None = None) -> DebateContext:
-        """Change what an agent sees as the other mode does, except in the added stage."""
+        """Change what an agent sees in the same way as the other mode, except in the added stage."""
         shaper = as_shaper(self.inner)
         return context if shaper is None or self._is_added(context) else shaper.transform_context(context, agent)
 
     def validate_response(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
-        """Check a position as the other mode does, except in the added stage."""
+        """Check a position in the same way as the other mode, except in the added stage."""
         shaper = as_shaper(self.inner)
         return response if shaper is None or self._is_added(context) else shaper.validate_response(response, context)
 

@@ -53,7 +53,7 @@ SECTIONS: Final = {
     "cost": "Cost",
     "session": "About this debate",
 }
-"""Sections of a page: id and heading, in order."""
+"""Sections of a page in their order: id and heading."""
 TEAM_SECTIONS: Final = {
     "answer": "Answer",
     "goal": "Goal",
@@ -73,7 +73,7 @@ _MAX_HEADLINE: Final = 140
 _POSITION_CHARS: Final = 90
 """Maximum characters of a position in the section with the answer: about a line. The rounds have the whole text."""
 _FOLDED: Final = frozenset({"trajectory", "claims", "sources", "cost", "session"})
-"""Sections that are folded, since few readers need them."""
+"""Sections that are folded at first, since few readers need them."""
 _MAX_NAMED_ROUNDS: Final = 6
 """Maximum rounds for which the headings of columns have the word "Round"."""
 _MAX_NOTE: Final = 200

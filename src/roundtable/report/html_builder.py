@@ -43,7 +43,7 @@ def tag(name: str, /, *children: str | Html | None, **attributes: str | float | 
     """Create an element.
 
     Args:
-        name: Name of the element; never text from an agent.
+        name: Name of the element; it must not come from an agent.
         children: Text or elements. Text is escaped, and `None` is skipped.
         attributes: Attributes as keywords, with `class_` for `class` and underscores for hyphens; `None` is skipped.
 

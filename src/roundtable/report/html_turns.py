@@ -52,7 +52,7 @@ def round_parts(round_view: RoundView, view: ReportView, *, opened: bool) -> Ite
 
     Args:
         round_view: The round.
-        view: The report that it is part of.
+        view: The report that contains it.
         opened: Whether it is shown unfolded.
     """
     level = f" \u00b7 agreement {round_view.shown_level}" if round_view.shown_level else ""
@@ -76,7 +76,7 @@ def speaker_parts(speaker: SpeakerView, *, won: bool, anchor: str | None = None,
 
     Args:
         speaker: The turn.
-        won: Whether its choice is the answer of the debate.
+        won: Whether the choice of the turn is the answer of the debate.
         anchor: Id of the turn on the page.
         hue: Colour of its camp.
     """

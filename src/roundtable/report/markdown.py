@@ -39,7 +39,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}(?=[.)](?: |$))")
 
 
 def _escape_text(text: str, *, opens: bool = False) -> str:
-    """Escape only the characters that Markdown would interpret, so that the source stays readable.
+    """Escape only characters that Markdown would interpret, so that the source stays readable.
 
     Args:
         text: The text.

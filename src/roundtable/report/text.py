@@ -25,7 +25,7 @@ _MOVES = {"moved": ">", "not compared": "?"}
 
 
 def cost_in_words(usage: Usage) -> str:
-    """Describe the cost of calls in words, with what caches and batches saved; if it is unknown, name the known part.
+    """Describe the cost of calls in words, with the savings by caches and batches; if unknown, with its known part.
 
     Example:
         >>> from roundtable.types import Usage

@@ -86,7 +86,7 @@ FirstPlaces: TypeAlias = tuple[str, ...]
 """The options that a ballot puts first; several options share the vote of the ballot equally."""
 
 Order: TypeAlias = tuple[tuple[str, ...], ...]
-"""Groups of tied options, best first; options left out are unranked."""
+"""Groups of tied options, the best group first; options left out are unranked."""
 
 Grades: TypeAlias = Mapping[str, Fraction]
 """A number for each option that the ballot names."""
@@ -237,13 +237,13 @@ def grades(ballot: Ballot, key_of: KeyOf) -> Grades | None:
     """Read a number for each option that a ballot grades.
 
     Raises:
-        InvalidBallot: The ballot holds no numbers.
+        InvalidBallot: The ballot has no numbers.
     """
     if is_abstention(ballot):
         return None
     graded = _graded(ballot)
     if graded is None:
-        raise InvalidBallot("it holds no number for each option; use a dict")
+        raise InvalidBallot("it has no number for each option; use a dict")
     return numbers(graded, key_of) or None
 
 
@@ -251,7 +251,7 @@ def points(ballot: Ballot, key_of: KeyOf) -> Grades | None:
     """Read points, none below 0.
 
     Raises:
-        InvalidBallot: The ballot holds no points, or some below 0.
+        InvalidBallot: The ballot has no points, or it has points below 0.
     """
     by_option = grades(ballot, key_of)
     if by_option is not None and any(number < 0 for number in by_option.values()):
@@ -276,11 +276,11 @@ def distribution(ballot: Ballot, key_of: KeyOf) -> Grades | None:
     """Read a probability for each option; options left out have the probability 0.
 
     Raises:
-        InvalidBallot: The ballot holds no distribution.
+        InvalidBallot: The ballot has no distribution.
     """
     if is_abstention(ballot):
         return None
     graded = _graded(ballot)
     if graded is None:
-        raise InvalidBallot("it holds no probability for each option; use a dict")
+        raise InvalidBallot("it has no probability for each option; use a dict")
     return shares(graded, key_of) if graded else None

@@ -1,4 +1,4 @@
-"""Ballots: a voter's input, plain or typed."""
+"""Ballots: the votes of voters, as plain values or typed."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class Choice:
     option: str | None
     """The option; `None` abstains."""
     confidence: Number | None = None
-    """Reported confidence in [0, 1]; only the confidence-weighted rules and the soft vote read it."""
+    """Reported confidence in [0, 1]; only the confidence-weighted rules and the soft vote use it."""
     accuracy: Number | None = None
-    """The voter's known share of right answers, strictly between 0 and 1; only `log-odds` reads it."""
+    """The voter's known share of right answers, strictly between 0 and 1; only `log-odds` uses it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Options from best to worst. Options in one group are tied, options left out are unranked.
+    """Options from best to worst. Options in the same group are tied; options left out are unranked.
 
     Example:
         >>> Ranking.from_ranks({"b": 2, "a": 1, "c": 4, "d": 2}).groups
@@ -113,10 +113,10 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """A fixed number of points, spread over options."""
+    """A fixed number of points, distributed over options."""
 
     points: Mapping[str, Number]
-    """Option to points, none below 0."""
+    """Option to points; no points are below 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """One voter's answers through the rounds."""
+    """One voter's answers in all rounds."""
 
     options: Sequence[str | None]
     """The answer of each round, starting with the first; `None` for a round without an answer."""

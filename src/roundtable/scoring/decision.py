@@ -47,8 +47,8 @@ def decide(
     A deadlock is a result, not an error.
 
     Args:
-        ballots: One per voter: text (choice), list (ranking, ties as inner lists), set (approval), dict (scores),
-            `None` (abstains), or a typed ballot.
+        ballots: One ballot per voter: a text (choice), a list (ranking, with ties as inner lists), a set (approval), a
+            dict (scores), `None` (abstention), or a typed ballot.
         rule: A `Rule`, or the name of one, optionally with parameters as in `"supermajority(3/4)"`.
         tie: `"declare"` reports a tie. `"first"` picks the tied option that comes first in `options` or, without
             `options`, the tied option that the ballots name first. A function gets the tied options and returns one of
@@ -70,8 +70,8 @@ def decide(
         The decision, with all the figures behind it and the reason in words in `why`.
 
     Raises:
-        ConfigurationError: The arguments are wrong: an unknown rule or parameter, or weights, options or voters
-            that do not fit.
+        ConfigurationError: An argument is wrong: the rule or a parameter is unknown, or weights, options or voters are
+            not valid.
 
     Example:
         >>> decision = decide(["Tea", "tea.", "coffee", None])

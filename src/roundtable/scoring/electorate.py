@@ -20,7 +20,7 @@ __all__ = ["Electorate", "Group", "Grouped", "InvalidBallot", "KeyOf", "Profile"
 
 Weight: TypeAlias = int | Fraction
 
-# Keys compare by value: these markers keep sets and mappings apart from lists with the same items.
+# Keys are compared by value: these markers distinguish sets and mappings from lists with the same items.
 _SET, _MAP = object(), object()
 _TYPED = (Abstention, Approval, Choice, Ranking, Trajectory, Verdict)
 
@@ -69,7 +69,7 @@ class Grouped:
         weights = list(weights)
         if len(weights) != len(ballots):
             raise ConfigurationError(
-                f"{counted(len(ballots), 'ballot needs', 'ballots need')} as many weights, not {len(weights)}"
+                f"weights must have one number per ballot: {counted(len(ballots), 'ballot')}, but {len(weights)}"
             )
         groups: dict[Hashable, Group] = {}
         weightless: set[int] = set()
@@ -164,7 +164,7 @@ class InvalidBallot(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Vote(Generic[F]):
-    """Equal ballots, in the form a rule reads."""
+    """Equal ballots, in the form that a rule reads."""
 
     weight: Weight
     """Their total weight; equal to their number if no weights are given."""
@@ -176,7 +176,7 @@ class Vote(Generic[F]):
 
 @dataclass(frozen=True, slots=True)
 class Roll:
-    """Who voted and for what, independent of the rule."""
+    """Who voted and for what, independently of the rule."""
 
     options: tuple[str, ...]
     """Keys of the options: in the order in which they were declared, else sorted."""
@@ -210,7 +210,7 @@ class Roll:
 
 @dataclass(frozen=True, slots=True)
 class Profile(Generic[F]):
-    """The votes of an electorate as one rule reads them."""
+    """The votes of an electorate, as one rule reads them."""
 
     roll: Roll
     """Who voted and for what."""

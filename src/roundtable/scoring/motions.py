@@ -169,7 +169,7 @@ def count_vote(
     tie: TieRule = "declare",
     rules: Registry[Rule] | None = None,
 ) -> Decision:
-    """Count a vote: join the motions that say the same, then decide by a rule.
+    """Count a vote: join the motions that are the same according to the voters, then decide by a rule.
 
     Two motions are joined on two conditions. More than half of all voters say that they are the same, and none of their
     own agents objects. An agent objects if its ballot has groups of equal motions, but none of them holds this pair. On
@@ -183,7 +183,7 @@ def count_vote(
         rules: Registry in which to look up the name; `None` for the built-in rules.
 
     Raises:
-        ConfigurationError: The rule is unknown, or does not accept its parameters.
+        ConfigurationError: The rule is unknown, or it does not accept the given parameters.
 
     Example:
         >>> motions = Motions((Motion(name="Tea"), Motion(name="Milk")), ("Tea!", "Milk!"))

@@ -21,7 +21,7 @@ Figure: TypeAlias = Fraction | float | int
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A value with its related figures. An undefined value is `None` with a reason, never a number.
+    """A value with related figures. An undefined value is `None` with a reason, never a number.
 
     Example:
         >>> Measure(None, "nobody voted")
@@ -35,13 +35,13 @@ class Measure:
     reason: str | None = None
     """Why the value is undefined."""
     figures: Mapping[str, Figure] = field(default_factory=dict, repr=False, hash=False)
-    """Numbers that belong to the value, such as a test statistic."""
+    """Further numbers about the value, such as a test statistic."""
 
     def __float__(self) -> float:
         """Return the value as a float.
 
         Raises:
-            ValueError: It is undefined; the message is the reason.
+            ValueError: The value is undefined; the message contains the reason.
         """
         if self.value is None:
             raise ValueError(f"undefined: {self.reason}")
@@ -154,7 +154,7 @@ def whole(value: object, what: str, least: int) -> int:
     """Read a whole number in any notation.
 
     Raises:
-        ConfigurationError: It is not a whole number, or below `least`.
+        ConfigurationError: It is not a whole number, or it is below `least`.
 
     Example:
         >>> whole(3.0, "voters", 1), whole("4", "voters", 1)

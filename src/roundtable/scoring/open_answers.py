@@ -183,7 +183,7 @@ class Amount(NamedTuple):
     value: Fraction
     """The number."""
     unit: str
-    """The text after the number, or the currency sign before it; empty without one. Its letter case counts."""
+    """The currency sign before the number, followed by the text after the number; may be empty. Letter case counts."""
 
 
 class OpenText(NamedTuple):

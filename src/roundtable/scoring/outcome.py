@@ -1,4 +1,4 @@
-"""Rules and their outcomes, before quorum and the tie rule apply."""
+"""Rules and their outcomes, before the quorum and the tie rule apply."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Parameters:
         self.values: dict[str, ParameterValue] = {**defaults, **given}
 
     def to_json(self) -> dict[str, JsonValue]:
-        """Return the parameters as JSON values; exact numbers as text."""
+        """Return the parameters as JSON values; exact numbers become text."""
         return {
             name: value if value is None or isinstance(value, int | float | str) else str(value)
             for name, value in self.values.items()
@@ -101,7 +101,7 @@ class Parameters:
         """Return a parameter that is a whole number.
 
         Raises:
-            ConfigurationError: It is not a whole number, or below `least`.
+            ConfigurationError: It is not a whole number, or it is below `least`.
         """
         return whole(self._value(name), self._label(name), least)
 
@@ -144,7 +144,7 @@ class Rule:
     name: str
     """Name of the rule, words joined by hyphens."""
     count: Callable[[Electorate, Parameters], Outcome]
-    """Counts the ballots and finds the leaders."""
+    """Function that counts the ballots and finds the leaders."""
     summary: str = ""
     """What it does, in one line."""
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)

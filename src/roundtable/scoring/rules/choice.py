@@ -78,7 +78,7 @@ def threshold_outcome(
     Args:
         roll: Who voted.
         scores: The votes of each option.
-        enough: Checks whether a share is enough.
+        enough: Function that checks whether a share is enough.
         asked: The threshold, in words.
         of: `"cast"` for the share of the votes that count, `"seats"` for the share of all ballots that have weight.
     """
@@ -122,7 +122,7 @@ def _hybrid(ballots: Electorate, parameters: Parameters) -> Outcome:
     small, q, of = parameters.whole("small"), parameters.share("q"), share_of(parameters)
     profile = ballots.read(first_places)
     if turn <= turns or profile.roll.cast <= small:
-        why = f"turn {turn} of {turns} that ask for all" if turn <= turns else f"at most {small} voters ask for all"
+        why = f"required until turn {turns}" if turn <= turns else f"required for at most {small} voters"
         asked, least = f"all of them ({why})", Fraction(1)
     else:
         asked, least = f"at least {q} (from turn {turns + 1} on)", q

@@ -89,7 +89,7 @@ def _median(ballots: Electorate, parameters: Parameters) -> Outcome:
     level_options = [option for option, score in scores.items() if score == best[0][0] and option not in leaders]
     why = f"median grade {amount(best[0][0])}"
     if level_options:
-        why += f", as {listing(profile.roll.names(level_options))}, but better grades around it"
+        why += f", the same as {listing(profile.roll.names(level_options))}, with better grades around the median"
     return Outcome(profile.roll, scores, leaders, why)
 
 
@@ -139,7 +139,7 @@ def _star(ballots: Electorate, parameters: Parameters) -> Outcome:
         f" {roll.labels[second_option]} {amount(tally[second_option])}"
     )
     if len(runs) > 1:
-        why += f" (one of {len(runs)} that equal totals allow)"
+        why += f" (one of {len(runs)} possible run-offs, as totals are equal)"
     elif tally[first_option] == tally[second_option]:
         why += ", level, so the higher total counts"
     return Outcome(roll, totals, leaders, why, rounds=(totals, tally))
@@ -179,7 +179,7 @@ def _cumulative(ballots: Electorate, parameters: Parameters) -> Outcome:
         if spent > budget:
             raise InvalidBallot(f"it spends {amount(spent)} of {amount(budget)} points")
         if by_option is not None and spend == "exactly" and spent < budget:
-            raise InvalidBallot(f"it spends {amount(spent)} of {amount(budget)} points, and all are to be spent")
+            raise InvalidBallot(f"it spends {amount(spent)} of {amount(budget)} points, but all must be spent")
         return by_option
 
     profile = ballots.read(within_budget)

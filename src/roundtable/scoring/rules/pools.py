@@ -18,7 +18,7 @@ __all__ = ["DIGITS", "POOL_RULES", "WEIGHTED_RULES", "highest", "reconcile_weigh
 
 
 Known: TypeAlias = tuple[str, Fraction]
-"""An option and a number that belongs to the voter."""
+"""An option, and the voter's confidence or accuracy."""
 
 DIGITS = 50
 TOLERANCE = Decimal("1e-40")
@@ -123,7 +123,7 @@ def _log_odds(ballots: Electorate, _: Parameters) -> Outcome:
         leaders = highest(scores)
     figures = {option: float(score) for option, score in scores.items()}
     if all(accuracy * 2 == 1 for _, accuracy in (vote.form for vote in profile.votes)):
-        why = "all weights are 0" if profile.votes else "nobody voted whose accuracy is known"
+        why = "all weights are 0" if profile.votes else "nobody with a known accuracy voted"
         return Outcome(roll, figures, (), why)
     return Outcome(roll, figures, leaders, f"log-odds {amount(figures[leaders[0]])}")
 
@@ -148,7 +148,7 @@ WEIGHTED_RULES = (
         aliases=("log-odds-weighted",),
     ),
 )
-"""Rules that weigh first places."""
+"""Rules that weight first places."""
 
 
 Sure: TypeAlias = tuple[str, Fraction]

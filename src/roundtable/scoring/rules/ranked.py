@@ -113,7 +113,7 @@ def schulze_paths(matrix: Matrix) -> list[list[int]]:
 def strongest_paths(margins: Margins) -> list[list[int]]:
     """Return the same as `schulze_paths`, but from margins.
 
-    Margins are added from the widest down; a pair is as strong as the margin that first connects it.
+    Margins are added in descending order; the strength of a pair is the margin that first connects it.
     """
     size = range(len(margins))
     pairs = [
@@ -241,8 +241,8 @@ def _kemeny(ballots: Electorate, _: Parameters) -> Outcome:
     best = max(scores.values())
     leaders = highest(scores)
     total = sum(sum(row) for row in matrix)
-    several = "rankings" if len(leaders) > 1 else "a ranking"
-    why = f"{several} with it on top share {amount(best)} of {amount(total)} pairwise preferences"
+    each = "for each, " if len(leaders) > 1 else ""
+    why = f"{each}the best ranking that puts it first shares {amount(best)} of {amount(total)} pairwise preferences"
     return Outcome(roll, scores, leaders, why, pairwise=pairs)
 
 
@@ -320,7 +320,7 @@ def _states_unbeaten(locked: Locked, edges: Sequence[Edge], option: int, budget:
 
 
 def _wins_if_favoured(margins: Margins, option: int) -> bool:
-    """Check whether the option stays unbeaten if the margins that lead away from it are locked first."""
+    """Check whether an option stays unbeaten if, of equal margins, the ones that lead away from it are locked first."""
     state: Locked = tuple(0 for _ in margins)
     for edges in _margin_groups(margins):
         while open_edges := _open_edges(state, edges):
