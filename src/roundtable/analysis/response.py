@@ -112,15 +112,20 @@ def build_response(result: DebateFacts, settings: ResponseSettings = _DEFAULTS) 
 
     1. `query_detail` on low agreement, several conflicts, or a mean confidence below 0.5. High agreement with a mean
        confidence of at least 0.8 outweighs conflicts.
-    2. `verify` if one of these is true: there is a single answer; an agent did not answer, abstained or cast no vote;
-       the agreement is not certainly high; all agree only after they read each other's answers, or the agreement before
-       that was more than 0.3 lower or may have been; there are no independent answers to compare with; every agent gave
-       another answer in the first round; there is no decision; or there is a conflict, with medium agreement or a mean
-       confidence below 0.6.
+    2. `verify` if one of these is true:
+        - there is a single answer;
+        - an agent did not answer, abstained or cast no vote;
+        - the agreement is not certainly high;
+        - all agree only after they read each other's answers;
+        - the agreement before they read each other's answers was more than 0.3 lower, or may have been;
+        - there are no independent answers to compare with;
+        - every agent gave another answer in the first round;
+        - there is no decision;
+        - there is a conflict, with medium agreement or a mean confidence below 0.6.
     3. `proceed` otherwise.
 
-    An interval of agreement is low if its upper bound is low, and high if its lower bound is high. The confidence of
-    agents that abstained never counts.
+    An interval of agreement is low if its upper bound is low, and certainly high if its lower bound is high. The
+    confidence of agents that abstained never counts.
     """
     complete = [entry for entry in result.rounds if entry.complete and entry.consensus is not None]
     if not complete:

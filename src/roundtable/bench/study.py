@@ -322,15 +322,16 @@ async def run_study(
 
     Every question is debated in each mode, and answered without a debate in three ways:
 
-    - `single`: one answer of one agent. - `self-consistency`: one agent answers many times. - `independent-vote`: all
-    agents answer in turn, without seeing other answers.
+    - `single`: one answer of one agent.
+    - `self-consistency`: one agent answers many times.
+    - `independent-vote`: all agents answer in turn, without seeing other answers.
 
     The last two are counted at the price of the debate: as many of their answers count as the debate needed calls. All
     answers are read and counted by the same rule; the answer of a council is its chair's conclusion, and the answer of
     an Oxford debate is its last vote. If a question fails in one arm, or if one of its debates does not complete, all
     its answers are left out, since only pairs can be compared. Everything is checked before the first call.
 
-    With `study`, every answer is stored as soon as it is there. If you repeat the same call after an interruption or a
+    With `study`, every answer is stored as soon as it arrives. If you repeat the same call after an interruption or a
     crash, or with a larger `budget`, only missing answers are requested.
 
     Args:

@@ -126,9 +126,9 @@ class Converged(Exit):
     """Ends when no agent changed its answer in the last rounds; reason `convergence`.
 
     An agent keeps its position if it chooses the same option, if it gives an equal answer, or if it declares that its
-    answer is still the same. Equal answers have the same bottom line or, without one, the same position; letter case
-    does not count. A different wording alone counts as a change. Agents that did not answer in each of these rounds are
-    left out; the figures name them.
+    answer is still the same. Equal answers have the same bottom line or, without one, the same position; letter case,
+    outer quotes and a full stop at the end do not count. A different wording alone counts as a change. Agents that did
+    not answer in each of these rounds are left out; the figures name them.
 
     Example:
         >>> Converged(rounds=2).to_spec()

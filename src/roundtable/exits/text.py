@@ -28,8 +28,10 @@ def exit_from_text(text: str, exits: Registry[ExitFactory] | None = None) -> Exi
     A criterion is written as its kind, followed by its fields in brackets.
 
     - Fields are in the order of the class, or named. A value is a number, a fraction (`2/3`), a quoted text, `true`,
-    `false` or `none`. - A kind with a hyphen or slash needs quotes: `'no-more'(2)`. - `first | second` ends the debate
-    if one of two criteria holds, `first & second` if both hold. `&` binds tighter; use brackets to group.
+      `false` or `none`.
+    - A kind with a hyphen or slash needs quotes: `'no-more'(2)`.
+    - `first | second` ends the debate if one of two criteria holds, `first & second` if both hold. `&` binds tighter;
+      use brackets to group.
 
     Args:
         text: At most 2,000 characters.

@@ -166,7 +166,7 @@ def obstinacy(rounds: Rounds, *, normalise: Normalise = "casefold") -> Measure:
 def modal_adoption(rounds: Rounds, *, normalise: Normalise = "casefold") -> Measure:
     """Measure how often a minority agent adopts the most frequent position: P(adopt the mode | in the minority).
 
-    Counts only pairs of successive rounds of which the earlier one has a single most frequent position. Range: [0, 1],
+    Pairs of successive rounds count only if the earlier round has a single most frequent position. Range: [0, 1],
     exact, no unit. Undefined if no agent who answered twice in a row was in a minority. Source: arXiv 2605.00914.
 
     Args:
@@ -189,9 +189,9 @@ def modal_adoption(rounds: Rounds, *, normalise: Normalise = "casefold") -> Meas
 def influence_matrix(rounds: Rounds, *, normalise: Normalise = "casefold") -> dict[str, dict[str, Measure]]:
     """Measure who influences whom: row i, column j is the share of j's answers that moved to i's differing position.
 
-    `I(i, j)` counts the pairs of successive rounds of which the earlier one has different positions of i and j. Range:
-    [0, 1], exact, no unit. Undefined for two agents that never differed before an answer of j. If several peers share
-    the position that j moves to, each of them is credited: the matrix shows association, not cause.
+    `I(i, j)` counts pairs of successive rounds if i and j had different positions in the earlier round. Range: [0, 1],
+    exact, no unit. Undefined for two agents that never differed before an answer of j. If several peers share the
+    position that j moves to, each of them is credited: the matrix shows association, not cause.
 
     Args:
         rounds: The rounds of one debate.

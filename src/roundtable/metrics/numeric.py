@@ -232,11 +232,11 @@ def van_der_eijk_a(counts: Sequence[int]) -> Measure:
     """Measure agreement on an ordered scale: -1 is polarised, 0 is spread evenly, 1 is all in one category.
 
     The counts are cut into horizontal layers, within which each category is either filled or empty. A layer that fills
-    S of the K categories has `A = U (1 - (S - 1) / (K - 1))`. U compares the number of triples of categories of which
-    only the middle one is empty (TDU) with the number of those of which only one end is empty (TU): `U = ((K - 2) TU -
-    (K - 1) TDU) / ((K - 2) (TU + TDU))`. The result is the mean of A over layers, weighted by their numbers of ratings.
-    Exact, no unit. Undefined without ratings, and with fewer than three categories. Source: C. van der Eijk, Quality
-    and Quantity 35 (2001).
+    S of the K categories has `A = U (1 - (S - 1) / (K - 1))`, with
+    `U = ((K - 2) TU - (K - 1) TDU) / ((K - 2) (TU + TDU))`. TDU is the number of triples of categories with only the
+    middle one empty, and TU is the number of triples with only one end empty. The result is the mean of A over layers,
+    weighted by their numbers of ratings. Exact, no unit. Undefined without ratings, and with fewer than three
+    categories. Source: C. van der Eijk, Quality and Quantity 35 (2001).
 
     Args:
         counts: Ratings in each category, in the order of the scale.

@@ -112,9 +112,9 @@ def voting_orders(names: Sequence[str], voters: Sequence[str], seed: str) -> dic
 class VotedMode(WrappedMode):
     """A mode with a vote of all debaters at the end of a round; everything else is as in the wrapped mode.
 
-    The motions are the different answers of the round, or the options of the debate. Each voter sees them in a
-    different order, without names of agents. Answers are labelled with letters, which also differ between voters;
-    options have no letters. If there is only one motion, there is no vote.
+    The motions are the different answers of the round, or the options of the debate. Voters see them in different
+    orders, without names of agents. Answers are labelled with letters in the order that the voter sees; options have no
+    letters. If there is only one motion, there is no vote.
 
     Args:
         mode: The mode that debates.

@@ -389,7 +389,7 @@ class _Law:
         return reading, "read"
 
     def _declared_verdicts(self, left: _Node, right: _Node) -> Iterable[SameOrDifferent]:
-        """Yield what follows from each answer that an author of both sides compared with their own.
+        """Yield what follows for each pair of authors, from every answer that both of them compared with their own.
 
         If both authors call that answer the same as their own, their answers are the same. If only one of them does,
         their answers differ. If neither does, nothing follows. Each author's own answer is included, as the same.
