@@ -511,7 +511,7 @@ class TestRefusals:
         with pytest.raises(ConfigurationError, match="has no parameter 'colour'"):
             open_postgres("postgresql://me@host/db?colour=1")
         with pytest.raises(ConfigurationError) as error:
-            open_postgres("postgresql://me:se/x?cret=word@host/db")
+            open_postgres("postgresql://me:s@e/x?cret=word@host/db")
         assert "cret" not in "".join(traceback.format_exception(error.value))
 
     @pytest.mark.parametrize(
