@@ -512,7 +512,7 @@ class TestRefusals:
             open_postgres("postgresql://me@host/db?colour=1")
         with pytest.raises(ConfigurationError) as error:
             open_postgres("postgresql://me:s@e/x?cret=word@host/db")
-        assert "cret" not in "".join(traceback.format_exception(error.value))
+        assert "cret" not in str(error.value)
 
     @pytest.mark.parametrize(
         "url",
