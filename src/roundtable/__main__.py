@@ -15,14 +15,14 @@ __all__ = ["main"]
 
 _HINT = "The command needs its extra. Install it with: pip install 'roundtable-sdk[cli]'"
 _INTERRUPTED = (129, 130, 143)
-"""Exit codes of an interruption: the process then exits without waiting for threads that still compute."""
+"""Exit codes of an interruption. With one of them, the process exits without waiting for threads that still compute."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code.
 
     Args:
-        arguments: The words after the name of the command; those of the process when left out.
+        arguments: The words after the name of the command; the arguments of the process when left out.
 
     Example:
         >>> main(["--version"])
@@ -51,10 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fill_closed_streams() -> None:
-    """Open the null device in place of closed standard streams (`>&-`); otherwise a database could get their number.
+    """Open the null device in place of closed standard streams (`>&-`); otherwise a file could get their number.
 
-    Reading from standard input then returns nothing, and what is written to standard error is dropped. Writing to
-    standard output fails, as it does for every program.
+    Reading from such a standard input returns nothing, and text written to such a standard error is dropped. Writing to
+    a closed standard output still fails, as it does in every program.
     """
     for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
@@ -80,7 +80,7 @@ def _print(text: str) -> int:
 
 
 def _leave(code: int) -> None:
-    """Restore the usual Ctrl-C; after an interruption write all output and exit at once: everything is stored."""
+    """Restore the usual Ctrl-C. After an interruption, flush the output and exit at once: all results are stored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if code in _INTERRUPTED:
         for stream in (sys.stdout, sys.stderr):

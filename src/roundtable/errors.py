@@ -68,7 +68,7 @@ __all__ = [
 
 
 class PartialResult(Protocol):
-    """The part of a `DebateResult` that errors promise; here so that errors need not know results."""
+    """The part of a `DebateResult` that errors promise; defined here so that errors don't import the results."""
 
     @property
     def session_id(self) -> str:
@@ -94,19 +94,19 @@ class RoundtableError(Exception):
     """Base of all errors of this library.
 
     Args:
-        message: What happened and what to do; the class's default message when left out.
-        code: Stable machine-readable code; the class's when left out.
+        message: What happened and what to do; the default message of the class when left out.
+        code: Stable machine-readable code; the default code of the class when left out.
         provider: Provider that failed.
-        retryable: Whether the same call may succeed later; the class's rule when left out.
+        retryable: Whether the same call may succeed later; the default of the class when left out.
         cause: The wrapped error; also set as `__cause__`.
-        hint: How to recover; the class's when left out.
+        hint: How to recover; the default hint of the class when left out.
         request_id: The provider's id of the failed call.
-        retry_after_s: Seconds the provider asked to wait.
-        details: Facts that belong to one kind of error, JSON values without secrets.
+        retry_after_s: Seconds that the provider asked callers to wait.
+        details: Facts that only this kind of error has, as JSON values without secrets.
 
-    An error that ends a debate also names it: `session_id` is its session, and `partial` is the result so far, unless
-    the error came before any agent could be asked. `usage` of an agent's error is what was spent. `is_recorded` marks
-    an error that a cassette replays.
+    An error that ends a debate also has `session_id`, the id of the session, and `partial`, the result so far;
+    `partial` is missing if the error came before any agent could be asked. `usage` of an agent's error is what the
+    failed turn spent. `is_recorded` marks an error that a cassette replays.
 
     Example:
         >>> error = APIRateLimitError(provider="anthropic")
@@ -183,7 +183,7 @@ class RoundtableError(Exception):
         return {name: value for name, value in facts.items() if value is not None}
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle all fields; the wrapped error travels as its text."""
+        """Pickle all fields; only the text of the wrapped error is pickled."""
         return (_rebuild, (type(self), self.args, dict(self.__dict__), cause_text(self)))
 
 
@@ -215,7 +215,7 @@ class APIAuthError(RoundtableError):
 
 
 class APINetworkError(RoundtableError):
-    """The provider could not be reached, or what it returned is not an API response."""
+    """The provider could not be reached, or its response is not an API response."""
 
     default_message = "Network error occurred"
     default_code = "API_NETWORK_ERROR"
@@ -224,7 +224,7 @@ class APINetworkError(RoundtableError):
 
 
 class CircuitOpen(APINetworkError):
-    """The provider failed so often recently that the library does not call it for a while. This call was not made."""
+    """The provider failed so often recently that the library stops calling it for a while. This call was not made."""
 
     default_message = "Circuit breaker open"
     default_retryable = False
@@ -266,7 +266,7 @@ class ParseError(AgentError):
 
 
 class SessionError(RoundtableError):
-    """A session does not exist, or is not in a state that allows this."""
+    """A session does not exist, or its state does not allow the operation."""
 
     default_message = "The session does not allow this"
     default_code = "SESSION_ERROR"
@@ -281,18 +281,18 @@ class SessionNotFound(SessionError):
 
 
 class SessionConflict(SessionError):
-    """The state of the session, or its stored data, does not allow this."""
+    """The state of the session, or its stored data, does not allow the operation."""
 
     default_message = "The state of the session does not allow this"
     default_hint: ClassVar[str | None] = "Check the current state of the session."
 
 
 class StaleSequence(SessionConflict):
-    """New events could not be appended: the event that they should follow is no longer the last one."""
+    """New events were not appended, because the event that they should follow is no longer the last one."""
 
     default_message = "The session has moved on"
     default_retryable = True
-    default_hint: ClassVar[str | None] = "Read what was stored meanwhile, then append to that."
+    default_hint: ClassVar[str | None] = "Read the events stored meanwhile, then append after them."
 
 
 class SessionBusy(SessionError):
@@ -300,14 +300,14 @@ class SessionBusy(SessionError):
 
     default_message = "The session is being run by another owner"
     default_retryable = True
-    default_hint: ClassVar[str | None] = "Wait until its lease ends, or stop it there."
+    default_hint: ClassVar[str | None] = "Wait until its lease ends, or stop the session where it runs."
 
 
 class LeaseLost(SessionError):
     """The lease (the right to write to the session) was never taken, or another owner took it over."""
 
     default_message = "The lease on the session is lost"
-    default_hint: ClassVar[str | None] = "Stop working on this session, or take the lease again and read it anew."
+    default_hint: ClassVar[str | None] = "Stop working on this session, or take the lease again and reload it."
 
 
 class StorageError(RoundtableError):
@@ -370,14 +370,16 @@ class BudgetExceeded(RoundtableError):
 
 
 class CassetteMiss(RoundtableError):
-    """A cassette that only replays does not contain the call. This ends the run; it is not a failed turn.
+    """A cassette that only replays does not contain the call. This ends the run and isn't a failed turn.
 
-    `details` name the most similar recorded call, and the first place where the two differ.
+    `details` name the most similar recorded call, and the first place where it differs from this call.
     """
 
     default_message = "The cassette does not contain this call"
     default_code = "CASSETTE_MISS"
-    default_hint: ClassVar[str | None] = "Record it: open the cassette with mode='auto', or anew with mode='record'."
+    default_hint: ClassVar[str | None] = (
+        "Open the cassette with mode='auto' to record this call, or mode='record' to record all."
+    )
 
 
 class QuorumLost(RoundtableError):
@@ -386,7 +388,7 @@ class QuorumLost(RoundtableError):
     Args:
         message: What happened.
         partial: The result so far.
-        causes: Why agents failed, one error each, in the order of their seats.
+        causes: Why agents failed: one error for each, in the order of the agents.
         code: See `RoundtableError`.
         cause: One of the agents' errors.
         hint: How to recover.

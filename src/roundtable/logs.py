@@ -1,4 +1,4 @@
-"""Structured logging: the library writes to loggers named `roundtable.*`; the program decides where records go.
+"""Structured logging: the library writes to loggers named `roundtable.*`; the program decides where log records go.
 
 The command uses `configure_logging`. A program that configures logging itself does not need this module: it attaches
 a handler to the logger `roundtable`, and finds the context of a record in the record's attributes.
@@ -41,7 +41,7 @@ _LEVELS: Final = {
 
 
 def is_power_of_ten(count: int) -> bool:
-    """Check whether a count is 1, 10, 100 and so on, to log a repeated event only then.
+    """Check whether a count is 1, 10, 100 and so on; a repeated event is logged only at these counts.
 
     Example:
         >>> [count for count in range(200) if is_power_of_ten(count)]
@@ -70,8 +70,8 @@ class ContextFormatter(logging.Formatter):
 
     Args:
         as_json: Whether a line is a JSON object rather than text.
-        secrets: Texts that are redacted in every part of a record; of keys of 8 characters and more also their
-            URL-encoded and base64 forms, and their first 12 characters.
+        secrets: Texts that are redacted in every part of a record. For keys of 8 characters and more, their URL-encoded
+        and base64 forms and their first 12 characters are redacted too.
         stack: Whether the stack of a logged exception is written too.
 
     Example:
@@ -142,7 +142,7 @@ def _plain(value: JsonValue) -> str:
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Writes to a stream, or to the current `sys.stderr` where none is given."""
+    """Writes to a stream, or to the current `sys.stderr` if no stream is given."""
 
     def __init__(self, stream: TextIO | None) -> None:
         super().__init__(stream)
@@ -163,7 +163,7 @@ def configure_logging(
     secrets: Iterable[str] = (),
     stack: bool = False,
 ) -> logging.Handler:
-    """Send the library's log records to one stream; a second call replaces the first.
+    """Send the library's log records to one stream; a second call replaces the stream of the first.
 
     Only the logger `roundtable` is changed; handlers of the root logger still get its records too.
 

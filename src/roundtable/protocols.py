@@ -101,7 +101,7 @@ class ChatModel(Protocol):
 
     @property
     def model(self) -> str:
-        """Model id used when a request names none."""
+        """Model id used when a request names no model."""
 
     @property
     def profile(self) -> ModelProfile:
@@ -120,11 +120,11 @@ class ChatModel(Protocol):
         Closing the iterator early ends the call. Models that cannot stream yield the response alone.
 
         Raises:
-            RoundtableError: The call failed, also when the stream ended before its terminator.
+            RoundtableError: The call failed, or the stream ended before its terminator.
         """
 
     async def aclose(self) -> None:
-        """Release what the model holds; idempotent."""
+        """Release the model's resources, such as connections; idempotent."""
 
 
 @runtime_checkable
@@ -145,15 +145,15 @@ class HasEndpoint(Protocol):
 
     @property
     def endpoint(self) -> str:
-        """Address that its calls go to."""
+        """Address that the model's calls go to."""
 
 
 class TurnListener(Protocol):
-    """Follows a turn while it is taken."""
+    """Follows a turn while the agent takes it."""
 
     @property
     def wants_pieces(self) -> bool:
-        """Whether pieces of the answer are of use now; if not, the model is asked for the whole answer at once."""
+        """Whether the listener wants pieces of the answer now; if not, the model is asked for the whole answer."""
 
     async def chunk(self, text: str) -> None:
         """A piece of the answer arrived."""
@@ -162,11 +162,11 @@ class TurnListener(Protocol):
         """A model call is about to start.
 
         Raises:
-            BaseException: To prevent the call; the turn ends.
+            BaseException: Any exception prevents the call and ends the turn.
         """
 
     async def retrying(self, attempt: int, delay_s: float, error: RoundtableError) -> None:
-        """The model is asked once more: a call failed, or its answer could not be read. The pieces so far are void.
+        """The model is asked again: a call failed or its answer could not be parsed. Earlier pieces are void.
 
         Args:
             attempt: Number of the next try, from 2.
@@ -175,7 +175,7 @@ class TurnListener(Protocol):
         """
 
     async def tool_called(self, step: int, call: ToolCall) -> None:
-        """A tool is about to be called for model call `step` of the turn; arguments that are too long are left out."""
+        """A tool call from model call `step` of the turn is about to start; too long arguments are left out."""
 
     async def tool_answered(self, step: int, call_id: str, record: ToolCallRecord) -> None:
         """A tool call ended; `record` holds its result."""
@@ -184,8 +184,8 @@ class TurnListener(Protocol):
 class Agent(Protocol):
     """Takes turns. `BaseAgent` is the usual way to get one.
 
-    An agent without a chat model takes part in a debate with attached files only if it lists the kinds that it reads
-    from `DebateContext.attachments` in an attribute `inputs`: `"image"`, `"pdf"`, `"text"`.
+    An agent without a chat model can take part in a debate with attached files only if its attribute `inputs` lists the
+    kinds of files that it reads from `DebateContext.attachments`: `"image"`, `"pdf"`, `"text"`.
     """
 
     @property
@@ -217,7 +217,7 @@ class AgentToolkit(Protocol):
         """List the tools."""
 
     async def execute_tool(self, name: str, tool_input: JsonObject) -> ToolResult:
-        """Run a tool; failures are results, never raised."""
+        """Run a tool; a failure is returned as a result, never raised."""
 
 
 class Tool(Protocol):
@@ -228,11 +228,11 @@ class Tool(Protocol):
         """Name, description and arguments, as a model sees them."""
 
     async def run(self, tool_input: JsonObject) -> ToolResult:
-        """Run the tool; a failure is a result, and an exception becomes one."""
+        """Run the tool; return a failure as a result. An exception is turned into such a result."""
 
 
 class DebateModeStrategy(Protocol):
-    """A debate mode: a pure function of the turns so far.
+    """A debate mode: a pure function that plans the next stage from the turns so far.
 
     The same view always gives the same plan. A mode awaits nothing, calls no model, and takes randomness only from
     `view.seed`.
@@ -240,15 +240,15 @@ class DebateModeStrategy(Protocol):
 
     @property
     def name(self) -> str:
-        """Name the mode is registered under."""
+        """Name under which the mode is registered."""
 
     @property
     def needs_groupthink_detection(self) -> bool:
-        """Whether to look for groupthink, that is agreement reached too easily."""
+        """Whether to look for groupthink, which is agreement reached too easily."""
 
     @property
     def rounds(self) -> range:
-        """Numbers of rounds that make sense."""
+        """Numbers of rounds that make sense in this mode."""
 
     @property
     def assigns_stances(self) -> bool:
@@ -262,23 +262,23 @@ class DebateModeStrategy(Protocol):
 
 
 class ConsensusMeter(Protocol):
-    """Measures how far the positions of one round agree; a failure never loses the round."""
+    """Measures how far the positions of one round agree; if measuring fails, the round is kept."""
 
     async def measure(
         self, responses: Sequence[AgentResponse], topic: str, *, session_id: str | None = None, groupthink: bool = True
     ) -> Measured:
         """Measure the positions of a round; the `method` of the consensus says how.
 
-        Calls to models are charged to the session. With `groupthink`, signs of groupthink are looked for too.
+        Calls to models are charged to the session. With `groupthink`, the meter also looks for signs of groupthink.
         """
 
 
 @runtime_checkable
 class ComparingMeter(ConsensusMeter, Protocol):
-    """A meter that also uses what agents declared about answers of earlier rounds."""
+    """A meter that also uses the agents' own comparisons with answers of earlier rounds."""
 
     compares_earlier: ClassVar[bool]
-    """Whether `measure` takes the earlier answers; `True` marks the class."""
+    """Whether `measure` takes the argument `earlier`; set it to `True` in the class."""
 
     async def measure(
         self,
@@ -294,14 +294,14 @@ class ComparingMeter(ConsensusMeter, Protocol):
         Args:
             responses: The answers of the round.
             topic: The question.
-            session_id: The session that pays for calls.
+            session_id: The session that calls are charged to.
             groupthink: Whether to look for signs of groupthink.
             earlier: Earlier answers by turn, to which `AgentResponse.compared` may refer.
         """
 
 
 class ExitCriterion(Protocol):
-    """Decides after each round whether the debate ends; pure."""
+    """Decides after each round whether the debate ends; a pure function of the rounds."""
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
         """Decide from the complete rounds so far; there is at least one."""
@@ -311,7 +311,7 @@ class ExitCriterion(Protocol):
 
 
 class ExitRound(Protocol):
-    """A complete round as an exit sees it; `RoundRecord` is one."""
+    """A complete round as an exit criterion sees it; `RoundRecord` satisfies this protocol."""
 
     @property
     def number(self) -> int:
@@ -329,9 +329,9 @@ class ExitRound(Protocol):
 class Storage(Protocol):
     """An append-only log of events per session; everything else about a session is computed from it.
 
-    A turn (session, round, stage, slot, attempt) written twice with the same body counts once; with another body it is
-    refused. All methods raise `StorageError` when the medium fails, and `SessionNotFound` when the tenant has no such
-    session.
+    A turn is identified by session, round, stage, slot and attempt. If a turn is written again with the same body, it
+    counts once; if it is written again with another body, it is refused. All methods raise `StorageError` when the
+    medium fails, and `SessionNotFound` when the tenant has no such session.
     """
 
     async def create(self, record: SessionRecord) -> None:
@@ -350,14 +350,15 @@ class Storage(Protocol):
         *,
         tenant: str = "default",
     ) -> int:
-        """Store events, all or none, and return the number of the last one.
+        """Store either all of the events or none, and return the number of the last event.
 
-        Without `token` and `expected_seq` only `control` events are accepted, so that anyone may pause or stop.
+        Without `token` and `expected_seq`, only `control` events are accepted, so that anyone may pause or stop the
+        session.
 
         Raises:
-            LeaseLost: There is no token, or a stale one.
-            StaleSequence: `expected_seq` is not the last number.
-            SessionConflict: A turn is stored with another body.
+            LeaseLost: The token is missing or stale.
+            StaleSequence: `expected_seq` is not the number of the last stored event.
+            SessionConflict: A turn is already stored with another body.
         """
 
     async def read(
@@ -371,10 +372,12 @@ class Storage(Protocol):
     async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
         """Take or renew the right to append. The same owner keeps its token; `ttl_s=0` releases the lease.
 
-        The lease of an owner that is provably dead on this host is taken over at once, any other once it has expired.
+        If the current owner's process ran on this host and is provably dead, its lease is taken over at once. Any other
+        lease is taken over once it has expired.
 
         Raises:
-            SessionBusy: Another owner holds the lease; `details` say who and until when.
+            SessionBusy: Another owner holds the lease; `details` name the owner and the time at which the lease
+                expires.
         """
 
     async def delete(self, session_id: str, *, tenant: str = "default") -> None:
@@ -386,17 +389,17 @@ class Storage(Protocol):
 
 @runtime_checkable
 class FullText(Protocol):
-    """Optional part of a `Storage`: full-text search in what was said."""
+    """Optional part of a `Storage`: full-text search in the agents' positions."""
 
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
-        """Return the positions that contain all words: newest session first, then in the order of the session."""
+        """Return the positions that contain all words: by session, newest first, in the order of each session."""
 
 
 @runtime_checkable
 class Backup(Protocol):
-    """Optional part of a `Storage`: a copy of all it holds, made while it is in use.
+    """Optional part of a `Storage`: a copy of all its data, made while the storage is in use.
 
-    A storage that is backed up with other tools names them instead: see `HasBackupHint`.
+    A storage that needs other tools for a backup names these tools instead: see `HasBackupHint`.
     """
 
     async def backup(self, path: str | PathLike[str]) -> None:
@@ -422,20 +425,20 @@ class HasBackupHint(Protocol):
 
     @property
     def backup_hint(self) -> str:
-        """One sentence, such as a command to run; the hint of the error if somebody asks for a backup. No secrets."""
+        """One sentence without secrets, such as a command to run; the hint of the error when a backup is requested."""
 
 
 @runtime_checkable
 class Leases(Protocol):
-    """Optional part of a `Storage`: who runs a session, without taking its lease."""
+    """Optional part of a `Storage`: finds out who runs a session, without taking its lease."""
 
     async def holder(self, session_id: str, *, tenant: str = "default") -> Owner | None:
-        """Return who holds the lease; `None` if nobody does, it has expired, or its process is provably dead."""
+        """Return the lease's owner; `None` if there is no lease, it has expired, or its process is provably dead."""
 
 
 @runtime_checkable
 class Notify(Protocol):
-    """Optional part of a `Storage`: notices of what other processes store.
+    """Optional part of a `Storage`: notices that other processes have stored events.
 
     Without it, followers of a session read its log four times a second.
     """
@@ -445,29 +448,29 @@ class Notify(Protocol):
     ) -> AbstractContextManager[None]:
         """Call `heard` when another process may have stored events of a session, while the block is open.
 
-        The storage may call `heard` on any thread, also on several at once, and on one without an event loop. So
-        `heard` must be safe on any thread, return at once, and not use the storage; it usually wakes the loop that
-        reads the log, such as with `loop.call_soon_threadsafe(wake.set)`. If it raises, the storage logs the error and
-        calls the other listeners all the same.
+        The storage may call `heard` on any thread, also on several threads at once, and on a thread without an event
+        loop. So `heard` must be thread-safe, return at once, and not use the storage. It usually wakes the event loop
+        that reads the log, for example with `loop.call_soon_threadsafe(wake.set)`. If `heard` raises, the storage logs
+        the error and still calls the other listeners.
 
-        Entering and leaving the block must not wait for the network: it happens in event loops. After the block,
-        `heard` is called no more, except for a call that is already under way.
+        Entering and leaving the block must not wait for the network, because both happen in event loops. After the
+        block, `heard` is not called again; only a call that has already started may still run.
 
-        Notices may be late or lost, so the log must still be read now and then; one notice may stand for several
-        events, and one may come without any. Appends through this same object need no notice.
+        Notices may be late or lost, so the log must still be read now and then. One notice may announce several events,
+        and a notice may come although there is no new event. Appends through this same object need no notice.
 
         Args:
             session_id: The session; it does not have to exist.
             heard: Called without arguments; its result is ignored.
-            tenant: Tenant of the session; a session with the same id of another tenant is another one.
+            tenant: Tenant of the session; another tenant's session with the same id is a different session.
         """
 
 
 class KeyValue(Protocol):
-    """Small JSON values by key, with tenant and expiry."""
+    """Small JSON values by key, each with a tenant and, optionally, an expiry."""
 
     async def get(self, key: str, *, tenant: str = "default") -> JsonValue:
-        """Return a value; `None` when there is none or it expired."""
+        """Return a value; `None` if there is no value or it has expired."""
 
     async def put(self, key: str, value: JsonValue, *, ttl_s: float | None = None, tenant: str = "default") -> None:
         """Store a value, replacing an existing one."""
@@ -481,30 +484,32 @@ class KeyValue(Protocol):
     async def update(
         self, key: str, fn: Callable[[JsonValue], JsonValue], *, ttl_s: float | None = None, tenant: str = "default"
     ) -> JsonValue:
-        """Replace a value by a function of the current one, in one transaction; return the new value."""
+        """Replace a value by `fn(current value)` in one transaction; return the new value."""
 
 
 class Observer(Protocol):
-    """Receives every event of a table. A function of one event is an observer too.
+    """Receives every event of a `Roundtable`. A function that takes one event is an observer too.
 
-    With the class attribute `wants_pieces = False`, an observer needs no pieces of answers. Models are then asked for
-    whole answers, which costs less, unless somebody else listens; the observer may still get pieces.
+    The class attribute `wants_pieces = False` means that the observer needs no pieces of answers. Unless another
+    listener wants pieces, models are asked for whole answers, which costs less. If another listener wants pieces, this
+    observer gets them too.
     """
 
     def notify(self, event: Event) -> None:
-        """Receive one event; durable events arrive once they are stored.
+        """Receive one event; durable events arrive after they have been stored.
 
-        It is called in the event loop of the debate, so it must not wait or block. What it raises is logged and changes
-        nothing.
+        This method is called in the event loop of the debate, so it must not wait or block. An exception that it raises
+        is logged and changes nothing.
         """
 
 
 @runtime_checkable
 class CallObserver(Protocol):
-    """An observer that also receives each call of a model that the table makes, by debates and beside them."""
+    """An observer that also receives each model call of the `Roundtable`, in debates and outside of them."""
 
     def notify_call(self, call: ModelCall) -> None:
-        """Receive one try of a call, once it is over, before the events that come of it.
+        """Receive one try of a call after it has ended, before the events that result from it.
 
-        It is called in the event loop, so it must not wait or block. What it raises is logged and changes nothing.
+        This method is called in the event loop, so it must not wait or block. An exception that it raises is logged and
+        changes nothing.
         """

@@ -1,4 +1,4 @@
-"""Settings, read once from the environment into a value; no other module reads it."""
+"""Settings, read once from the environment into a value; no other module reads the environment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _FALSE: Final = frozenset({"0", "false", "no", "off"})
 _DECIMAL: Final = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
 
 _VENDORS: Final = ("anthropic", "openai", "google", "perplexity", "compatible")
-"""Vendors whose key and address are fields of `Settings`; those of others are found by `Settings.get`."""
+"""Vendors whose key and address are fields of `Settings`; `Settings.get` finds the keys and addresses of other
+vendors."""
 
 VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     **{f"{name}_api_key": VENDORS[name].key_env for name in _VENDORS},
@@ -105,15 +106,15 @@ _QUOTAS: Final = (
     "limit_streams",
     "pause_after_s",
 )
-"""Settings that are a count, or `none` for no limit."""
+"""Settings whose value is a count, or `none` for no limit."""
 
 _LONG_ENOUGH = 8
-"""Fewest characters of a value that counts as a secret rather than as a word."""
+"""Minimum length of a value that counts as a secret; shorter values may be ordinary words."""
 _SECRET_ENDS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 
 
 class VariableReader:
-    """Reads settings from their variables, by the name of the setting; an unset or empty variable means the default."""
+    """Reads each setting, given its name, from its variables; if these are unset or empty, the default applies."""
 
     def __init__(self, source: Mapping[str, str]) -> None:
         self._source = source
@@ -142,7 +143,7 @@ class VariableReader:
         variable, text = self._find(name)
         if not text:
             return default
-        # Length first: Python refuses int() of thousands of digits with a different error.
+        # Check the length first: Python refuses int() of thousands of digits with a different error.
         plain = text.isascii() and text.isdigit() and len(text) <= 9
         if not plain or int(text) < least or (most is not None and int(text) > most):
             raise _refusal(variable, text, f"a whole number from {least}" + (f" to {most}" if most else ""))
@@ -206,9 +207,9 @@ def forbid_network_to_children() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The settings in the environment, as a value that is passed in.
+    """The settings in the environment, as a value that is passed to the code that needs them.
 
-    An empty variable counts as not set. Keys never show in the `repr`.
+    An empty variable counts as not set. The `repr` never shows keys.
 
     Example:
         >>> settings = Settings.from_env({"OPENAI_API_KEY": "sk-secret", "LOG_LEVEL": "DEBUG"})
@@ -225,8 +226,8 @@ class Settings:
     perplexity_api_key: str | None = field(default=None, repr=False)
     """`PERPLEXITY_API_KEY`: key of the provider `perplexity`."""
     compatible_api_key: str | None = field(default=None, repr=False)
-    """`ROUNDTABLE_API_KEY`: key of the provider `compatible`. When not set, requests have no key; most local servers
-    need none."""
+    """`ROUNDTABLE_API_KEY`: key of the provider `compatible`. When it is not set, requests have no key; most local
+    servers need none."""
     brave_api_key: str | None = field(default=None, repr=False)
     """`BRAVE_API_KEY`, else `BRAVE_SEARCH_API_KEY`: key of the web search `brave`."""
     tavily_api_key: str | None = field(default=None, repr=False)
@@ -234,17 +235,17 @@ class Settings:
     searxng_url: str | None = None
     """`SEARXNG_URL`: address of the SearXNG server for the web search `searxng`, if the code gives no address."""
     anthropic_base_url: str | None = None
-    """`ANTHROPIC_BASE_URL`: root of the API of `anthropic`; the vendor's when not set. It must use https, or http on
-    this machine."""
+    """`ANTHROPIC_BASE_URL`: root of the API of `anthropic`; the vendor's own address when not set. The address must use
+    https; http is allowed only on this machine."""
     openai_base_url: str | None = None
-    """`OPENAI_BASE_URL`: root of the API of `openai` and `openai-chat`; the vendor's when not set."""
+    """`OPENAI_BASE_URL`: root of the API of `openai` and `openai-chat`; the vendor's own address when not set."""
     google_base_url: str | None = None
-    """`GOOGLE_BASE_URL`: root of the API of `google`; the vendor's when not set."""
+    """`GOOGLE_BASE_URL`: root of the API of `google`; the vendor's own address when not set."""
     perplexity_base_url: str | None = None
-    """`PERPLEXITY_BASE_URL`: root of the API of `perplexity`; the vendor's when not set."""
+    """`PERPLEXITY_BASE_URL`: root of the API of `perplexity`; the vendor's own address when not set."""
     compatible_base_url: str | None = None
     """`ROUNDTABLE_BASE_URL`: root of the API of `compatible`, such as `http://127.0.0.1:8080/v1`. If `ROUNDTABLE_MODEL`
-    is set too, debates that name no agents can use this server."""
+    is also set, debates that name no agents can use this server."""
     compatible_model: str | None = None
     """`ROUNDTABLE_MODEL`: model id at `ROUNDTABLE_BASE_URL`, for agents that name no model."""
     ollama_host: str | None = None
@@ -258,31 +259,31 @@ class Settings:
     data_home: Path | None = None
     """`XDG_DATA_HOME`: parent of the folder `roundtable`, which holds the journal of batches (`batches.db`);
     `~/.local/share` when not set. If no storage is chosen and `data/roundtable.db` cannot be written, sessions are
-    stored there too, with a warning."""
+    stored in this folder too, with a warning."""
     database_path: Path = _DATABASE
     """`DATABASE_PATH`: SQLite file of the default storage, relative to the working folder unless absolute; `~` is
-    allowed. If you set a file that cannot be written, storing raises `StorageError`; the library never uses another
-    file instead."""
+    allowed. If you set this variable to a file that cannot be written, storing raises `StorageError`; the library does
+    not fall back to another file."""
     log_level: str = "info"
     """`LOG_LEVEL`: lowest level of the log lines that the command writes: `debug`, `info`, `warning`, `error` or
     `critical`, in upper or lower case."""
     max_agents: int = 5
-    """`ROUNDTABLE_MAX_AGENTS`: maximum number of agents, 2 to 10, for a debate that names none and for `agentCount`
-    over MCP."""
+    """`ROUNDTABLE_MAX_AGENTS`: maximum number of agents, 2 to 10, for a debate that names no agents and for
+    `agentCount` over MCP."""
     default_agent_count: int = 4
-    """`ROUNDTABLE_DEFAULT_AGENT_COUNT`: number of agents, 2 to 10, for a debate that names none. It is never above
-    `ROUNDTABLE_MAX_AGENTS`, and at most 3 if only the embedded model is available."""
+    """`ROUNDTABLE_DEFAULT_AGENT_COUNT`: number of agents, 2 to 10, for a debate that names no agents. The number is
+    limited to `ROUNDTABLE_MAX_AGENTS`, and to 3 if only the embedded model is available."""
     max_rounds: int = 10
     """`ROUNDTABLE_MAX_ROUNDS`: maximum number of rounds of a debate, 1 or more."""
     debug_mode: bool = False
-    """`ROUNDTABLE_DEBUG_MODE`: `true`, `1`, `yes` or `on` adds stack traces to errors of the command and in JSON;
-    `false`, `0`, `no` or `off` does not."""
+    """`ROUNDTABLE_DEBUG_MODE`: `true`, `1`, `yes` or `on` adds stack traces to errors that the command prints and to
+    errors in JSON; `false`, `0`, `no` or `off` leaves them out."""
     network: bool = True
     """`ROUNDTABLE_NETWORK`: `false`, `0`, `no` or `off` stops this process from reaching other machines and from
     starting programs, as soon as the first `Roundtable` exists; see `roundtable.testing.without_network`."""
     plugins: str | None = None
     """`ROUNDTABLE_PLUGINS`: installed plugins that may be loaded: names of distributions or entry points, separated by
-    commas; or `none`; or `all`, which is the default."""
+    commas; or `none`; or `all`, the default."""
     disable_plugins: str | None = None
     """`ROUNDTABLE_DISABLE_PLUGINS`: installed plugins that are never loaded, separated by commas; `all`, `1` or `true`
     means all of them."""
@@ -291,23 +292,23 @@ class Settings:
     exit_consensus_threshold: Decimal = Decimal("0.9")
     """`ROUNDTABLE_EXIT_CONSENSUS_THRESHOLD`: agreement in [0, 1] at which `exit_on_consensus` ends a debate."""
     exit_convergence_rounds: int = 2
-    """`ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS`: number of rounds in a row without movement after which `exit_on_consensus`
-    ends a debate."""
+    """`ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS`: number of consecutive rounds with unchanged positions after which
+    `exit_on_consensus` ends a debate."""
     exit_confidence_threshold: Decimal = Decimal("0.85")
     """`ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD`: confidence in [0, 1] that every agent must reach for `exit_on_consensus`
     to end a debate."""
     high_consensus_threshold: Decimal = Decimal("0.7")
-    """`ROUNDTABLE_HIGH_CONSENSUS_THRESHOLD`: agreement in [0, 1] from which the consensus level is high."""
+    """`ROUNDTABLE_HIGH_CONSENSUS_THRESHOLD`: agreement in [0, 1] at and above which the consensus level is high."""
     medium_consensus_threshold: Decimal = Decimal("0.4")
-    """`ROUNDTABLE_MEDIUM_CONSENSUS_THRESHOLD`: agreement in [0, 1] from which the consensus level is medium."""
+    """`ROUNDTABLE_MEDIUM_CONSENSUS_THRESHOLD`: agreement in [0, 1] at and above which the consensus level is medium."""
     low_confidence_threshold: Decimal = Decimal("0.6")
-    """`ROUNDTABLE_LOW_CONFIDENCE_THRESHOLD`: confidence below which an answer deserves a second look."""
+    """`ROUNDTABLE_LOW_CONFIDENCE_THRESHOLD`: confidence below which an answer should be verified."""
     confidence_variance_threshold: Decimal = Decimal("0.04")
     """`ROUNDTABLE_CONFIDENCE_VARIANCE_THRESHOLD`: variance of the agents' confidences above which they are reported as
     a conflict."""
     min_reasoning_length_ratio: Decimal = Decimal("0.5")
-    """`ROUNDTABLE_MIN_REASONING_LENGTH_RATIO`: share of the mean length of reasoning below which an agent's reasoning
-    is reported as short."""
+    """`ROUNDTABLE_MIN_REASONING_LENGTH_RATIO`: an agent's reasoning is reported as short if its length is below this
+    share of the mean length."""
     high_confidence_action_threshold: Decimal = Decimal("0.8")
     """`ROUNDTABLE_HIGH_CONFIDENCE_ACTION_THRESHOLD`: if agreement is high and the mean confidence is at least this, the
     recommended action is `proceed`."""
@@ -318,8 +319,8 @@ class Settings:
     """`ROUNDTABLE_VERY_LOW_CONFIDENCE_ACTION_THRESHOLD`: if the mean confidence is below this, the recommended action
     is `query_detail`."""
     consensus_summary_max_length: int = 200
-    """`ROUNDTABLE_CONSENSUS_SUMMARY_MAX_LENGTH`: maximum characters of the summary of the agreement; 0 or -1 means no
-    limit."""
+    """`ROUNDTABLE_CONSENSUS_SUMMARY_MAX_LENGTH`: maximum length of the summary of the agreement, in characters; 0 or -1
+    means no limit."""
     limit_conversations: int | None = 5
     """`ROUNDTABLE_LIMIT_CONVERSATIONS`: conversations and debates that a user of the HTTP server may start within any
     60 minutes; `none` means no limit."""
@@ -327,7 +328,7 @@ class Settings:
     """`ROUNDTABLE_LIMIT_CONCURRENT`: conversations and debates that a user of the HTTP server may have running at the
     same time; `none` means no limit."""
     limit_rounds: int | None = 100
-    """`ROUNDTABLE_LIMIT_ROUNDS`: rounds that a user of the HTTP server may ask for within any 24 hours; `none` means no
+    """`ROUNDTABLE_LIMIT_ROUNDS`: rounds that a user of the HTTP server may request within any 24 hours; `none` means no
     limit."""
     limit_user_streams: int | None = 6
     """`ROUNDTABLE_LIMIT_USER_STREAMS`: streams of events that a user may have open at one process of the HTTP server;
@@ -336,17 +337,17 @@ class Settings:
     """`ROUNDTABLE_LIMIT_STREAMS`: streams of events that may be open at one process of the HTTP server; `none` means no
     limit."""
     pause_after_s: int | None = 60
-    """`ROUNDTABLE_PAUSE_AFTER`: if a run was started as a stream and nobody follows it any more, the HTTP server pauses
-    it after this many seconds; `none` means never."""
+    """`ROUNDTABLE_PAUSE_AFTER`: if a run was started as a stream and no client follows it any more, the HTTP server
+    pauses the run after this many seconds; `none` means never."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Every variable as it was read, for providers of plugins."""
+    """All variables as they were read, for providers that plugins add."""
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
         """Read the settings.
 
         Args:
-            environ: Variables to read from; the process's environment when left out.
+            environ: Variables to read from; the environment of the process when left out.
 
         Raises:
             ConfigurationError: A variable has a value that is not allowed. The message names the
@@ -382,7 +383,7 @@ class Settings:
 
     @property
     def names_database(self) -> bool:
-        """Whether the file of the default storage was chosen; then no other file is ever used instead.
+        """Whether the user chose the file of the default storage; if so, no other file is ever used instead.
 
         Example:
             >>> Settings().names_database, Settings(database_path=Path("debates.db")).names_database
@@ -392,7 +393,7 @@ class Settings:
 
     @property
     def secrets(self) -> frozenset[str]:
-        """Values that must never be logged or written: keys, and values in the environment that look like one.
+        """Values that must never be logged or written: keys, and values in the environment that look like keys.
 
         Example:
             >>> sorted(Settings.from_env({"OPENAI_API_KEY": "sk-1", "ACME_TOKEN": "canary-12", "HOME": "h"}).secrets)

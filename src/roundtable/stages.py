@@ -1,6 +1,6 @@
-"""Run one stage: all turns at once; each ends in an answer, or in a failure that is stored as data.
+"""Run all turns of one stage at the same time; each ends in an answer, or in a failure that is stored as data.
 
-This module knows only the `Agent` protocol. The engine uses the same function and adds storing.
+This module knows agents only by the `Agent` protocol. The engine calls `run_stage` with hooks that store the turns.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class TurnCancelled(Exception):
 
 
 class CountingListener:
-    """Forwards to a listener, counts calls, and stores what the listener raises, even if the agent catches it."""
+    """Forwards to a listener, counts model calls, and keeps the listener's error, even if the agent catches it."""
 
     def __init__(self, listener: TurnListener) -> None:
         self._listener = listener
@@ -78,7 +78,7 @@ class CountingListener:
         self.failure: Exception | None = None
 
     def check(self) -> None:
-        """Raise what the listener raised."""
+        """Raise the error that the listener raised, if any."""
         if self.failure is not None:
             raise self.failure
 
@@ -119,23 +119,23 @@ class CountingListener:
 
 
 class StageHooks(Protocol):
-    """What a caller of `run_stage` may add: following and storing turns."""
+    """What a caller of `run_stage` may add, to follow and store turns."""
 
     async def started(self, spec: TurnSpec, attempt: int) -> TurnListener | None:
-        """Return the listener of a turn that starts. `TurnCancelled` prevents the turn; other errors end the stage."""
+        """Return the listener of a starting turn. `TurnCancelled` prevents the turn; other errors end the stage."""
 
     async def settled(self, turn: AnyTurn) -> None:
         """A turn ended. An error raised here ends the whole stage and is raised by `run_stage`."""
 
 
 class TurnShaper(Protocol):
-    """Optional part of a mode: changes to the context and the answer of a turn; pure."""
+    """Optional part of a mode: pure functions that change the context and the answer of a turn."""
 
     def transform_context(self, context: DebateContext, agent: Agent | None = None) -> DebateContext:
-        """Change what an agent sees; the context already holds only what its turn may see."""
+        """Change what an agent sees; the context given already contains only what the turn may see."""
 
     def validate_response(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
-        """Check a position before it is stored; it may be marked, but its text must not change."""
+        """Check a position before it is stored; the position may be marked, but its text must not change."""
 
 
 def is_foreign_cancellation(error: BaseException) -> bool:
@@ -143,8 +143,8 @@ def is_foreign_cancellation(error: BaseException) -> bool:
 
     A client library that cancels one of its own requests raises such an error, which must not end the task.
     """
-    # Late on purpose: asyncio is slow to load, and it is loaded already wherever one of its errors can occur.
-    import asyncio  # noqa: TID251  (only its task knows whether it was cancelled)
+    # Imported here on purpose: asyncio is slow to load, and it is already loaded wherever one of its errors can occur.
+    import asyncio  # noqa: TID251  (only an asyncio task knows whether it was cancelled)
 
     backend_error = anyio.get_cancelled_exc_class()
     if (
@@ -157,7 +157,7 @@ def is_foreign_cancellation(error: BaseException) -> bool:
 
 
 def is_fault(error: BaseException) -> bool:
-    """Check whether an error of foreign code is a fault of that code, and not a cancellation of the task or Ctrl-C."""
+    """Check whether an error of foreign code is that code's own fault, not a cancellation of the task or Ctrl-C."""
     return isinstance(error, Exception) or is_foreign_cancellation(error)
 
 
@@ -189,7 +189,7 @@ def _select_visible(by_key: Mapping[TurnKey, AnyTurn], spec: TurnSpec) -> tuple[
 def restrict_view(
     view: DebateContext, spec: TurnSpec, stage: str = "", by_key: Mapping[TurnKey, AnyTurn] | None = None
 ) -> DebateContext:
-    """Reduce the full view to what one turn of a stage may see; `by_key` are its turns by their keys, if known."""
+    """Reduce the full view to what one turn of a stage may see; `by_key` maps the view's turns by key, if known."""
     by_key = {turn.key: turn for turn in view.transcript} if by_key is None else by_key
     visible_keys: set[TurnKey] = {visible.turn for visible in spec.sees}
     return view.model_copy(
@@ -218,26 +218,27 @@ async def run_stage(
     Args:
         stage: The stage.
         agents: Agents by id.
-        view: The mode's view; each turn sees only its own part of it.
+        view: The mode's view of the debate; each turn sees only the part that its spec allows.
         hooks: Follows and stores turns.
-        attempts: Slots to run, each with the number of its try; all slots at their first try when left out.
+        attempts: Slots to run, each with the number of its attempt; all slots at attempt 1 when left out.
         clock: Source of durations.
-        turn_timeout_s: Seconds each turn has for all its calls; one that takes longer fails with `APITimeoutError`.
-        shaper: The mode's hooks on what agents see and on what they answered.
+        turn_timeout_s: Seconds that each turn has for all its calls; a turn that takes longer fails with
+        `APITimeoutError`.
+        shaper: The mode's hooks that change what agents see and what they answered.
 
     Returns:
-        Outcomes in slot order; a cancelled turn has none.
+        Outcomes in slot order; a cancelled turn has no outcome.
 
     Raises:
-        ConfigurationError: A turn asks for an agent that is not in `agents`.
-        Exception: What `hooks` or one of their listeners raised; unlike an agent's error, it ends the stage.
+        ConfigurationError: A turn needs an agent that is not in `agents`.
+        Exception: An error of `hooks` or of one of their listeners; unlike an agent's error, it ends the stage.
     """
     clock = clock or SystemClock()
     attempt_by_slot = {spec.slot: 1 for spec in stage.turns} if attempts is None else dict(attempts)
     specs = [spec for spec in stage.turns if spec.slot in attempt_by_slot]
     missing = sorted({spec.agent for spec in specs} - set(agents))
     if missing:
-        msg = f"stage {stage.name!r} asks for agents that are not at the table: {', '.join(missing)}"
+        msg = f"stage {stage.name!r} names agents that are not in the debate: {', '.join(missing)}"
         raise ConfigurationError(msg)
     outcomes: dict[int, AnyTurn] = {}
     errors: list[Exception] = []
@@ -274,7 +275,7 @@ class _TurnTask(NamedTuple):
 
 
 async def _run_turn(task: _TurnTask, view: DebateContext, hooks: StageHooks | None, clock: Clock) -> AnyTurn | None:
-    """Take a turn and report it to the hooks; what hooks and their listeners raise is raised."""
+    """Take a turn and report it to the hooks; raise the errors of the hooks and their listeners."""
     try:
         listener = None if hooks is None else await hooks.started(task.spec, task.attempt)
     except TurnCancelled:
@@ -301,11 +302,11 @@ async def _take_turn(
     except TurnCancelled:
         return None
     except CassetteMiss:
-        # Without the recorded answer, an offline debate would continue as a different one that looks the same.
+        # Without the recorded answer, a replayed debate would continue differently, but look the same.
         raise
     except BudgetExceeded as error:
         if not _has_spent(error):
-            # No model was asked, so no agent failed: the turn stays open for a run with a larger budget.
+            # No model was called, so no agent failed: the turn stays open for a run with a larger budget.
             return None
         failure = error
     except RoundtableError as error:
@@ -338,7 +339,7 @@ def _hook_error(hook: str, error: Exception) -> AgentError:
 
 
 def _validate_response(result: TurnResult, context: DebateContext, shaper: TurnShaper | None) -> TurnResult:
-    """Pass a position through the mode's `validate_response`; a stance other than the assigned one adds a warning."""
+    """Pass a position through the mode's `validate_response`; add a warning if the stance is not the assigned one."""
     if shaper is None or not isinstance(result.answer, AgentResponse):
         return result
     try:
@@ -352,7 +353,7 @@ def _validate_response(result: TurnResult, context: DebateContext, shaper: TurnS
         return result
     warnings = result.warnings
     if breach is not None:
-        warnings += (f"the stance is {breach.actual or 'missing'}, where {breach.expected} was assigned",)
+        warnings += (f"the stance is {breach.actual or 'missing'}, but {breach.expected} was assigned",)
     return result.model_copy(update={"answer": answer, "warnings": warnings})
 
 
@@ -391,7 +392,7 @@ class _TurnFacts(TypedDict):
 
 
 def _turn_facts(task: _TurnTask, view: DebateContext, start: float, clock: Clock) -> _TurnFacts:
-    """Return the place, time and agent of a turn that just ended."""
+    """Return the position in the debate, the time and the agent of a turn that just ended."""
     provider, model = _provider_and_model(task.agent)
     return {
         "round": view.current_round,
@@ -410,7 +411,7 @@ def _turn_facts(task: _TurnTask, view: DebateContext, start: float, clock: Clock
 
 
 def _provider_and_model(agent: Agent) -> tuple[str | None, str | None]:
-    """Return provider and model of an agent, as its `get_info` says."""
+    """Return the provider and model that an agent's `get_info` reports."""
     try:
         info = agent.get_info()
         return info.provider, info.model
@@ -420,10 +421,10 @@ def _provider_and_model(agent: Agent) -> tuple[str | None, str | None]:
 
 
 def _check_result(result: object, spec: TurnSpec, agent: Agent) -> TurnResult:
-    """Return an agent's result if it fits the turn, under the id and name of the agent that took the turn."""
+    """Return an agent's result if it fits the turn, with the id and name of the agent that took the turn."""
     kind = result.answer.kind if isinstance(result, TurnResult) else type(result).__name__
     if not isinstance(result, TurnResult) or kind != spec.answer:
-        msg = f"agent {agent.id!r} gave {kind!r} where {spec.answer!r} was asked for"
+        msg = f"agent {agent.id!r} returned {kind!r}, but the turn requires {spec.answer!r}"
         raise AgentError(msg, hint="take_turn returns a TurnResult that holds an answer of the kind the turn states.")
     answer = result.answer
     if isinstance(answer, AgentResponse) and (answer.agent_id, answer.agent_name) != (agent.id, agent.name):
@@ -433,7 +434,7 @@ def _check_result(result: object, spec: TurnSpec, agent: Agent) -> TurnResult:
 
 
 def _name_motions(result: TurnResult, spec: TurnSpec) -> TurnResult:
-    """Return a vote on motions with their names instead of the voter's letters, without unknown or repeated ones."""
+    """Return a vote with the motions' names instead of the voter's letters, without unknown or repeated letters."""
     if not spec.motions:
         return result
     names, warnings = _MotionNames(spec.motions), [_in_names(text, spec.motions) for text in result.warnings]
@@ -468,21 +469,21 @@ def _name_motions(result: TurnResult, spec: TurnSpec) -> TurnResult:
             assert_never(answer)
     grouped = _MotionNames(spec.motions)
     same = tuple(group for group in map(grouped.of, answer.same) if len(group) > 1)
-    warnings += [*names.warnings, *(f"among those that say the same: {warning}" for warning in grouped.warnings)]
+    warnings += [*names.warnings, *(f"in the groups that say the same: {warning}" for warning in grouped.warnings)]
     return result.model_copy(
         update={"answer": answer.model_copy(update={"same": same}), "warnings": tuple(dict.fromkeys(warnings))}
     )
 
 
 def _in_names(warning: str, motions: Mapping[str, str]) -> str:
-    """Return a warning with the name of a motion for the voter's letter that it begins with, if it does."""
+    """Return a warning; if it begins with a voter's letter, replace the letter by the name of the motion."""
     label, space, words = warning.partition(" ")
     name = motions.get(label.strip("'")) if space else None
     return warning if name is None else f"{name[:80]!r} {words}"
 
 
 class _MotionNames:
-    """Looks up the names of motions; a letter counts once.
+    """Looks up the names of motions by letter; each letter counts only once.
 
     Args:
         motions: Name by letter.
@@ -494,7 +495,7 @@ class _MotionNames:
         self.warnings: list[str] = []
 
     def of(self, labels: Iterable[str]) -> tuple[str, ...]:
-        """Return the names behind some letters."""
+        """Return the names of the motions with these letters."""
         names: list[str] = []
         for label in labels:
             name = self._left.pop(label, None)
@@ -523,7 +524,7 @@ def error_info(failure: RoundtableError) -> ErrorInfo:
 def error_from_info(info: ErrorInfo) -> RoundtableError:
     """Convert a stored error to an exception; its cause comes back as text.
 
-    An unknown class, such as a plugin's, becomes the documented class with the same code.
+    An error of an unknown class, such as a plugin's, becomes an error of the documented class with the same code.
 
     Example:
         >>> error_from_info(ErrorInfo(name="Throttled", message="Slower.", code="API_RATE_LIMIT"))

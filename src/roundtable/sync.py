@@ -125,11 +125,11 @@ class DebateHandle:
         return Watch(self._portal.make(lambda: self._handle.events(after=after)), self._portal)
 
     def begun(self) -> None:
-        """Wait until the debate really runs here, or is over."""
+        """Wait until the debate has begun to run here, or is over."""
         self._portal.call(self._handle.begun)
 
     def wait(self) -> None:
-        """Wait until the debate is over, however it ends; `result` says how."""
+        """Wait until the debate is over, whether it succeeds or fails; `result` returns the outcome."""
         self._portal.call(self._handle.wait)
 
     def result(self) -> DebateResult:
@@ -283,7 +283,7 @@ class Roundtable:
         )
 
     def debate_once(self, session_id: str, topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
-        """Run a debate at most once under an id that you choose; a second call continues or returns it."""
+        """Run a debate at most once under an id that you choose; a second call continues it or returns its result."""
         return self._portal.call(lambda: self._table.debate_once(session_id, topic, **options))
 
     def describe(self, topic: str, **options: Unpack[DebateOptions]) -> JsonObject:
@@ -326,7 +326,7 @@ class Roundtable:
         on_error: OnError = "record",
         on_progress: Callable[[Progress], None] | None = None,
     ) -> Results:
-        """Continue what is unfinished of many debates, a few at a time, and return all results in the same order."""
+        """Continue the unfinished debates of many, a few at a time, and return all results in the same order."""
         return self._portal.call(
             lambda: self._table.resume_many(
                 results,
@@ -481,7 +481,7 @@ class Roundtable:
         context_results: Sequence[ContextResult] = (),
         **changes: Unpack[DebateOptions],
     ) -> DebateResult:
-        """Run a "what if": a new session that shares another session's past up to a round, then goes on."""
+        """Run a "what if": a new session that shares another session's past up to a round, and continues from there."""
         return self._portal.call(
             lambda: self._table.fork(session_id, at_round=at_round, context_results=context_results, **changes)
         )
@@ -495,7 +495,7 @@ class Roundtable:
         context_results: Sequence[ContextResult] = (),
         **changes: Unpack[DebateOptions],
     ) -> DebateHandle:
-        """Fork a session as `fork` does, and run the new one in the background, while the table is entered."""
+        """Fork a session as `fork` does, and run the new session in the background, while the table is entered."""
         return DebateHandle(
             self._portal.call(
                 lambda: self._table.start_fork(
@@ -514,7 +514,7 @@ class Roundtable:
         without: str | None = None,
         concurrency: int = 4,
     ) -> RerunAudit:
-        """Repeat the last complete round with something changed, and count how often the answer stays the same."""
+        """Repeat the last complete round with a change, and count how often the answer stays the same."""
         return self._portal.call(
             lambda: self._table.rerun(session_id, times=times, change=change, without=without, concurrency=concurrency)
         )
@@ -554,7 +554,7 @@ class Roundtable:
         )
 
     def synthesize(self, session_id: str, *, by: str | None = None) -> SynthesisResult:
-        """Write the synthesis of a session with one model and store it; a stored one is returned again at no cost."""
+        """Write the synthesis of a session with one model and store it; a stored synthesis is returned at no cost."""
         return self._portal.call(lambda: self._table.synthesize(session_id, by=by))
 
     def pause(self, session_id: str, *, running: RunningCalls = "settle") -> None:
@@ -580,7 +580,7 @@ class Roundtable:
         return self._portal.call(lambda: self._table.frames(kind, backend, wanted=wanted))
 
     def search(self, text: str, *, session_id: str | None = None, limit: int = 20) -> tuple[SearchHit, ...]:
-        """Search for words in positions and their reasoning, the newest session first."""
+        """Search for words in positions and their reasoning; hits in newer sessions come first."""
         return self._portal.call(lambda: self._table.search(text, session_id=session_id, limit=limit))
 
     def delete(self, session_id: str, *, force: bool = False) -> None:
@@ -611,7 +611,7 @@ class Roundtable:
         return self._portal.call(lambda: self._table.export_file(session_id, path, format=format, sign_with=sign_with))
 
     def verify(self, session_id: str, *, head: ChainHead | str | None = None) -> Verification:
-        """Check whether a stored session is what was stored: each event carries the hash of everything before it."""
+        """Check whether a stored session was changed later: each event contains the hash of everything before it."""
         return self._portal.call(lambda: self._table.verify(session_id, head=head))
 
     def import_(self, source: str | bytes | PathLike[str], *, new_id: bool = False, run_programs: bool = False) -> str:
@@ -619,7 +619,7 @@ class Roundtable:
         return self._portal.call(lambda: self._table.import_(source, new_id=new_id, run_programs=run_programs))
 
     def for_tenant(self, tenant: str, *, observers: Sequence[Observer | Callable[[Event], None]] = ()) -> Roundtable:
-        """Return a table for the sessions of another tenant; it shares everything else with this one."""
+        """Return a table for the sessions of another tenant; it shares everything else with this table."""
         table = Roundtable()
         table._table = self._table.for_tenant(tenant, observers=observers)
         return table

@@ -1,7 +1,7 @@
-"""The vendors that the library knows by name, a row each: wire format, keys, addresses, models, prices and search.
+"""The vendors that the library knows by name. Each has one row: wire format, keys, addresses, models, prices, search.
 
-Settings, seats, prices, traces, the doctor and the reference pages read these rows. A vendor whose servers speak a
-known wire format is a row here and nothing else.
+Settings, agents, prices, traces, `roundtable doctor` and the reference pages read these rows. A vendor whose servers
+use a known wire format needs only a row here.
 
 Example:
     >>> VENDORS["google"].key_env
@@ -41,7 +41,7 @@ _BLIND_REASONERS: Final = {
     start: ModelProfile(context_tokens=context_tokens, structured_output=True, streams=True)
     for start, context_tokens in {"o1-mini": 128_000, "o1-preview": 128_000, "o3-mini": 200_000}.items()
 }
-"""Reasoning models of OpenAI that see no images."""
+"""Reasoning models of OpenAI that don't accept images."""
 
 _GEMINI: Final = ModelProfile(
     context_tokens=1_000_000,
@@ -64,17 +64,17 @@ _SONAR: Final = ModelProfile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelApi:
-    """Where models are called: addresses, keys, models and limits of one API."""
+    """What is needed to call one API: its addresses, keys, models and limits."""
 
     name: str
     """Name that selects the provider, as in `name:model`."""
     base_url: str | None
-    """Root of the API, in the vendor's own convention; `None` where the user must name it."""
+    """Root of the API, in the vendor's own convention; `None` if the user must name it."""
     base_url_env: str | None = None
     """Environment variable that replaces `base_url`."""
     host_env: str | None = None
-    """Environment variable with the host of a local server, as Ollama reads it; used where no address is set. Without a
-    model id, the first model that this server lists is used."""
+    """Environment variable with the host of a local server, in Ollama's format; used when no address is set. If no
+    model is named, the first model that this server lists is used."""
     key_env: tuple[str, ...] = ()
     """Environment variables of the key; the first one that is set wins."""
     key_required: bool = True
@@ -82,19 +82,20 @@ class ModelApi:
     auth: Literal["bearer", "x-api-key", "x-goog-api-key", "api-key"] = "bearer"
     """Header that carries the key; `bearer` is `Authorization`."""
     default_model: str | None = None
-    """Model used when none is named; `None` where the user must name it."""
+    """Model used when no model is named; `None` if the user must name one."""
     model_env: str | None = None
     """Environment variable of the default model."""
     light_model: str | None = None
-    """Small model for summaries and analysis; the default model where there is none."""
+    """Small model for summaries and analysis; if there is none, the default model is used."""
     profile: ModelProfile = field(default_factory=ModelProfile)
-    """Profile that prompts are written for."""
+    """Profile of the models: what the library must know to prompt them."""
     profiles: Mapping[str, ModelProfile] = field(default_factory=dict)
     """Profiles of some models, by prefix of the model id; the longest match wins."""
     batch_api: Literal["anthropic", "google", "openai"] | None = None
-    """Kind of its batch API; `None` where it has none, or none that is supported."""
+    """Kind of its batch API; `None` if it has no batch API, or none that the library supports."""
     requests_per_minute: float | None = None
-    """Maximum calls a minute for a key and model, until response headers state the limit; `None` for no limit."""
+    """Maximum calls per minute for one key and model, used until response headers state the limit; `None` for no
+    limit."""
     summary: str = ""
     """Description in one line."""
 
@@ -113,7 +114,8 @@ class Vendor(ModelApi):
     display_name: str
     """Name shown to people."""
     cites_sources: bool = False
-    """Whether its models search for every answer: agents at the table search by default and are asked to cite."""
+    """Whether its models search for every answer. If so, their agents search by default and are asked to cite
+    sources."""
     price_table: str | None = None
     """Vendor whose list prices apply, by its name in the packaged table; `name` if `None`."""
     search_usd: Decimal | None = None
@@ -277,7 +279,8 @@ _ROWS: Final = (
 )
 
 VENDORS: Final[Mapping[str, Vendor]] = {row.name: row for row in _ROWS}
-"""The vendors by the name of their provider, in the order in which their keys fill the seats of a debate."""
+"""The vendors by the name of their provider, in the order in which a debate that names no agents uses the vendors with
+a key."""
 
 
 def vendors_by_key() -> dict[tuple[str, ...], tuple[Vendor, ...]]:

@@ -329,7 +329,7 @@ def test_a_session_that_does_not_run_cannot_be_paused(command: Command, agree: s
     session = session_of(command("Tea?", "--agents", agree, "--rounds", "1", "--json"))
     done = command("pause", session)
     assert done.code == 6
-    assert "only a running one" in done.err
+    assert "only a running session" in done.err
 
 
 # ------------------------------------------------------------------ what there is

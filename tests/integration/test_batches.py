@@ -479,7 +479,7 @@ async def test_a_session_whose_calls_wait_in_a_batch_is_not_paid_again_by_accide
         house = House(server, home)
         session_id = await house.leave(house.table(WAITING))
         async with house.table(batch=False) as without:
-            with pytest.raises(ConfigurationError, match=r"1 call of session .* was handed in as a batch") as caught:
+            with pytest.raises(ConfigurationError, match=r"1 call of session .* was sent as a batch") as caught:
                 await without.resume(session_id)
             assert "--batch anthropic" in (caught.value.hint or "")
         server.looks = 1
@@ -506,7 +506,7 @@ async def test_of_two_debates_in_one_batch_the_one_that_was_left_still_waits(hom
             server.looks = 1
             await stays.wait()
         async with house.table(batch=False) as without:
-            with pytest.raises(ConfigurationError, match="was handed in as a batch"):
+            with pytest.raises(ConfigurationError, match="was sent as a batch"):
                 await without.resume(left.session_id)
 
 

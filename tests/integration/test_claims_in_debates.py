@@ -151,9 +151,9 @@ async def test_the_estimate_says_what_claims_add() -> None:
         without = table.estimate(TOPIC, rounds=3)
         whole = table.estimate(TOPIC, rounds=3, claims=True)
     assert whole.input_tokens > without.input_tokens
-    (note,) = (text for text in whole.notes if text.startswith("claims are in it"))
+    (note,) = (text for text in whole.notes if text.startswith("claims are included"))
     added = whole.input_tokens - without.input_tokens
-    assert f"at most {added:,} tokens of input" in note
+    assert f"at most {added:,} input tokens" in note
     assert not [text for text in without.notes if "claims" in text]
 
 

@@ -274,14 +274,14 @@ async def test_nobody_needs_to_run_a_session_for_it_to_be_paused_and_stopped(dis
     table = table_of(CountingModel("Tea"), "ada", storage=disk)
     await table.pause(session.id)
     assert (await table.session(session.id)).session_status == "paused"
-    with pytest.raises(SessionError, match="is paused; only a running one can be paused"):
+    with pytest.raises(SessionError, match="is paused; only a running session can be paused"):
         await table.pause(session.id)
     await table.stop(session.id)
     stopped = await table.session(session.id)
     assert (stopped.session_status, stopped.exit and stopped.exit.reason) == ("completed", "stopped")
     with pytest.raises(SessionError, match="is completed"):
         await table.stop(session.id)
-    with pytest.raises(SessionError, match="is completed; only a running one can be paused"):
+    with pytest.raises(SessionError, match="is completed; only a running session can be paused"):
         await table.pause(session.id)
     await fold_of(disk, session.id)
 

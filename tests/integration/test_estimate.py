@@ -285,7 +285,7 @@ class Endless(BaseModeStrategy):
 
 
 @pytest.mark.parametrize(
-    ("agent", "message"), [("ada", "a second time in one round"), ("eve", "not at the table: eve")]
+    ("agent", "message"), [("ada", "a second time in one round"), ("eve", "not in the debate: eve")]
 )
 def test_a_mode_that_would_never_end_is_refused(agent, message):
     with pytest.raises(ConfigurationError, match=message):
@@ -347,7 +347,7 @@ async def test_the_worst_case_holds_where_a_facilitator_writes_as_much_as_it_may
 def test_a_debate_that_takes_too_many_calls_is_refused_before_they_are_added_up() -> None:
     table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
     assert table.estimate("Tea?", rounds=2, most_calls=4).planned_calls == 4
-    with pytest.raises(ConfigurationError, match="takes 4 model calls or more; 3 are allowed"):
+    with pytest.raises(ConfigurationError, match="needs 4 model calls or more; 3 are allowed"):
         table.estimate("Tea?", rounds=2, most_calls=3)
-    with pytest.raises(ConfigurationError, match="takes 1,000 model calls or more; 500 are allowed"):
+    with pytest.raises(ConfigurationError, match="needs 1,000 model calls or more; 500 are allowed"):
         table.estimate("Tea?", rounds=10, mode="self-consistency:samples=1000", most_calls=500)

@@ -408,6 +408,6 @@ async def test_an_agent_of_an_older_session_that_no_name_makes_is_named() -> Non
     session = await table.wiring.engine.start_debate(config, known)
     with pytest.raises(ConfigurationError, match="agent 'ada' of session") as caught:
         await roundtable.Roundtable(storage=storage).resume(session.id)
-    assert "cannot be made here: cannot read the script" in caught.value.message
+    assert "cannot be created here: cannot read the script" in caught.value.message
     assert "Roundtable(agents=[...])" in str(caught.value.hint)
     assert (await table.resume(session.id)).status == "completed"

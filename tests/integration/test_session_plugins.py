@@ -198,7 +198,9 @@ async def test_another_version_without_the_mode_is_named_with_both_versions(site
     (site.folder / "court2.py").write_text(MODE.replace("{name}", "assembly"))
     site.modules.append("court2")
     newer = table(storage)
-    with pytest.raises(PluginError, match=r"\(1\.2\), of which 2\.0 is installed, without it") as missing:
+    with pytest.raises(
+        PluginError, match=r"\(1\.2\), but the installed version \(2\.0\) does not provide it"
+    ) as missing:
         await newer.resume(half.session_id, budget=Budget(max_calls=9))
     await newer.aclose()
     assert missing.value.hint == "Install it: pip install 'roundtable-court==1.2'."
@@ -254,7 +256,7 @@ async def test_a_missing_tool_names_the_plugin_that_brought_it(site: Site) -> No
     with pytest.raises(ConfigurationError, match="tool 'roll'") as missing:
         await without.resume(half.session_id, budget=Budget(max_calls=9))
     await without.aclose()
-    assert "The plugin roundtable-dice 0.3 brought the tool dice." in str(missing.value.hint)
+    assert "The plugin roundtable-dice 0.3 provided the tool dice." in str(missing.value.hint)
 
 
 @pytest.mark.parametrize(

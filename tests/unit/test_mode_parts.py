@@ -251,9 +251,9 @@ async def test_a_stance_against_the_role_is_recorded_in_answer_and_result_and_le
     bo = by_agent["bo"]
     assert bo.answer.stance == "YES"  # type: ignore[union-attr]
     assert bo.answer.role_violation.to_json() == '{"expected":"NO","actual":"YES"}'  # type: ignore[union-attr]
-    assert bo.result.warnings == ("the stance is YES, where NO was assigned",)  # type: ignore[union-attr]
+    assert bo.result.warnings == ("the stance is YES, but NO was assigned",)  # type: ignore[union-attr]
     assert by_agent["ada"].answer.role_violation is None  # type: ignore[union-attr]
-    assert "where NO was assigned" in held.result.to_markdown()
+    assert "but NO was assigned" in held.result.to_markdown()
     assert [one.role_violation is not None for one in held.result.rounds[1].responses] == [False, True, True, True]
 
 

@@ -155,7 +155,7 @@ async def test_a_plan_that_would_never_end_is_refused(mode: BaseModeStrategy) ->
 
 async def test_an_agent_that_is_not_at_the_table_is_a_mistake_of_the_caller() -> None:
     context = QUESTION.model_copy(update={"agents": view().agents})
-    with pytest.raises(ConfigurationError, match="not at the table: bo, cy, dee"):
+    with pytest.raises(ConfigurationError, match="not in the debate: bo, cy, dee"):
         await CollaborativeMode().execute_round(scripted_agents({"ada": "Yes"}), context)
 
 

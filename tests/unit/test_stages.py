@@ -155,7 +155,7 @@ async def test_errors_are_data_and_foreign_ones_are_wrapped() -> None:
 async def test_an_answer_of_the_wrong_shape_is_a_failed_turn_not_a_broken_debate(junk: object, kind: str) -> None:
     (turn,) = await run_stage(stage("ada"), {"ada": Speaker("ada", junk)}, view("ada"))
     assert isinstance(turn, FailedTurn)
-    assert turn.error.message == f"agent 'ada' gave {kind!r} where 'position' was asked for"
+    assert turn.error.message == f"agent 'ada' returned {kind!r}, but the turn requires 'position'"
 
 
 async def test_an_answer_cannot_be_given_in_another_agents_name() -> None:
@@ -262,7 +262,7 @@ async def test_only_the_slots_asked_for_are_run_under_their_number_of_try() -> N
 
 async def test_an_agent_that_is_not_there_is_said_before_anybody_is_asked() -> None:
     ada = Speaker("ada", position("Tea"))
-    with pytest.raises(ConfigurationError, match="asks for agents that are not at the table: bo, cy"):
+    with pytest.raises(ConfigurationError, match="names agents that are not in the debate: bo, cy"):
         await run_stage(stage("ada", "cy", "bo"), {"ada": ada}, view("ada"))
     assert ada.saw == []
 
@@ -422,9 +422,9 @@ MOTIONS = {"A": "Lisbon", "B": "Porto", "C": "Faro"}
             (
                 "'X' is not a motion; dropped",
                 "'Porto' is named twice; its first place counts",
-                "among those that say the same: 'Porto' is named twice; its first place counts",
-                "among those that say the same: 'Faro' is named twice; its first place counts",
-                "among those that say the same: 'Z' is not a motion; dropped",
+                "in the groups that say the same: 'Porto' is named twice; its first place counts",
+                "in the groups that say the same: 'Faro' is named twice; its first place counts",
+                "in the groups that say the same: 'Z' is not a motion; dropped",
             ),
         ),
         (BallotAnswer(choice="C"), BallotAnswer(choice="Faro"), ()),

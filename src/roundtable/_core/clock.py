@@ -19,7 +19,7 @@ class SystemClock:
     """The clock of the machine."""
 
     def now(self) -> datetime:
-        """Return the wall-clock time, aware and in UTC."""
+        """Return the wall-clock time in UTC, with its time zone."""
         return utc_now()
 
     def monotonic(self) -> float:
@@ -27,5 +27,5 @@ class SystemClock:
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait, on asyncio and on trio; a cancellation ends the wait at once."""
+        """Wait, on asyncio or trio; a cancellation ends the wait at once."""
         await anyio.sleep(seconds)

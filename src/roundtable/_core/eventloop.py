@@ -1,4 +1,4 @@
-"""Tools for event loops: values per loop, signals, threads that call back."""
+"""Tools for event loops: one value per loop, signals, and functions on threads."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def running_loop() -> Loop:
 def call_soon(loop: Loop, callback: Callable[[], object]) -> bool:
     """Schedule a call in an event loop, from any thread, without waiting for it.
 
-    A stopped loop may accept a call that it never makes: never wait for the call without a limit.
+    A stopped loop may accept a call that it never makes, so never wait for the call without a time limit.
 
     Returns:
-        Whether the loop accepted it; `False` if the loop was closed.
+        Whether the loop accepted the call; `False` if the loop was closed.
     """
     schedule = loop.call_soon_threadsafe if hasattr(loop, "call_soon_threadsafe") else loop.run_sync_soon
     try:
@@ -73,7 +73,7 @@ def call_soon(loop: Loop, callback: Callable[[], object]) -> bool:
 
 
 def _ending_signals() -> tuple[signal.Signals, ...]:
-    """Return the signals that ask this process to end; none where they cannot be received."""
+    """Return the signals that ask this process to end; an empty tuple if this code cannot receive signals."""
     if sys.platform == "win32" or current_thread() is not main_thread():
         return ()
     signals = signal.SIGINT, signal.SIGTERM
@@ -82,7 +82,7 @@ def _ending_signals() -> tuple[signal.Signals, ...]:
 
 
 def ends_at_once(number: signal.Signals) -> bool:
-    """Check whether a second signal of this kind asks to end at once.
+    """Check whether a second signal of this kind asks the process to end at once.
 
     SIGHUP does not: both the shell and the system send it when a terminal closes.
     """
@@ -91,9 +91,10 @@ def ends_at_once(number: signal.Signals) -> bool:
 
 @asynccontextmanager
 async def hearing(take: Callable[[signal.Signals], object]) -> AsyncGenerator[None]:
-    """Call a function with each SIGINT, SIGTERM and SIGHUP while the block is open; in the main thread, not on Windows.
+    """Call a function with each SIGINT, SIGTERM and SIGHUP while the block is open.
 
-    The block's exceptions are raised unchanged, without an exception group.
+    On Windows and outside the main thread, the function is never called. The block's exceptions are raised unchanged,
+    without an exception group.
 
     Args:
         take: Called in the event loop.
@@ -122,7 +123,7 @@ async def until_one_ends(*functions: Callable[[], Awaitable[object]]) -> None:
     """Run functions at the same time until one returns or fails; the others are cancelled.
 
     Raises:
-        Exception: The error of the first that failed, not in an exception group.
+        Exception: The error of the first function that failed, not in an exception group.
     """
     errors: list[Exception] = []
 
@@ -143,8 +144,8 @@ async def until_one_ends(*functions: Callable[[], Awaitable[object]]) -> None:
 class PerLoop(Generic[T]):
     """One value for each event loop, made on the first call in that loop.
 
-    Connections and limiters must not be shared between event loops, yet one model may be used from two: by a script
-    that runs one loop after another, or from a notebook's loop and that of the synchronous facade.
+    Connections and limiters must not be shared between event loops, yet one model may be used in two loops: by a script
+    that runs one loop after another, or by a notebook in its own loop and in the loop of the synchronous facade.
 
     Args:
         make: Makes the value; called inside the loop.
@@ -168,7 +169,7 @@ class PerLoop(Generic[T]):
         return self._values.pop(current_token().native_token, None)
 
     def for_each(self, act: Callable[[T], object]) -> None:
-        """Call a function with each value: that of the running loop now, each other one in its own loop and later."""
+        """Call a function with each value: now for the running loop, and later, in its own loop, for any other loop."""
         try:
             here: object = current_token().native_token
         except RuntimeError:  # no event loop runs this code
@@ -194,16 +195,16 @@ def _do_nothing() -> None:
 async def on_thread(function: Callable[[], T], *, name: str, ended: Callable[[], None] = _do_nothing) -> T:
     """Run a function on its own thread and wait for it.
 
-    A cancellation ends the wait at once. The function itself cannot be stopped: it runs on, and its result is dropped.
-    Unlike the threads of a pool, it does not keep the program from ending.
+    A cancellation ends the wait at once. The function itself cannot be stopped: it continues, and its result is
+    dropped. Unlike the threads of a pool, this thread does not prevent the program from ending.
 
     Args:
         function: What to run.
         name: Name of the thread.
-        ended: Called in the event loop once the function has ended, also where the wait was cancelled.
+        ended: Called in the event loop once the function has ended, even if the wait was cancelled.
 
     Raises:
-        Exception: What the function raises.
+        Exception: The error that the function raises.
         RuntimeError: The function raised `SystemExit` or another exception that ends programs.
     """
     results: list[T] = []
@@ -219,7 +220,7 @@ async def on_thread(function: Callable[[], T], *, name: str, ended: Callable[[],
             results.append(context.run(function))
         except BaseException as error:  # noqa: BLE001  (raised to the caller)
             errors.append(error)
-        call_soon(loop, settle)  # where the loop has ended, nothing waits
+        call_soon(loop, settle)  # if the loop has ended, nothing waits
 
     context = contextvars.copy_context()
     try:
@@ -237,13 +238,13 @@ async def on_thread(function: Callable[[], T], *, name: str, ended: Callable[[],
 
 
 async def import_on_thread(*names: str) -> None:
-    """Import modules on another thread, without blocking the event loop; once per process.
+    """Import modules on another thread, once per process, without blocking the event loop.
 
     Args:
         names: Full names of the modules.
 
     Raises:
-        ImportError: One cannot be imported.
+        ImportError: One of the modules cannot be imported.
     """
     missing = tuple(name for name in names if name not in _IMPORTED)
     if missing:

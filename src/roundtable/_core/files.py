@@ -1,4 +1,4 @@
-"""Write files whole or not at all, lock them against other processes, and find the user's data folder."""
+"""Write files completely or not at all, lock them against other processes, and find the user's data folder."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _BUFFER_BYTES: Final = 256 * 1024
 
 
 def user_data_folder(data_home: Path | str | None) -> Path:
-    """Return the library's folder among the user's data.
+    """Return the folder for the library's data of this user.
 
     Args:
-        data_home: The folder of all programs' data; `~/.local/share` by default.
+        data_home: The folder for the data of all programs; `~/.local/share` by default.
     """
     return (Path(data_home) if data_home else Path.home() / ".local" / "share") / "roundtable"
 
 
 def report_stdout_error(error: OSError) -> int:
-    """Report why standard output cannot be written, unless its reader closed it; return the exit code, 1."""
+    """Report why standard output cannot be written, unless the reader closed the pipe; return the exit code, 1."""
     if not isinstance(error, BrokenPipeError):
         with suppress(OSError):
             sys.stderr.write(f"The output cannot be written: {error.strerror}\n")
@@ -41,7 +41,7 @@ def report_stdout_error(error: OSError) -> int:
 
 
 def discard_stdout() -> None:
-    """Redirect standard output to nowhere, so that Python's flush at exit raises no error."""
+    """Redirect standard output to the null device, so that Python's flush at exit raises no error."""
     null_device = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null_device, sys.stdout.fileno())
     os.close(null_device)
@@ -50,7 +50,7 @@ def discard_stdout() -> None:
 def write_parts(path: Path, parts: Iterable[str | bytes]) -> None:
     """Write texts (as UTF-8) and bytes to a file, part by part.
 
-    A file is replaced once the new one is complete; a pipe or a device is written to directly.
+    An existing file is replaced once the new file is complete. A pipe or a device is written to directly.
 
     Raises:
         StorageError: The path cannot be written; an existing file is unchanged.
@@ -96,9 +96,9 @@ def _is_stream(path: Path) -> bool:
 
 
 def write_error(path: Path) -> str | None:
-    """Return why a file cannot be written, `None` if it can; leaves nothing behind."""
+    """Return why a file cannot be written, or `None` if it can; no file is left behind."""
     if _is_stream(path):
-        return None  # opening it may block, or be noticed by its reader
+        return None  # opening it may block, and its reader may notice
     if path.is_dir():
         return "Is a directory"
     try:
@@ -118,13 +118,13 @@ except ImportError:
 
 
 def lock_file(file: int) -> bool:
-    """Wait for the exclusive lock of an open file, and hold it until the file is closed.
+    """Wait for the exclusive lock of an open file, and keep the lock until the file is closed.
 
     Args:
-        file: Its descriptor.
+        file: Descriptor of the file.
 
     Returns:
-        Whether the lock is held; `False` on systems without such locks, as Windows and WebAssembly.
+        Whether the lock is held; `False` on systems without such locks, such as Windows and WebAssembly.
     """
     if fcntl is None:
         return False

@@ -1,4 +1,4 @@
-"""Checks of functions that a caller passes."""
+"""Checks of functions that callers pass as arguments."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
     Args:
         package: Name of the package.
         homes: Maps each public name to the module of the package that defines it; `"._name"` is a module next to the
-            package. A name mapped to itself is the module.
+            package. A name mapped to itself means the module itself.
 
     Example:
         >>> look_up, names = lazy_names("roundtable", {"SystemClock": "_core.clock"})

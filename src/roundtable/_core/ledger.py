@@ -1,4 +1,4 @@
-"""Budgets: accounts with reservations, exact, and without waiting."""
+"""Budgets: accounts with reservations. Amounts are exact, and no call waits."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Amount:
     cost_usd: Decimal | None = Decimal(0)
     """Exact price in US dollars; `None` when unknown."""
     tokens: int = 0
-    """Tokens, input and output together."""
+    """Input and output tokens together."""
     calls: int = 0
     """Calls."""
 
     def __add__(self, other: Amount) -> Amount:
-        """Add; an unknown price counts as 0 here, see `Account.reserve`."""
+        """Add; an unknown price counts as 0 here, but see `Account.reserve`."""
         return Amount(
             (self.cost_usd or Decimal(0)) + (other.cost_usd or Decimal(0)),
             self.tokens + other.tokens,
@@ -50,7 +50,7 @@ class Amount:
         )
 
     def beyond(self, other: Amount) -> Amount:
-        """Return the excess of this amount over another, part by part; 0 for a part without excess."""
+        """Return the excess of this amount over another, computed per field; a field without excess is 0."""
         excess = self - other
         return Amount(max(Decimal(0), excess.cost_usd or Decimal(0)), max(0, excess.tokens), max(0, excess.calls))
 
@@ -64,7 +64,7 @@ NOTHING: Final = Amount()
 
 
 class Ticket:
-    """A reservation, settled exactly once: further calls do nothing. Made by `Account.reserve`."""
+    """A reservation made by `Account.reserve`. It is settled once; further calls of `settle` do nothing."""
 
     def __init__(self, account: Account, amount: Amount) -> None:
         self.amount = amount
@@ -72,9 +72,9 @@ class Ticket:
         self._account: Account | None = account
 
     def settle(self, actual: Amount | None = None) -> None:
-        """Release the reservation and charge what the call consumed; all that was reserved when that is unknown.
+        """Release the reservation and charge what the call consumed, or the whole reservation if that is unknown.
 
-        An unknown price is charged as reserved.
+        If only the price is unknown, the reserved price is charged.
         """
         account, self._account = self._account, None
         if account is None:
@@ -90,19 +90,19 @@ class Ticket:
 
 
 class Account:
-    """The budget, the spending and the reservations of one debate or one table.
+    """The budget, the spending and the reservations of one debate or one `Roundtable`.
 
-    A reservation counts in the account and in every account above it, or in none. Accounts are safe to use from any
-    thread.
+    A reservation counts either in the account and in every account above it, or in none of them. Accounts are safe to
+    use from any thread.
 
     Args:
         budget: The limits; no limits when left out.
-        above: The account that this account's spending also counts in.
+        above: Another account that this account's spending also counts in.
 
     Example:
         >>> account = Account(Budget(max_tokens=100))
         >>> ticket = account.reserve(Amount(tokens=80, calls=1))
-        >>> account.reserve(Amount(tokens=30, calls=1)) is None  # not now: 80 may still be given back
+        >>> account.reserve(Amount(tokens=30, calls=1)) is None  # not now: some of the 80 may be released later
         True
         >>> ticket.settle(Amount(tokens=40, calls=1))
         >>> account.reserve(Amount(tokens=30, calls=1)).amount.tokens, account.spent.tokens
@@ -116,16 +116,17 @@ class Account:
         self.held: Amount = NOTHING
         """Reserved amount that is not settled yet."""
         self.calls_begun: int = 0
-        """Calls that were made, with or without limits, also those whose usage is not known yet."""
+        """Calls that were started, with or without limits, including calls whose usage is not known yet."""
         self.refusal: str | None = None
-        """Why a call was refused; later calls are refused too, except those that may use what is set aside."""
+        """Why a call was refused. Later calls are refused too, except calls that may use the reserve for the
+        synthesis."""
         self._above = above
-        # One lock for the whole tree; threads may run debates of one table.
+        # One lock for the whole tree, because several threads may run debates of one `Roundtable`.
         self._lock: threading.RLock = threading.RLock() if above is None else above._lock  # noqa: SLF001
 
     @property
     def synthesis_reserve(self) -> Amount:
-        """Amount set aside for the synthesis; other calls may not use it."""
+        """Amount reserved for the synthesis; other calls may not use it."""
         budget = self.budget
         if not budget.synthesis_share:
             return NOTHING
@@ -135,7 +136,7 @@ class Account:
 
     @property
     def is_limited(self) -> bool:
-        """Whether calls are limited in any way, here or above."""
+        """Whether this account or one above it limits calls in any way."""
         return any(
             limit is not None
             for account in self._chain()
@@ -144,7 +145,7 @@ class Account:
 
     @property
     def needs_prices(self) -> bool:
-        """Whether the price of calls is limited, here or above."""
+        """Whether this account or one above it limits the price of calls."""
         return any(account.budget.max_cost_usd is not None for account in self._chain())
 
     def _chain(self) -> Iterator[Account]:
@@ -158,16 +159,16 @@ class Account:
 
         Args:
             want: The worst case of the call.
-            may_use_reserve: Whether the call may use what is set aside.
-            has_cheaper_form: Whether the call can also be made in a cheaper way. Its refusal then does not refuse later
-                calls.
+            may_use_reserve: Whether the call may use the reserve for the synthesis.
+            has_cheaper_form: Whether the call can also be made in a cheaper way. If so, its refusal does not refuse
+                later calls.
 
         Returns:
-            The reservation; `None` when it does not fit now, but may fit once others are settled.
+            The reservation; `None` if it does not fit now, but may fit once other reservations are settled.
 
         Raises:
-            BudgetExceeded: It will never fit, even if all other reservations are released; or an earlier call was
-                refused, and this one may not use what is set aside.
+            BudgetExceeded: The call will never fit, even if all other reservations are released; or an earlier call was
+                refused, and this one may not use the reserve for the synthesis.
         """
         with self._lock:
             refusal = (None if may_use_reserve else self.refusal) or self._refusal_of(
@@ -183,14 +184,14 @@ class Account:
             return Ticket(self, want)
 
     def _refusal_of(self, want: Amount, *, may_use_reserve: bool) -> str | None:
-        """Return why an amount can never be reserved; `None` where it can, now or later."""
+        """Return why an amount can never be reserved; `None` if it can be reserved now or later."""
         if want.cost_usd is None and self.needs_prices:
-            return "the price of the call is unknown, so the budget of US dollars cannot be kept"
+            return "the price of the call is unknown, so the budget in US dollars cannot be enforced"
         shortages = (account._shortage_of(want, may_use_reserve) for account in self._chain())  # noqa: SLF001  (its own class)
         return next((shortage for shortage in shortages if shortage is not None), None)
 
     def _shortage_of(self, want: Amount, may_use_reserve: bool) -> str | None:  # noqa: FBT001  (private)
-        """Return which limit this much more would exceed; `None` where it fits."""
+        """Return which limit an additional amount would exceed; `None` if it fits."""
         synthesis_reserve = NOTHING if may_use_reserve else self.synthesis_reserve
         after = self.spent + want + synthesis_reserve
         budget, spent = self.budget, self.spent
@@ -217,23 +218,23 @@ class Account:
         return None
 
     def book(self, reserved: Amount, consumed: Amount) -> None:
-        """Release a reservation and charge what was consumed; a `Ticket` makes sure that this happens once."""
+        """Release a reservation and charge what was consumed; `Ticket` ensures that this happens only once."""
         with self._lock:
             for account in self._chain():
                 account.held -= reserved
                 account.spent += consumed
 
     def catch_up(self, usage: Usage) -> None:
-        """Charge what the log of a session says was spent, beyond what is charged already."""
+        """Charge the spending recorded in the log of a session, as far as it is not charged already."""
         with self._lock:
             missing = Amount.of(usage).beyond(self.spent)
             for account in self._chain():
                 account.spent += missing
 
     def check(self) -> str | None:
-        """Return why no further call fits, `None` while one may; checked between calls.
+        """Return why no further call fits, or `None` while one may fit; checked between calls.
 
-        A refusal also holds for later calls, except those that may use what is set aside.
+        A refusal also applies to later calls, except calls that may use the reserve for the synthesis.
         """
         with self._lock:
             least = Amount(calls=1)
@@ -241,17 +242,17 @@ class Account:
             return self.refusal
 
     def shortage(self, *, may_use_reserve: bool) -> str | None:
-        """Return why not even the smallest call fits, `None` where one does; unlike `check`, refuses nothing.
+        """Return why not even the smallest call fits, or `None` if one fits; this refuses no later call.
 
         Args:
-            may_use_reserve: Whether the call may use what is set aside.
+            may_use_reserve: Whether the call may use the reserve for the synthesis.
         """
         with self._lock:
             return self._refusal_of(Amount(calls=1), may_use_reserve=may_use_reserve)
 
 
 class DebateKey(NamedTuple):
-    """What tells debates apart: tenants may use the same session id, and an id may be used again after a deletion."""
+    """Identifies a debate: two tenants may use the same session id, and an id may be used again after a deletion."""
 
     session_id: str
     tenant: str = "default"
@@ -259,25 +260,26 @@ class DebateKey(NamedTuple):
 
 
 class Ledger:
-    """The accounts of a table: its own, and one for each debate below it.
+    """The accounts of a `Roundtable`: its own, and below it one for each debate.
 
     Args:
-        budget: The most that all debates of the table may consume.
-        monotonic: Where time comes from, in seconds.
+        budget: The most that all debates of the `Roundtable` may consume.
+        monotonic: Clock that returns the time in seconds.
     """
 
     def __init__(self, budget: Budget | None = None, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.table: Account = Account(budget)
         self._monotonic = monotonic
         self._debates: dict[tuple[str, str], dict[DebateKey, Account]] = {}
-        """The accounts, by session id and tenant: sessions that were deleted may have had the same id."""
+        """The accounts by session id and tenant; a deleted session may have had the same id, so there may be
+        several."""
         self._running: set[DebateKey] = set()
         self._since = 0.0
         self._used_s = 0.0
         self._lock = threading.RLock()
 
     def open(self, key: DebateKey, budget: Budget | None) -> Account:
-        """Open the account of a debate that starts or resumes, with this budget from now on."""
+        """Open the account of a debate that starts or resumes; the given budget applies from now on."""
         with self._lock:
             accounts = self._debates.setdefault((key.session_id, key.tenant), {})
             account = accounts.setdefault(key, Account(None, self.table))
@@ -288,18 +290,18 @@ class Ledger:
             return account
 
     def close(self, key: DebateKey) -> None:
-        """Mark a debate as no longer running; what it spent stays charged to the table."""
+        """Mark a debate as no longer running; its spending stays charged to the `Roundtable`."""
         with self._lock:
             if key in self._running:
                 self._running.discard(key)
                 if not self._running:
                     self._used_s += self._monotonic() - self._since
             if self.table.budget == Budget():
-                # The table has no limits to enforce, and the log of the debate records what it spent.
+                # The `Roundtable` has no limits to enforce, and the log of the debate records its spending.
                 self.forget(key.session_id, key.tenant)
 
     def forget(self, session_id: str, tenant: str) -> None:
-        """Drop the accounts of a session unless it runs; what it spent stays charged to the table."""
+        """Drop the accounts of a session unless it runs; its spending stays charged to the `Roundtable`."""
         with self._lock:
             accounts = self._debates.get((session_id, tenant), {})
             running = {key: account for key, account in accounts.items() if key in self._running}
@@ -313,9 +315,9 @@ class Ledger:
 
     @contextmanager
     def charging(self, key: DebateKey) -> Generator[None]:
-        """Charge the calls that name this debate's session to its account, if they are made inside this block.
+        """Charge calls made inside this block to the debate's account, if they name the debate's session.
 
-        Tasks that are started in the block belong to it.
+        This includes calls by tasks that are started in the block.
         """
         before = _charged.get()
         _charged.set((self, key))
@@ -325,7 +327,7 @@ class Ledger:
             _charged.set(before)
 
     def account(self, session_id: str | None) -> Account:
-        """Return the account of a call: that of the debate that makes it, or the table's own for any other call."""
+        """Return the account of a call: the account of the debate that makes it, or the `Roundtable`'s own."""
         ledger, key = _charged.get() or (None, None)
         if ledger is not self or key is None or key.session_id != session_id:
             return self.table
@@ -336,7 +338,7 @@ class Ledger:
 
         Args:
             key: Which debate.
-            used_s: Seconds it ran before.
+            used_s: Seconds that the debate has already run.
         """
         account = self._account(key)
         own, shared = account.budget.max_seconds, self.table.budget.max_seconds

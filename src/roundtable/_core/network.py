@@ -1,4 +1,4 @@
-"""A ban on the network for the whole process, by an audit hook of the interpreter."""
+"""A ban on network access for the whole process, enforced by an audit hook of the interpreter."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _STARTS: Final = frozenset(
 
 
 class NetworkForbidden(OSError):
-    """Something in this process tried to reach the network while it is forbidden."""
+    """Code in this process tried to use the network while the network was forbidden."""
 
 
 class _Ban:
-    """Counts who forbids the network; the hook cannot be removed, so it asks this."""
+    """Counts the active bans. The hook cannot be removed, so it checks this count."""
 
     def __init__(self) -> None:
         self.holders = 0
@@ -52,18 +52,18 @@ _ban: Final = _Ban()
 
 
 def forbid_network() -> None:
-    """Forbid the network to this process, until it ends; see `without_network`."""
+    """Forbid network access to this process until the process ends; see `without_network`."""
     _ban.change(1)
 
 
 @contextmanager
 def without_network() -> Generator[None]:
-    """Forbid the network to the whole process, as long as the block runs.
+    """Forbid network access to the whole process while the block runs.
 
     Connections to other machines, look-ups of host names and starts of other programs raise `NetworkForbidden`, an
     `OSError`, in every thread and in every library that uses Python's sockets. Connections on this machine are allowed.
-    Processes that are forked inherit the ban. Those that `multiprocessing` spawns do not, and the interpreter does not
-    report their start.
+    Forked processes inherit the ban. Processes that `multiprocessing` spawns do not inherit it, and the interpreter
+    does not report their start.
 
     Example:
         >>> import socket
@@ -92,7 +92,7 @@ def check_host(host: str | None) -> None:
 
 
 def _check(event: str, arguments: tuple[object, ...]) -> None:
-    """Refuse what is forbidden; the interpreter calls this before each of its audited actions."""
+    """Refuse forbidden actions; the interpreter calls this function before each audited action."""
     if not _ban.holders:
         return
     if event in _LOOKUPS:

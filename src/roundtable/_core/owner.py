@@ -16,7 +16,7 @@ __all__ = ["current_owner", "is_provably_dead"]
 
 _PROC = Path("/proc")
 _FIRST_PID_NAMESPACE = "pid:[4026531836]"
-"""Number that the kernel gives the first process namespace of every boot."""
+"""Number that the kernel gives to the first process namespace after every boot."""
 _MAX_PID = 2**31 - 1
 _ENDED_STATES = frozenset("ZX")
 
@@ -25,8 +25,8 @@ def current_owner(name: str | None = None) -> Owner:
     """Describe this process as the owner of a lease.
 
     Args:
-        name: Unique id of the holder within the process. When left out, each call makes a new one, so that two
-            calls return two owners.
+        name: Unique id of the holder within the process. When left out, each call creates a new id, so that two calls
+            return two different owners.
 
     Example:
         >>> current_owner() == current_owner()
@@ -46,9 +46,9 @@ def current_owner(name: str | None = None) -> Owner:
 def is_provably_dead(owner: Owner) -> bool:
     """Check whether the owner's process has certainly ended.
 
-    True only with proof: the owner was on this host, and either the host was booted since, or there is no such
-    process, or the process with this number started at another time. An owner on another host counts as alive, and so
-    does one about which the system has no information.
+    The result is true only if the owner was on this host and one of these holds: the host has been booted since, no
+    process has this number, or the process with this number started at another time. An owner on another host counts as
+    alive, and so does an owner about which the system has no information.
     """
     if owner.host != _host() or not 0 < owner.pid <= _MAX_PID:
         return False
@@ -63,9 +63,9 @@ def is_provably_dead(owner: Owner) -> bool:
 
 @cache
 def _host() -> str:
-    """Return the host's name; in a process namespace other than the host's own, with that namespace.
+    """Return the host's name; add the process namespace if it is not the host's own.
 
-    Process numbers are only comparable within one namespace: two containers may share a host name and not see each
+    Process numbers are only comparable within one namespace: two containers may share a host name without seeing each
     other's processes.
     """
     name = socket.gethostname()
@@ -75,12 +75,12 @@ def _host() -> str:
 
 @cache
 def _boot_id() -> str:
-    """Return the id of the host's current boot; empty where the system has none."""
+    """Return the id of the host's current boot; an empty text if the system has none."""
     return _read_text(_PROC / "sys/kernel/random/boot_id").strip()
 
 
 def _process_start(pid: int) -> str | None:
-    """Return when a process started, in the kernel's ticks; empty where that is unknown, `None` if it has ended."""
+    """Return when a process started, in kernel ticks; an empty text if unknown, `None` if the process has ended."""
     if sys.platform == "win32":  # there, os.kill(pid, 0) would end the process
         return ""
     try:

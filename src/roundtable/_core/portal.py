@@ -1,4 +1,4 @@
-"""One event loop in a background thread, for callers that block."""
+"""One event loop in a background thread, for blocking callers."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class _AsyncStream(Protocol[T_co]):
 
 
 class _Exhausted(Exception):
-    """The stream is over; a future cannot carry `StopIteration`."""
+    """The stream is over. Used because a future cannot hold `StopIteration`."""
 
 
 class Portal:
-    """Runs coroutines on an event loop of its own, from any thread, also one with a running loop.
+    """Runs coroutines on an event loop of its own; callers may be on any thread, also on one with a running loop.
 
-    The thread starts at the first call and ends with the process or at `close`; coroutines that still run then are
-    cancelled and may clean up. A portal inherited through `fork` starts its own thread in the child.
+    The thread starts at the first call and ends with the process or at `close`. Coroutines that still run at that time
+    are cancelled and may clean up. After a `fork`, the portal starts a new thread in the child process.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Portal:
 
     def _open(self) -> BlockingPortal:
         if self._pid != os.getpid():
-            # A forked process has neither the thread nor a holder of the lock.
+            # In a forked process, the thread does not exist, and nobody would release the lock.
             self._lock, self._pid, self._portal, self._thread = threading.Lock(), os.getpid(), None, None
         with self._lock:
             if self._portal is None:
@@ -67,8 +67,8 @@ class Portal:
                 self._thread = threading.Thread(target=_serve, args=(opened,), name="roundtable-portal", daemon=True)
                 self._thread.start()
                 self._portal = opened.result()
-                # Finalizers registered with `weakref`, such as those of storages, run together at exit. This makes
-                # sure that they run after `close`, since debates that it cancels still store something.
+                # Finalizers registered with `weakref`, such as those of storages, run together at exit. This makes sure
+                # that they run after `close`, because debates that `close` cancels still store something.
                 weakref.finalize(self, _do_nothing)
                 atexit.register(self.close)
             return self._portal
@@ -76,8 +76,9 @@ class Portal:
     def call(self, function: Callable[[], Awaitable[T]]) -> T:
         """Run a coroutine function to its end and return its result.
 
-        A `KeyboardInterrupt` cancels it and is raised again once it has cleaned up. So is a Ctrl-C that asyncio
-        handles itself: under `asyncio.run` it raises nothing, but cancels the main task, which waits here.
+        A `KeyboardInterrupt` cancels the coroutine and is raised again once the coroutine has cleaned up. The same
+        happens after a Ctrl-C that asyncio handles itself: under `asyncio.run`, Ctrl-C raises nothing but cancels the
+        main task, which waits here.
         """
         finished = threading.Event()
 
@@ -92,13 +93,13 @@ class Portal:
             _wait_for(future)
             return future.result()
         except KeyboardInterrupt:
-            # A cancelled future is done at once; its task is not.
+            # A cancelled future is done at once, but its task is not.
             if future.cancel():
                 finished.wait(_CLEAN_UP_S)
             raise
 
     def make(self, function: Callable[[], T]) -> T:
-        """Call a function on the loop and return its result; some objects bind to the loop they are created on."""
+        """Call a function on the loop and return its result; some objects belong to the loop that creates them."""
 
         async def run() -> T:
             return function()
@@ -106,11 +107,11 @@ class Portal:
         return self.call(run)
 
     def wrap(self, context: AbstractAsyncContextManager[T]) -> AbstractContextManager[T]:
-        """Return an asynchronous context manager as a blocking one; entered and left in one task."""
+        """Return an asynchronous context manager as a blocking one; one task enters and leaves it."""
         return self._open().wrap_async_context_manager(context)
 
     def close(self) -> None:
-        """Cancel what still runs, wait until it has cleaned up, and end the thread; idempotent."""
+        """Cancel coroutines that still run, wait until they have cleaned up, and end the thread; idempotent."""
         atexit.unregister(self.close)
         if self._pid != os.getpid():
             return
@@ -124,11 +125,11 @@ class Portal:
 
 
 class BlockingIterator(Generic[T]):
-    """A blocking iterator over an asynchronous stream, which is read on the loop of a portal.
+    """A blocking iterator over an asynchronous stream; the loop of a portal reads the stream.
 
     Args:
         source: The stream, which is also an asynchronous context manager.
-        portal: Where it runs.
+        portal: The portal whose loop reads the stream.
     """
 
     def __init__(self, source: _AsyncStream[T], portal: Portal) -> None:
@@ -163,7 +164,7 @@ class BlockingIterator(Generic[T]):
 def _wait_for(future: Future[T]) -> None:
     """Wait until a future is done, or until a task of this thread's blocked event loop is cancelled.
 
-    While the loop is blocked, only a signal handler can cancel a task: the one that asyncio sets for Ctrl-C.
+    While the loop is blocked, only the signal handler that asyncio sets for Ctrl-C can cancel a task.
 
     Raises:
         KeyboardInterrupt: A task was cancelled.

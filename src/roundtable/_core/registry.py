@@ -1,4 +1,4 @@
-"""The registry of everything that is looked up by name."""
+"""The registry for everything that is looked up by name, such as providers and modes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Entry(NamedTuple, Generic[T]):
-    """A registered thing."""
+    """A registered thing, with its name and source."""
 
     name: str
     """Name to look it up by."""
@@ -30,7 +30,7 @@ class Entry(NamedTuple, Generic[T]):
     summary: str
     """What it is, in one line."""
     source: str
-    """Plugin it comes from: the name of its distribution, or of its module or class."""
+    """Plugin that registered it: the name of the plugin's distribution, module or class."""
 
 
 def same_distribution(name: str, other_name: str) -> bool:
@@ -48,9 +48,9 @@ def _normalised(source: str) -> str:
 
 
 class Registry(Generic[T]):
-    """Things by name, in the order they were added.
+    """Things by name, in the order in which they were added.
 
-    `"source/name"` looks up the thing of one plugin, even where other plugins use the same name.
+    `"source/name"` looks up the thing of one plugin, even if other plugins use the same name.
 
     Args:
         kind: What is registered, for messages: `"provider"`, `"mode"`, ...
@@ -67,9 +67,10 @@ class Registry(Generic[T]):
         self._entries: dict[str, Entry[T]] = {}
         self._contested: dict[str, tuple[str, ...]] = {}
         self.finder: Callable[[str], None] | None = None
-        """Called with an unknown name before it is refused: it may add entries, or raise why it cannot."""
+        """Called with an unknown name before the name is refused. It may add entries, or raise an error that says why
+        not."""
         self.elsewhere: Callable[[], str] = str
-        """Returns a sentence for the hint: where else an unknown name may be known."""
+        """Returns a sentence for the hint, about where else an unknown name may be known."""
 
     def add(self, name: str, thing: T, *, summary: str = "", source: str = HOST, replace: bool = False) -> None:
         """Register a thing.
@@ -90,11 +91,11 @@ class Registry(Generic[T]):
     def admit(self, entry: Entry[T]) -> str | None:
         """Add the entry of an installed plugin; a name that is taken raises no error.
 
-        A built-in entry keeps its name. Where two plugins use one name, the plain name means neither of them. Either
-        way both are found under `"source/name"`.
+        A built-in entry keeps its name. If two plugins use the same name, the plain name refers to neither entry. In
+        both cases, the plugins' entries are found under `"source/name"`.
 
         Returns:
-            The sources of the other entries with this name; `None` when there is none.
+            The sources of the other entries with this name; `None` if there are none.
 
         Raises:
             ConfigurationError: The name is not valid.
@@ -137,7 +138,7 @@ class Registry(Generic[T]):
         """Return the thing with this name.
 
         Raises:
-            ConfigurationError: The name is unknown; the message lists the known ones.
+            ConfigurationError: The name is unknown; the message lists the known names.
         """
         return self.entry(name).thing
 
@@ -145,7 +146,7 @@ class Registry(Generic[T]):
         """Return the entry with this name.
 
         Raises:
-            ConfigurationError: The name is unknown; the message lists the known ones.
+            ConfigurationError: The name is unknown; the message lists the known names.
         """
         entry = self.find(name)
         if entry is not None:
@@ -200,7 +201,7 @@ class Registry(Generic[T]):
         self._contested.clear()
 
     def names(self) -> tuple[str, ...]:
-        """List the names in the order they were added."""
+        """List the names in the order in which they were added."""
         return tuple(self._entries)
 
     def __contains__(self, name: object) -> bool:

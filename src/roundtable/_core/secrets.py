@@ -1,4 +1,4 @@
-"""Remove secrets from texts, in every form in which a text may repeat them."""
+"""Remove secrets from texts, in every form in which a text may contain them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["REDACTED", "Scrubber", "secret_forms"]
 REDACTED: Final = "[redacted]"
 """Replaces a secret."""
 SHORTEST: Final = 8
-"""Characters. A shorter key is a placeholder such as `ollama`, which is also a common word."""
+"""Minimum length of a secret. A shorter key is a placeholder such as `ollama`, which is also a common word."""
 HEAD_CHARS: Final = 12
-"""Characters. The beginning of a longer key is enough to identify the key, so it is a secret too."""
+"""Length of the beginning of a longer key that is a secret too, because it is enough to identify the key."""
 
 _SHAPES: Final = (
     # Keys in the formats of vendors.
     re.compile(r"\b(?:sk|pplx|gsk|xai|rt)[-_][A-Za-z0-9_-]{16,}"),
     re.compile(r"\bAIza[A-Za-z0-9_-]{30,}"),
     re.compile(r"(?<=Bearer )[A-Za-z0-9._~+/=-]{16,}", re.IGNORECASE),
-    # Keys by their position: in a header, a query, the user part of a URL.
+    # Keys by their position: in a header, in a query, or in the user part of a URL.
     re.compile(r"(?<=x-api-key: )[^\s\"',]{8,}|(?<=x-goog-api-key: )[^\s\"',]{8,}", re.IGNORECASE),
     re.compile(r"(?<=[?&]key=)[^&\s\"'<>]+|(?<=[?&]api_key=)[^&\s\"'<>]+|(?<=[?&]access_token=)[^&\s\"'<>]+"),
     re.compile(r"(?<=://)[^/\s:@\"']+:[^/\s@\"']+(?=@)"),
@@ -35,10 +35,10 @@ _SHAPES: Final = (
 
 
 def secret_forms(secret: str) -> tuple[str, ...]:
-    """Return the texts that reveal a secret, longest first; none where it is too short to be a secret.
+    """Return the texts that reveal a secret, longest first; no texts if it is too short to be a secret.
 
-    They are the secret itself, its URL-encoded form, its first characters, and its base64 forms: of the secret alone,
-    and of the secret at any offset in a longer text.
+    The texts are the secret itself, its URL-encoded form, its first characters, and its base64 forms. The base64 forms
+    are those of the secret alone and of the secret at any offset in a longer text.
 
     Example:
         >>> sent = base64.b64encode(b"Bearer canary-1234567").decode()
@@ -61,7 +61,7 @@ def secret_forms(secret: str) -> tuple[str, ...]:
 class Scrubber:
     """Replaces secrets in texts and JSON values.
 
-    Unknown keys are replaced too where they look like a vendor's key, or stand where keys usually stand (headers,
+    An unknown key is replaced too if it looks like a vendor's key, or if it is in a usual place for keys (headers,
     queries, the user part of a URL).
 
     Args:

@@ -1,4 +1,4 @@
-"""Share one result among all callers that ask for it at the same time."""
+"""Share one result among all callers that request it at the same time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class _Flight(Generic[T]):
-    """A call in progress: its key, and its outcome."""
+    """A call in progress, with its key and its outcome."""
 
     def __init__(self, what: object) -> None:
         self.what = what
@@ -28,17 +28,17 @@ class _Flight(Generic[T]):
 
 
 class SingleFlight(Generic[T]):
-    """Makes at most one call at a time for each place, and returns its result to all who asked meanwhile.
+    """Makes at most one call at a time for each `place`, and returns its result to all callers that wait for it.
 
-    They share an error too. Where the caller that makes the call is cancelled, the next caller makes it. Callers in
-    another event loop make their own.
+    The callers share an error too. If the caller that makes the call is cancelled, the next caller makes it. Callers in
+    another event loop make their own calls.
     """
 
     def __init__(self) -> None:
         self._flights: PerLoop[dict[str, _Flight[T]]] = PerLoop(dict)
 
     async def get(self, place: str, what: object, make: Callable[[], Awaitable[T]]) -> T:
-        """Return the result of `make`, or that of a call in progress for the same `place` and `what`."""
+        """Return the result of `make`, or of a call in progress for the same `place` and `what`."""
         flights = self._flights.get()
         while (current := flights.get(place)) is not None:
             await current.done.wait()

@@ -1,4 +1,4 @@
-"""Text from third-party code: messages of its errors, and characters that cannot be encoded."""
+"""Text from third-party code: error messages, and characters that cannot be encoded."""
 
 from __future__ import annotations
 
@@ -61,6 +61,6 @@ def well_formed_data(value: J) -> J:
 
 
 def cause_text(error: BaseException) -> str | None:
-    """Return the cause of an error as text; `None` where it has no cause."""
+    """Return the cause of an error as text; `None` if it has no cause."""
     cause = error.__cause__
     return None if cause is None else encodable(error_text(cause)) or type(cause).__name__

@@ -10,14 +10,14 @@ __all__ = ["amount", "counted", "duration", "is_list", "listing", "percent", "qu
 
 _LONGEST = 80
 _LARGEST: Final = 10**100
-"""The largest number that is quoted."""
+"""The largest number that is quoted as it is."""
 _MINUTE_S = 60
 _HOUR_S = 3600
 
 
 def quoted(text: object) -> str:
     """Quote a value, cut to a readable length."""
-    # Python writes no integer of more than 4,300 digits.
+    # Python refuses to convert an integer of more than 4,300 digits to text.
     shown = "a number of many digits" if isinstance(text, int) and abs(text) > _LARGEST else repr(text)
     return shortened(shown, _LONGEST)
 
@@ -33,7 +33,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def is_list(value: object) -> bool:
-    """Check whether a value can be read as a list; text and mappings cannot.
+    """Check whether a value can be read as a list; a text or a mapping cannot.
 
     Example:
         >>> is_list(["a"]), is_list("a"), is_list(None)
@@ -43,7 +43,7 @@ def is_list(value: object) -> bool:
 
 
 def listing(names: Sequence[str]) -> str:
-    """Join names as a sentence does.
+    """Join names as in a sentence.
 
     Example:
         >>> listing(["a", "b", "c"])
@@ -55,7 +55,7 @@ def listing(names: Sequence[str]) -> str:
 
 
 def amount(value: Fraction | float) -> str:
-    """Write a number: whole ones as they are, others with up to six significant digits.
+    """Write a number: a whole number as it is, any other number with up to six significant digits.
 
     Example:
         >>> amount(Fraction(4, 2)), amount(Fraction(1, 3))
@@ -67,7 +67,7 @@ def amount(value: Fraction | float) -> str:
 
 
 def percent(value: Fraction) -> str:
-    """Write a share in percent with at most one decimal; 100 % and 0 % only where they are exact.
+    """Write a share in percent with at most one decimal; 100 % and 0 % only if they are exact.
 
     Example:
         >>> percent(Fraction(2, 3)), percent(Fraction(1)), percent(Fraction(9999, 10000))
@@ -83,7 +83,7 @@ def percent(value: Fraction) -> str:
 
 
 def share_text(value: Fraction) -> str:
-    """Write a share in [0, 1], such as agreement, with two to four decimals; 1.00 and 0.00 only where they are exact.
+    """Write a share in [0, 1], such as agreement, with two to four decimals; 1.00 and 0.00 only if they are exact.
 
     Example:
         >>> share_text(Fraction(2, 3)), share_text(Fraction(1, 2)), share_text(Fraction(99999, 100000))

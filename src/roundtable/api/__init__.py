@@ -1,4 +1,4 @@
-"""The facade. Names load on first use."""
+"""The facade: `Roundtable`, `debate` and what belongs to them. Names load on first use."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Assembly of everything that a table consists of, on first use.
+"""Creation of all objects that a `Roundtable` (a table) consists of, on first use.
 
-This module loads late: `import roundtable; roundtable.Roundtable` must not load the engine.
+This module is imported late, because `import roundtable; roundtable.Roundtable` must not load the engine.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class TableParts:
     """The objects behind one table."""
 
     is_lent: bool = False
-    """Whether these objects belong to another table, which releases them."""
+    """Whether these objects belong to another table; that table releases them."""
     _adopted: DebateEngine | None = None
     _status_registry: AgentRegistry | None = None
 
@@ -160,8 +160,8 @@ class TableParts:
         """Use an engine's modes, rules, exits, meter, budget, limits, clock and listeners for this table's debates.
 
         Args:
-            engine: The engine; the table was made with its agents and its storage.
-            registry: Registry that says whether the table's agents are active; the engine's when left out.
+            engine: The engine; the table was created with the engine's agents and storage.
+            registry: Registry that knows whether the table's agents are active; the engine's registry when left out.
         """
         self._status_registry = registry if registry is not None or engine is None else engine.agents
         if engine is None:
@@ -187,7 +187,7 @@ class TableParts:
         self.engine.pace = engine.pace
 
     def trouble(self, seat: Seated) -> str | None:
-        """Return why an agent is not usable now, by its last call or check; `None` if no problem is known."""
+        """Return why an agent is not usable now, according to its last call or check; `None` if no problem is known."""
         registry, agent_id = self._status_registry, seat.config.id
         if registry is not None and registry.has_agent(agent_id) and not registry.is_agent_active(agent_id):
             errors = (status.error for status in registry.get_agent_health_status() if status.id == agent_id)
@@ -196,15 +196,15 @@ class TableParts:
         trouble = trouble_of(model)
         if trouble is None or registry is None:
             return trouble
-        # A health check asks the agent in the registry, which has a model of its own.
+        # A health check calls the agent in the registry, and that agent has its own model.
         refused_at = model.endpoint_state.refused_at if isinstance(model, GuardedModel) else math.inf
         return None if registry.health.is_good_since(agent_id, refused_at) else trouble
 
     def lend(self, options: TableOptions) -> TableParts:
-        """Return the same objects with the sessions of another tenant; closing the copy releases nothing.
+        """Return a copy of these objects for the sessions of another tenant; closing the copy releases nothing.
 
         Args:
-            options: The options of this table, with another tenant and further observers.
+            options: The options of this table, but with another tenant and more observers.
 
         Raises:
             ConfigurationError: The name of the tenant or an observer is not valid.
@@ -219,7 +219,7 @@ class TableParts:
             signals=self.sessions.signals,
             on_delete=self._forget_account,
         )
-        # A separate hub: in a shared one, a tenant could listen to another's session if it learned its id.
+        # A separate hub: in a shared hub, a tenant that learned the id of another tenant's session could listen to it.
         observers = [observer_function(observer) for observer in options.observers if not isinstance(observer, str)]
         functions = (*self._observers, *observers)
         lent._observers = functions  # noqa: SLF001  (its own class)
@@ -232,7 +232,7 @@ class TableParts:
         self.models.ledger.forget(session_id, tenant)
 
     def _observer_functions(self) -> list[Callable[[Event], None]]:
-        """Return the functions that receive every event: the caller's, and those of the chosen plugins."""
+        """Return the functions that receive every event: the caller's, and the observers of chosen plugins."""
         chosen = [
             self.watchers.named(observer) if isinstance(observer, str) else observer_function(observer)
             for observer in self.options.observers
@@ -240,7 +240,7 @@ class TableParts:
         return [*chosen, *self.watchers.of_plugins()]
 
     def _call_functions(self) -> list[Callable[[ModelCall], None]]:
-        """Return the functions that receive every call of a model, after `_observer_functions` has started them."""
+        """Return the functions that receive every model call; `_observer_functions` must have started them before."""
         objects = [observer for observer in self.options.observers if not isinstance(observer, str)]
         own = [function for observer in objects if (function := call_function(observer)) is not None]
         return [*own, *self.watchers.call_functions()]
@@ -249,7 +249,7 @@ class TableParts:
         if storage is not None and not isinstance(storage, str):
             return storage
         if storage is None:
-            # The default folder cannot be a typing error, so it is created if it does not exist.
+            # The user did not type the default folder, so it is not a typing error; create it if it does not exist.
             url = f"sqlite:///{default_database(self.settings)}"
             return open_sqlite(url, make_folder=not self.settings.names_database)
         return self._open_url(storage)
@@ -301,10 +301,10 @@ class TableParts:
         Args:
             configs: Configurations of the agents.
             budget: Budget of the debate.
-            options: Options to choose from; with options, `analyzer="auto"` does not ask a model.
+            options: Options that the agents choose from; with options, `analyzer="auto"` does not call a model.
 
         Raises:
-            ConfigurationError: The analyzer is unknown, or the model named for it cannot be made.
+            ConfigurationError: The analyzer is unknown, or its model cannot be created.
         """
         if self._adopted is not None:
             return self._adopted.meter
@@ -322,7 +322,7 @@ class TableParts:
         """Return the synthesizer for a debate of these agents.
 
         Raises:
-            ConfigurationError: No model can write it, or the model named for it cannot be made.
+            ConfigurationError: No model can write the synthesis, or the model named for it cannot be created.
         """
         return self.helpers.writer(configs, agents, capped=self._is_capped(budget), by=by)
 
@@ -335,10 +335,10 @@ class TableParts:
 
         Args:
             decide: The rule.
-            vote: Whether the debaters vote, with ballots that the rule reads.
+            vote: Whether the debaters vote; the rule then counts their ballots.
 
         Raises:
-            ConfigurationError: The rule is unknown, does not work with its parameters, or has the name of another rule.
+            ConfigurationError: The rule is unknown, its parameters are not valid, or another rule has the same name.
         """
         rules = self.catalog.rules
         if not isinstance(decide, Rule):
@@ -357,13 +357,13 @@ class TableParts:
         return decide.name
 
     def exit_spec(self, exit_when: str | ExitCriterion | Mapping[str, JsonValue]) -> JsonObject:
-        """Return a stop criterion as JSON; the caller's own kinds are registered.
+        """Return an exit criterion as JSON, and register the caller's own kinds of criteria.
 
         Args:
-            exit_when: The criterion as text, as an object, or as JSON, which requests and studies hold.
+            exit_when: The criterion as text, as an object, or as the JSON form that requests and studies contain.
 
         Raises:
-            ConfigurationError: It is not a criterion, has no kind, or uses the kind of another exit.
+            ConfigurationError: It is not an exit criterion, has no kind, or uses the kind of another criterion.
         """
         if isinstance(exit_when, str):
             return exit_from_text(exit_when, self.catalog.exits).to_spec()
@@ -379,7 +379,7 @@ class TableParts:
     def _register_exit(self, member: Exit) -> None:
         kind, exit_class, exits = member.kind, type(member), self.catalog.exits
         if not kind:
-            msg = f"exit_when: {exit_class.__name__} has no kind, which sessions need to store it"
+            msg = f"exit_when: {exit_class.__name__} has no kind, but sessions are stored with the kind"
             raise ConfigurationError(msg, hint=f'Write `kind = "..."` in the class {exit_class.__name__}.')
         if kind not in exits:
             exits.add(kind, member.from_spec, source="this table")
@@ -388,7 +388,7 @@ class TableParts:
             raise ConfigurationError(msg, hint="Choose a kind that no other exit uses; sessions store it.")
 
     def offers(self) -> tuple[Offer, ...]:
-        """List the providers that the environment offers."""
+        """List the providers that can be used in this environment."""
         from roundtable.providers.local import LocalProvider
 
         install_hint = None if LocalProvider.is_installed() else "install it with: pip install 'roundtable-sdk[local]'"
@@ -400,15 +400,15 @@ class TableParts:
         mode: DebateModeStrategy | None = None,
         search: SearchLike | None = None,
     ) -> tuple[Seated, ...]:
-        """Return the agents of one debate: the given ones, else the table's, else those that the environment offers.
+        """Return the agents of one debate: the given ones, else the table's, else default ones from the environment.
 
         Args:
             agents: The agents, as the caller gave them.
             mode: The mode of the debate.
-            search: How they search the web; the table's setting when left out.
+            search: How the agents search the web; the table's setting when left out.
 
         Raises:
-            ConfigurationError: No model is available, or an agent cannot be made.
+            ConfigurationError: No model is available, or an agent cannot be created.
         """
         wish = self.search if search is None else self._read_debate_search(search)
         chosen = agents if agents is not None else self.options.agents
@@ -444,9 +444,10 @@ class TableParts:
         return agent if config is agent.config and not notes else agent.with_search_config(config, notes)
 
     def searching(self, agent: Agent, search: SearchLike) -> Agent:
-        """Return an agent of another debate with the search setting of this debate.
+        """Return an agent of an earlier debate with the search setting of a new debate.
 
-        Its earlier setting is dropped, except for what the table's configuration of this agent says.
+        The agent's earlier search setting is replaced by the table's configuration of this agent, if there is one. The
+        new setting is then applied.
 
         Raises:
             ConfigurationError: `search` has the wrong type, or names a service.
@@ -461,8 +462,8 @@ class TableParts:
     async def aclose(self) -> None:
         """Release models and, if the table opened it, the storage.
 
-        A cancellation waits until all is released. All closers together get `_CLOSE_S`; once that is used up, each
-        further one still gets a second. What does not end in time is left open.
+        A cancellation waits until everything is released. All closers together have `_CLOSE_S` seconds; after that,
+        each remaining closer still gets one second. A closer that does not end in time is given up.
         """
         if self.is_lent:
             return
@@ -480,7 +481,7 @@ class TableParts:
                     await close()
                 if closing.cancelled_caught:
                     logger.warning("%s did not close in time", getattr(close, "__qualname__", close))
-            except Exception as error:  # noqa: BLE001  (one failing closer must not keep the others open)
+            except Exception as error:  # noqa: BLE001  (if one closer fails, the others must still run)
                 failure = failure or error
         if failure is not None:
             raise failure

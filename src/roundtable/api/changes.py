@@ -1,4 +1,4 @@
-"""Changes since a session began, whether it may continue, and forks of it."""
+"""Changes since a session began, whether the session may continue with them, and forks of the session."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ _COMPARED: Final = ("name", "provider", "model", "system_prompt", "temperature",
 
 
 class Rearranged(NamedTuple):
-    """A fork that repeats a round with something changed."""
+    """A fork that repeats one round with a change."""
 
     session_id: str
     """Id of the new session."""
     seats: tuple[str, ...]
-    """Ids of the agents, in their new order; who is missing is left out."""
+    """Ids of the agents that take part, in their new order."""
     seed: int
     """Seed of the new session."""
     round: HeldRound
@@ -76,7 +76,7 @@ def inherited(
 
     Args:
         fold: The original session.
-        at_round: Last round that both share.
+        at_round: Last round that the original and the fork share.
         agents: The agents of the fork.
         mode: The mode, if the caller passed an object.
         changes: What the caller changes.
@@ -94,7 +94,7 @@ def inherited(
     options = {
         field.name: getattr(config, field.name) for field in fields(CallerRequest) if hasattr(config, field.name)
     }
-    # The topic stays, and what ends a debate early is stored in another form; see `kept`.
+    # The topic does not change, and the criteria that end a debate early are stored in another form; see `kept`.
     for name in ("topic", "exit_on_consensus", "quorum"):
         del options[name]
     options |= {
@@ -106,20 +106,20 @@ def inherited(
         "agents": agents,
     }
     if config.exit is not None and asks_moderator(config.exit):
-        # `kept` sets the criterion, but too late: the moderator has to be seated.
+        # `kept` sets the criterion too, but too late: the moderator agent has to be created before.
         options["exit_when"] = exit_from_spec(config.exit, exits)
     if "vote" in changes and "decide" not in changes and config.decide in {"plurality", "schulze"}:
-        options["decide"] = None  # what was the default without the vote, or with it
+        options["decide"] = None  # the stored rule may be the default with or without a vote
     return cast("DebateOptions", options | {**changes})
 
 
 def keeps_exit(changes: DebateOptions) -> bool:
-    """Check whether a fork with these changes ends early by the criteria of the forked session."""
+    """Check whether a fork with these changes keeps the exit criteria of the forked session."""
     return not {"exit_when", "exit_on_consensus"} & set(changes)
 
 
 def kept(config: DebateConfig, before: DebateConfig, changes: DebateOptions) -> DebateConfig:
-    """Return a fork's configuration with the original values that a caller cannot set, or did not change."""
+    """Return a fork's configuration, with original values where the caller cannot set or did not change them."""
     original: dict[str, object] = {"seed": before.seed}
     if "quorum" not in changes:
         original["quorum"] = before.quorum
@@ -129,7 +129,7 @@ def kept(config: DebateConfig, before: DebateConfig, changes: DebateOptions) -> 
 
 
 def ended_after(config: DebateConfig, held: HeldRound, exits: Registry[ExitFactory]) -> DebateConfig:
-    """Return a configuration that ends with a round that ended its debate before the planned number of rounds."""
+    """Return a configuration that ends the debate after the held round, if that round ended its debate early."""
     if not held.ended or held.number >= held.planned:
         return config
     limit = MaxRounds(held.number)
@@ -144,7 +144,7 @@ def first_events(
     context_results: Sequence[ContextResult],
     now: datetime,
 ) -> tuple[DurableEvent, ...]:
-    """Return the events that a fork starts with; none if nothing is shared."""
+    """Return the events that a fork starts with; an empty tuple if it shares nothing with the original."""
     session_id = fold.record.id
     extension = Control(
         session_id=session_id,
@@ -168,16 +168,16 @@ def first_events(
 
 
 OnChange: TypeAlias = Literal["error", "adopt"]
-"""Whether a session with a changed configuration is refused, or continues with the new one."""
+"""Whether a session with a changed configuration is refused, or continues with the new configuration."""
 
 
 class ResolvedSeats(NamedTuple):
-    """Who takes part when a session continues."""
+    """The agents that take part when a session continues."""
 
     agents: tuple[AgentConfig, ...]
     """Configurations in effect, in the order of the session."""
     adoption: Adoption | None
-    """The change that has to be stored first, if there is one."""
+    """The change that must be stored before the session continues, if there is one."""
 
 
 def check_on_change(on_change: OnChange) -> OnChange:
@@ -189,7 +189,7 @@ def check_on_change(on_change: OnChange) -> OnChange:
 
 
 def effective(seat: Seated) -> AgentConfig:
-    """Return the configuration with the model and search that the agent actually uses, as defaults may change later."""
+    """Return the configuration with the model and search that the agent actually uses; defaults may change later."""
     actual: dict[str, object] = {}
     model = getattr(getattr(seat.agent, "chat_model", None), "model", None)
     if seat.config.model is None and isinstance(model, str) and model:
@@ -201,15 +201,15 @@ def effective(seat: Seated) -> AgentConfig:
 
 
 def seated_again(record: SessionRecord, table_agents: Mapping[str, AgentConfig], on_change: OnChange) -> ResolvedSeats:
-    """Compare the agents and prompts that a session began with to those of the table.
+    """Compare the agents and prompts that a session began with to the agents and prompts of the table.
 
     Args:
         record: The session as it is stored.
-        table_agents: Configurations of the table for agents of the session, by id; other agents are unchanged.
-        on_change: What to do if they differ.
+        table_agents: The table's configurations of agents of the session, by id; agents without one count as unchanged.
+        on_change: What to do if the configurations differ.
 
     Raises:
-        ConfigurationError: Something changed, and changes are not adopted; `details` list them.
+        ConfigurationError: Something changed, and `on_change` does not adopt changes; `details` list the changes.
     """
     agents: list[AgentConfig] = []
     changes: list[str] = []
@@ -235,7 +235,7 @@ def seated_again(record: SessionRecord, table_agents: Mapping[str, AgentConfig],
 
 
 def _differing_fields(stored: AgentConfig, current: AgentConfig) -> Sequence[str]:
-    # Sessions from before models were recorded do not say which model they used.
+    # Old sessions, stored before models were recorded, do not say which model they used.
     return [
         name
         for name in _COMPARED
@@ -246,14 +246,14 @@ def _differing_fields(stored: AgentConfig, current: AgentConfig) -> Sequence[str
 def caller_objects(
     seats: Sequence[Seated], config: DebateConfig, mode: DebateModeStrategy | None, wiring: TableParts
 ) -> CallerObjects:
-    """Describe the objects of a session that no registry has.
+    """Describe the objects of a session that the caller passed and that no registry contains.
 
-    Observers are not included: they follow a debate and change nothing in it.
+    Observers are not included, because they only follow a debate and change nothing in it.
 
     Args:
-        seats: Who takes part.
-        config: What is debated.
-        mode: The mode, where it is an object.
+        seats: The agents that take part.
+        config: Configuration of the debate.
+        mode: The mode, if the caller passed an object.
         wiring: The table.
     """
     analyzer = wiring.options.analyzer
@@ -274,7 +274,7 @@ def _has_tools_to_approve(seats: Sequence[Seated], config: DebateConfig, wiring:
 
 
 def _has_settings(mode: DebateModeStrategy, wiring: TableParts) -> bool:
-    """Check whether a mode differs from the registered mode of its name."""
+    """Check whether a mode has other settings than the registered mode of the same name."""
     modes = wiring.engine.modes
     if not modes.has_mode(mode.name):
         return False  # an unknown mode is refused by name
@@ -303,16 +303,16 @@ def check_objects_present(
     *,
     needs_approval: bool = True,
 ) -> None:
-    """Refuse to continue without objects that a session began with.
+    """Refuse to continue a session without the objects that it began with.
 
     Args:
         record: The session as it is stored.
-        seated: Ids of the agents that the table has, by object or by name.
-        mode: The mode, where the table still has the object.
-        wiring: The table; its tools are prepared.
-        on_change: `"adopt"` continues without them.
-        needs_approval: Whether calls of tools must be approved if they had to be; not in a fork, which asks if its own
-            table does.
+        seated: Ids of the agents that the table has, as objects or by name.
+        mode: The mode, if the table still has the object.
+        wiring: The table; its tools must be prepared.
+        on_change: `"adopt"` continues without missing objects.
+        needs_approval: Whether tool calls must still be approved if the session began with approval. False for a fork,
+            because the table that runs the fork decides this.
 
     Raises:
         ConfigurationError: Something is missing; `details["lacking"]` lists it.
@@ -362,13 +362,13 @@ def check_programs(
     seated: Mapping[str, AgentConfig],
     providers: Registry[ProviderFactory],
 ) -> None:
-    """Refuse to start programs only because an imported file names them.
+    """Refuse to start programs that only an imported file requests.
 
-    The models of a factory are programs if its attribute `runs_programs` is true.
+    If the attribute `runs_programs` of a provider's factory is true, its models are programs.
 
     Args:
         record: The session.
-        wanted: Agents that would be made from their configurations.
+        wanted: Agents that would be created from their stored configurations.
         seated: Configurations of agents that the caller passed with the same ids; their programs are allowed.
         providers: Providers of this installation.
 
@@ -387,7 +387,7 @@ def check_programs(
         names = [f"{config.provider}:{config.model or ''}".rstrip(":") for config in refused]
         msg = f"session {record.id!r} was imported, and would start programs on this machine: {', '.join(names)}"
         hint = (
-            "If you trust its source, import it once more with run_programs=True (and new_id=True; in the "
+            "If you trust its source, import the session again with run_programs=True (and new_id=True; in the "
             "command --run-programs --new-id), or pass these agents to this table."
         )
         raise ConfigurationError(
@@ -402,10 +402,10 @@ def _is_requested(config: AgentConfig, seat: AgentConfig | None) -> bool:
 def agent_unavailable_error(
     record: SessionRecord, config: AgentConfig, error: ConfigurationError
 ) -> ConfigurationError:
-    """Return the error for an agent of a stored session that cannot be made here by name."""
+    """Return the error for an agent of a stored session that cannot be created here from its name."""
     hint = f"Pass agent {config.id!r} to this table: Roundtable(agents=[...])."
     return ConfigurationError(
-        f"agent {config.id!r} of session {record.id!r} cannot be made here: {error.message}",
+        f"agent {config.id!r} of session {record.id!r} cannot be created here: {error.message}",
         code=error.code,
         cause=error,
         hint=f"{error.hint} {hint}" if error.hint else hint,

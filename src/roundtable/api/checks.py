@@ -1,4 +1,4 @@
-"""Checks of the caller's arguments, before anything else happens."""
+"""Checks of the caller's arguments, made before anything else happens."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 _MOST_BATCH_CALLS: Final = 50_000
-"""Calls that the batch API of every vendor takes at once."""
+"""Number of calls in one batch that the batch API of every vendor accepts."""
 
 _LONGEST_JOB_NAME: Final = 80
 _JOB_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -63,7 +63,7 @@ def check_name(label: str, value: object) -> None:
 
 
 def check_job_name(name: object) -> None:
-    """Check that a value can name many debates."""
+    """Check that a value is a valid name for a set of debates."""
     if not isinstance(name, str) or len(name) > _LONGEST_JOB_NAME or not _JOB_NAME.fullmatch(name):
         hint = f"Use 1 to {_LONGEST_JOB_NAME} letters (a-z), digits, hyphens and underscores, such as 'night-7'."
         raise ConfigurationError(f"{name!r} is not a valid name for a set of debates", hint=hint)
@@ -80,8 +80,8 @@ def check_storage(storage: object) -> None:
 
 
 def check_settings(settings: object) -> None:
-    """Check that a value is settings, or `None` for those of the environment."""
-    from roundtable.settings import Settings  # when a table is first used: it loads all vendors
+    """Check that a value is a `Settings` object, or `None` for the settings of the environment."""
+    from roundtable.settings import Settings  # imported when a table is first used, because it loads all vendors
 
     if settings is not None and not isinstance(settings, Settings):
         raise _wrong_type("settings", "Settings, such as Settings.from_env()", settings)
@@ -100,7 +100,7 @@ def check_providers(providers: object) -> None:
 
 
 def _check_batch(name: str, batch: object) -> None:
-    """Check that a value says whether, and how, calls are made in batches."""
+    """Check that a value sets whether and how calls are made in batches."""
     label = f"batch of providers[{name!r}]"
     if isinstance(batch, bool):
         return
@@ -131,7 +131,7 @@ def check_mapping(label: str, value: object) -> None:
 
 
 def check_list(label: str, value: object, wanted: str = "a list") -> None:
-    """Check that a value is a list; a text does not count as one."""
+    """Check that a value is a list; a text does not count as a list."""
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
         raise _wrong_type(label, wanted, value)
 
@@ -145,7 +145,7 @@ def check_context_results(results: object) -> None:
 
 
 def check_extension(focus_question: object, context_results: object) -> None:
-    """Check what a session continues with: a text or `None`, and a list of answers to requests for information."""
+    """Check the arguments of a continuation: a text or `None`, and a list of answers to requests for information."""
     if focus_question is not None:
         check_text("focus_question", focus_question)
     check_context_results(context_results)
@@ -158,13 +158,13 @@ def check_flag(label: str, value: object) -> None:
 
 
 def check_vote(vote: object) -> None:
-    """Check that a value says whether, and how often, debaters vote."""
+    """Check that a value sets whether and how often debaters vote."""
     if not isinstance(vote, bool) and vote != "every":
         raise _wrong_type("vote", "True, False or 'every'", vote)
 
 
 def check_whole(label: str, value: object) -> None:
-    """Check that a value is a whole number; `True` does not count as one."""
+    """Check that a value is a whole number; `True` does not count as a whole number."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise _wrong_type(label, "a whole number", value)
 
@@ -214,10 +214,11 @@ def check_options(options: Sequence[str] | None) -> None:
 def check_seen(attachments: Sequence[Attachment], agents: Iterable[object]) -> None:
     """Check that all agents can see the files of a question.
 
-    An agent that is not a `BaseAgent` lists what it sees in its attribute `inputs`: `"image"`, `"pdf"` and `"text"`.
+    An agent that is not a `BaseAgent` lists the kinds of files that it can see in its attribute `inputs`: `"image"`,
+    `"pdf"` and `"text"`.
 
     Raises:
-        ConfigurationError: Somebody cannot; `details` name the agents with the files.
+        ConfigurationError: An agent cannot see a file; `details` name such agents and the files.
     """
     blind: dict[str, list[str]] = {}
     for agent in agents if attachments else ():
@@ -239,7 +240,7 @@ def _inputs_of(agent: object) -> Collection[str]:
     profile = getattr(getattr(agent, "chat_model", None), "profile", None)
     if not isinstance(profile, ModelProfile):
         return getattr(agent, "inputs", ())
-    # A compact prompt has no room for a text.
+    # A compact prompt has no room for an attached text.
     return () if profile.prompt_style == "compact" else (*profile.inputs, "text")
 
 
@@ -247,7 +248,7 @@ def observer_function(observer: Observer | Callable[[Event], None]) -> Callable[
     """Return the function of an observer.
 
     Raises:
-        ConfigurationError: The observer is neither a function nor has `notify`, or is asynchronous.
+        ConfigurationError: The observer is asynchronous, or is neither a function nor an object with `notify`.
     """
     notify = getattr(observer, "notify", observer)
     if isinstance(observer, type) or not callable(notify) or is_async(notify):
@@ -258,7 +259,7 @@ def observer_function(observer: Observer | Callable[[Event], None]) -> Callable[
 
 
 def call_function(observer: object) -> Callable[[ModelCall], None] | None:
-    """Return the function of an observer that receives calls of models; `None` if it has none.
+    """Return the function of an observer that receives model calls; `None` if the observer has none.
 
     Raises:
         ConfigurationError: `notify_call` is asynchronous.
@@ -272,6 +273,6 @@ def call_function(observer: object) -> Callable[[ModelCall], None] | None:
 def _wrong_type(label: str, wanted: str, value: object) -> ConfigurationError:
     shown = repr(value)[:80]
     msg = f"{label} must be {wanted}, not {shown} ({type(value).__name__})"
-    # A field of a provider's configuration goes by its own name.
+    # The hint calls a field of a provider's configuration by the field's own name.
     argument = label.partition(" of ")[0] if " of providers[" in label else label.rsplit(" ", 1)[-1]
     return ConfigurationError(msg, hint=f"Give {wanted} as {argument}.")

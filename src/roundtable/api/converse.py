@@ -41,7 +41,7 @@ class TeamTable(ABC):
 
     @abstractmethod
     def _tasks(self, method: str) -> TaskGroup:
-        """Return the task group of the entered table."""
+        """Return the task group of the table, which must be entered."""
 
     @abstractmethod
     def _starter(self, method: str) -> Callable[[Prepared], DebateHandle]:
@@ -66,22 +66,23 @@ class TeamTable(ABC):
         A summarizer writes `result.answer` from the reports. Goal, strategy and reports are in `result.team`.
 
         Args:
-            agents: One to five profiles, or names of profiles that the table or a plugin knows, in speaking order.
-            messages: The request, or a conversation with at least one message of the user, the last of which is the
-                request. A text is a message of the user; a mapping has the fields of `ChatMessage`.
+            agents: One to five profiles, or names of profiles of the table or a plugin, in speaking order.
+            messages: The request, or a conversation with at least one user message; the last user message is the
+            request. A text is a user message; a mapping has the fields of `ChatMessage`.
             rounds: Rounds of work, 1 to 10.
-            order: `"sequential"`: one after another, each agent sees the earlier reports; or `"parallel"`: all at once.
+            order: `"sequential"`: one agent after another, and each sees the earlier reports; or `"parallel"`: all at
+            the same time.
             initiator: Profile of the agent that sets the goal; its name must be `"initiator"`. By default an agent
                 without tools.
-            summarizer: Profile of the agent that sums up; its name must be `"summarizer"`. By default an agent without
-                tools.
+            summarizer: Profile of the agent that summarises the reports; its name must be `"summarizer"`. By default an
+                agent without tools.
             timeout_s: Seconds after which running calls are cancelled. The result is then partial, its `error` has the
                 code `CONVERSATION_TIMEOUT`, and the session can be resumed.
-            budget: Limits for this conversation, in addition to those of the table.
+            budget: Limits for this conversation, in addition to the limits of the table.
             metadata: Your own notes, stored with the session.
 
         Raises:
-            ConfigurationError: An argument is not valid; no model was called. The code is `AGENT_NOT_FOUND`,
+            ConfigurationError: An argument is not valid. No model was called. The code is `AGENT_NOT_FOUND`,
                 `MAX_ROUNDS_EXCEEDED` or `VALIDATION_ERROR`.
             AgentError: An agent failed, and its profile has `on_error="abort"`; the code is `AGENT_EXECUTION_FAILED`,
                 and `partial` is the result so far.
@@ -122,7 +123,7 @@ class TeamTable(ABC):
         options: ConverseOptions,
     ) -> Prepared:
         """Check all arguments and store an empty session; no model is called yet."""
-        # Imported late: debates do not need teams.
+        # Imported here because debates do not need teams.
         from roundtable.api.teams import resolve_team
 
         return await self._debates.begun(resolve_team(self.wiring, agents, messages, **options))
@@ -136,7 +137,7 @@ class TeamTable(ABC):
     ) -> DebateStream:
         """Run a team and yield its events as they happen; see `converse` for the arguments.
 
-        Enter the table with `async with`, then the stream; leaving the stream's block ends the conversation.
+        Enter first the table and then the stream with `async with`. Leaving the stream's block ends the conversation.
         """
         from roundtable.api.runs import DebateStream
 
@@ -157,7 +158,7 @@ class TeamTable(ABC):
         Leaving the table's block pauses the conversation.
 
         Raises:
-            ConfigurationError: The table was not entered with `async with`, or as for `converse`.
+            ConfigurationError: The table was not entered with `async with`, or for the same reasons as in `converse`.
         """
         begin = self._starter("start_conversation")
         return begin(await self._prepare_team(agents, messages, options))

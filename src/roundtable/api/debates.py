@@ -95,14 +95,14 @@ _MOST_SESSIONS = 1000
 _LONGEST_ID = 200
 
 ESTIMATE_S: Final = 10.0
-"""Seconds that the simulation of a debate may take beside an event loop."""
+"""Seconds that the simulation of a debate may take on a thread beside an event loop."""
 
 
 def named_mode(asked: str | DebateModeStrategy, known: ModeRegistry) -> tuple[str, DebateModeStrategy | None]:
     """Return the name of a mode, and the mode itself if the caller passed an object.
 
     Raises:
-        ConfigurationError: The mode is unknown, is not a mode, or has the name of another one.
+        ConfigurationError: The mode is unknown, the object is not a mode, or another mode has its name.
     """
     if isinstance(asked, str):
         known.get_mode(asked)
@@ -110,7 +110,7 @@ def named_mode(asked: str | DebateModeStrategy, known: ModeRegistry) -> tuple[st
     check_mode(type(asked).__name__, asked)
     if known.has_mode(asked.name) and type(known.get_mode(asked.name)) is not type(asked):
         msg = f"{type(asked).__name__} has the name of another mode, {asked.name!r}"
-        raise ConfigurationError(msg, hint="Give your mode a name of its own; sessions are stored with it.")
+        raise ConfigurationError(msg, hint="Give your mode a name of its own; sessions are stored with this name.")
     return asked.name, asked
 
 
@@ -121,40 +121,40 @@ class _Fork:
     asked: ResolvedDebate
     origin: ForkOrigin
     first: tuple[DurableEvent, ...]
-    """Events that it begins with."""
+    """Events that the fork begins with."""
     given: CallerObjects | None
-    """Caller objects of the forked session; `None` if the agents are others."""
+    """Caller objects of the forked session; `None` if the fork has other agents."""
     own: frozenset[str] | None
-    """Ids of the agents that callers made."""
+    """Ids of the agents that callers created."""
     session_id: str | None
-    """Id of the new session; a random one if `None`."""
+    """Id of the new session; if `None`, a random id."""
     keeps_exit: bool
-    """Whether it ends early by the criteria of the forked session."""
+    """Whether the fork keeps the exit criteria of the forked session."""
 
 
 @dataclass(frozen=True, slots=True)
 class _RunObjects:
-    """Objects that a debate runs with and that no registry has."""
+    """Objects that a debate runs with and that no registry contains."""
 
     agents: Mapping[str, Agent]
     mode: DebateModeStrategy | None = None
     meter: ConsensusMeter | None = None
     writer: Writer | None = None
     own: frozenset[str] = frozenset()
-    """Ids of the agents that a caller made; their search setting is not changed."""
+    """Ids of the agents that a caller created; their search setting is not changed."""
 
 
 _simulations: Final[PerLoop[anyio.CapacityLimiter]] = PerLoop(partial(anyio.CapacityLimiter, 2))
-"""Simulations that run beside an event loop. More would only slow each other down, until none of them is in time."""
+"""Limits the simulations that run beside an event loop. More would slow each other down until all exceed the time."""
 
 
 class Debates:
-    """Creates, runs and continues the debates of one table."""
+    """Creates, runs and continues the debates of one `Roundtable` (table)."""
 
     def __init__(self, wiring: TableParts) -> None:
         self._wiring = wiring
         self._objects_by_session: dict[str, _RunObjects] = {}
-        """Objects that were passed for one debate, to continue it with them; for the latest debates only."""
+        """Objects that callers passed for single debates, to continue these with them; only for the latest debates."""
         self._syntheses: SingleFlight[SynthesisResult] = SingleFlight()
 
     async def prepare(self, topic: str, *, step: bool = False, **options: Unpack[DebateOptions]) -> Prepared:
@@ -182,12 +182,12 @@ class Debates:
 
         Args:
             asked: The debate.
-            forked_from: The session it is a fork of.
+            forked_from: The session that the new session is a fork of.
             step: Whether to run one round only.
-            fork_objects: Caller objects of the forked session; those of `asked` when left out.
-            own: Ids of the agents that callers made; those of `asked` when left out.
-            session_id: Id of the session; a random one when left out.
-            keeps_exit: Whether it ends early by the criteria of the forked session.
+            fork_objects: Caller objects of the forked session; when left out, the caller objects of `asked`.
+            own: Ids of the agents that callers created; when left out, the ids of such agents in `asked`.
+            session_id: Id of the session; a random id when left out.
+            keeps_exit: Whether the debate keeps the exit criteria of the forked session.
         """
         wiring, (ask, seats, config, own_mode, auxiliary) = self._wiring, asked
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None} | {**auxiliary}
@@ -224,7 +224,7 @@ class Debates:
         return self._prepared(session.id, limits, _RunObjects(agents, own_mode, meter, writer))
 
     def estimate(self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]) -> Estimate:
-        """Return the worst case of a debate, or refuse one whose plan has too many calls.
+        """Return the worst case of a debate, or refuse a debate whose plan has too many calls.
 
         Raises:
             ConfigurationError: An argument is not valid, or the plan has more than `most_calls` calls.
@@ -236,12 +236,13 @@ class Debates:
     ) -> Estimate:
         """Return the worst case of a debate as `estimate` does, without blocking the event loop.
 
-        Its rounds are simulated on their own thread, which cannot be stopped: after `ESTIMATE_S` seconds it runs on,
-        but does not keep the program from ending. Two run at the same time; others wait, which does not count.
+        The rounds are simulated on a separate thread, which cannot be stopped. After `ESTIMATE_S` seconds the wait
+        ends; the thread continues, but does not prevent the program from ending. At most two simulations run at the
+        same time; others wait, and the time that they wait does not count.
 
         Raises:
-            ConfigurationError: An argument is not valid, the plan has more than `most_calls` calls, or it takes too
-                long; the latter is retryable, as it depends on the load of the machine.
+            ConfigurationError: An argument is not valid, the plan has more than `most_calls` calls, or the simulation
+                takes too long. The last error is retryable, because the time depends on the load of the machine.
         """
         return await self._aside(self._simulation(topic, most_calls, **options))
 
@@ -252,12 +253,12 @@ class Debates:
             ended = partial(limiter.release_on_behalf_of, borrower)
             return await on_thread(simulation, name="roundtable estimate", ended=ended)
         msg = f"the rounds of this debate could not be planned within {ESTIMATE_S:g} s"
-        raise ConfigurationError(msg, retryable=True, hint="Ask for fewer rounds or agents, or for another mode.")
+        raise ConfigurationError(msg, retryable=True, hint="Use fewer rounds or agents, or another mode.")
 
     def _simulation(
         self, topic: str, most_calls: int | None, **options: Unpack[DebateOptions]
     ) -> Callable[[], Estimate]:
-        """Resolve a debate, and return what simulates it; only that takes time."""
+        """Resolve a debate, and return the function that simulates it; only this function takes time."""
         return self._simulation_of(self._resolve(topic, **options), most_calls)
 
     def _simulation_of(
@@ -306,13 +307,13 @@ class Debates:
         return {**config, "agents": agents} | ({"mode_settings": settings} if settings else {})
 
     async def _make_ready(self, agents: Mapping[str, Agent], budget: Budget | None) -> None:
-        """Prepare models and tools, and check that models have the price that a budget needs."""
+        """Prepare models and tools, and check that the prices that a budget needs are known."""
         await self._wiring.tools.prepare()
         await self._wiring.models.make_ready(agents.values())
         self._wiring.models.check_prices(agents.values(), budget)
 
     def _resolve(self, topic: str, **options: Unpack[DebateOptions]) -> ResolvedDebate:
-        """Check the arguments, and make the agents that take part."""
+        """Check the arguments, and create the agents that take part."""
         wiring = self._wiring
         ask = checked(CallerRequest(topic=topic, **options), wiring.settings.max_rounds)
         ask = facilitated(ask, wiring.engine.modes)
@@ -379,7 +380,7 @@ class Debates:
         return await finish(await self.prepare(topic, **options))
 
     async def debate_once(self, session_id: str, topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
-        """Run the debate of a session, or what is missing of it; see `Roundtable.debate_once`."""
+        """Run the debate of a session, or the rest of it; see `Roundtable.debate_once`."""
         check_name("session_id", session_id)
         if len(session_id) > _LONGEST_ID:
             msg = f"session_id has {len(session_id)} characters; at most {_LONGEST_ID} are allowed"
@@ -412,10 +413,10 @@ class Debates:
             return self._to_result(fold)  # another process completed it meanwhile
 
     def _take_again(self, session_id: str, fold: Fold, options: DebateOptions) -> None:
-        """Remember the agents and the mode of a call that its session began with, as after a restart.
+        """Remember those agents and the mode of this call that its session began with, for example after a restart.
 
         Raises:
-            ConfigurationError: They are not those that it began with.
+            ConfigurationError: The configurations of these agents differ from those that the session began with.
         """
         if session_id in self._objects_by_session:
             return
@@ -455,16 +456,16 @@ class Debates:
         return last_held_round(*await self._wiring.storage.read(session_id, tenant=self.tenant))
 
     async def repeated(self, session_id: str, change: Rearranged) -> Prepared:
-        """Prepare a session that repeats the last complete round of another one, with the given change."""
+        """Prepare a session that repeats the last complete round of another session, with the given change."""
         return await self._begin_fork(await self._repetition(session_id, change), step=not change.round.ended)
 
     async def copy_past(self, session_id: str, change: Rearranged) -> None:
-        """Store the shared past in the session of a repetition, whose process ended, or still waits, before that."""
+        """Store the shared past in the session of a repetition, if the process that created it has not stored it."""
         fork = await self._repetition(session_id, change)
         await self._wiring.sessions.store_past(change.session_id, fork.first)
 
     async def estimate_repeated(self, session_id: str, change: Rearranged) -> Estimate:
-        """Return the worst case of what `repeated` prepares: of its last round alone."""
+        """Return the worst case of the session that `repeated` prepares, which runs only the repeated round."""
         fork = await self._repetition(session_id, change)
         return await self._aside(self._simulation_of(fork.asked, None, only=change.round))
 
@@ -501,7 +502,7 @@ class Debates:
         if record.config.team is not None:
             msg = f"session {session_id!r} is a team conversation; only debates can be forked"
             raise ConfigurationError(msg, hint="Start a new conversation, with the team's results among the messages.")
-        # A fork uses the current prompt texts, and its own record says so.
+        # A fork uses the current prompt texts, and its own record states their version.
         fold = Fold(record.model_copy(update={"prompt_version": None}), events)
         past = shared_past(fold, events, at_round)
         repeated_results = () if rearranged is None else fold.rounds[at_round].context_results
@@ -519,7 +520,7 @@ class Debates:
         if rearranged is not None:
             by_id = {agent.id: agent for agent in agents}
             if missing := [agent_id for agent_id in rearranged.seats if agent_id not in by_id]:
-                msg = f"the agents of session {session_id!r} are not known here: {', '.join(missing)}"
+                msg = f"these agents of session {session_id!r} are not known here: {', '.join(missing)}"
                 raise ConfigurationError(msg, hint="Fork the session with agents=[...] instead.")
             agents = [by_id[agent_id] for agent_id in rearranged.seats]
         options = inherited(fold, at_round, agents, passed.mode, changes, exits=wiring.catalog.exits)
@@ -549,11 +550,12 @@ class Debates:
         force: bool = False,
         on_change: OnChange = "error",
     ) -> Prepared:
-        """Prepare a stored session to continue from where it stopped, also for further rounds.
+        """Prepare a stored session to continue from where it stopped, or for further rounds.
 
         Raises:
-            SessionError: The session does not exist, is completed, or waits for information that is not given.
-            ConfigurationError: An agent of the session cannot be made here.
+            SessionError: The session does not exist, is completed, or waits for information that `context_results`
+            lacks.
+            ConfigurationError: An agent of the session cannot be created here.
         """
         max_rounds = self._wiring.settings.max_rounds
         if rounds:
@@ -593,15 +595,15 @@ class Debates:
         speaks: bool = True,
         kinds: Collection[str] | None = None,
     ) -> tuple[_RunObjects, Adoption | None]:
-        """Return the objects of a stored session: agents passed again with the same ids, and the others made again.
+        """Return the objects of a stored session: agents passed with the same ids, and others created again.
 
         Args:
             session_id: Which session.
             fold: The session.
-            budget: The most it may consume; its original budget when left out.
+            budget: The most that the session may consume; its original budget when left out.
             on_change: What to do about changed or missing objects.
-            speaks: Whether its agents will take turns; if not, agents that cannot be made are left out.
-            kinds: Kinds of objects from plugins that the session needs besides its agents; all when left out.
+            speaks: Whether its agents will take turns; if not, agents that cannot be created are left out.
+            kinds: Kinds of objects from plugins that the session needs besides its agents; all kinds when left out.
         """
         wiring, passed = self._wiring, self._objects_by_session.get(session_id, _RunObjects({}))
         if speaks:
@@ -643,7 +645,7 @@ class Debates:
         return _RunObjects(agents, passed.mode, meter, writer, own), seating.adoption
 
     def _matching_seats(self, fold: Fold, passed: _RunObjects) -> list[Seated]:
-        """Return the table's agents that take part in a stored session and were not passed for it."""
+        """Return the table's agents that take part in a stored session and were not passed for this session."""
         wiring = self._wiring
         if wiring.options.agents is None:
             return []
@@ -653,7 +655,7 @@ class Debates:
         return [seat for seat in seats if seat.config.id in ids]
 
     def _make_agents(self, fold: Fold, configs: Sequence[AgentConfig], *, speaks: bool) -> dict[str, Agent]:
-        """Make agents of a stored session; if they will not take turns, leave out those that cannot be made."""
+        """Create agents of a stored session; if they will not take turns, leave out agents that cannot be created."""
         wiring, team = self._wiring, fold.record.config.team
         agents: dict[str, Agent] = {}
         for config in configs:
@@ -662,7 +664,7 @@ class Debates:
             except ConfigurationError as error:
                 if speaks:
                     raise agent_unavailable_error(fold.record, config, error) from error
-                logger.info("agent %s cannot be made here: %s", config.id, error.message)
+                logger.info("agent %s cannot be created here: %s", config.id, error.message)
         return agents
 
     def _present_ids(self, fold: Fold, available: Mapping[str, Agent], table_seats: Sequence[Seated]) -> set[str]:
@@ -674,7 +676,7 @@ class Debates:
         return ids
 
     async def synthesize(self, session_id: str, by: str | None) -> SynthesisResult:
-        """Return the synthesis of a stored session, made now unless it is stored; concurrent callers share one call."""
+        """Return the stored synthesis of a session, or write it now; concurrent callers share one call."""
         check_name("session_id", session_id)
         return await self._syntheses.get(session_id, by, partial(self._load_or_synthesize, session_id, by))
 
@@ -691,7 +693,7 @@ class Debates:
             stored = stored_synthesis(await self._wiring.sessions.load(session_id), by)
             if stored is None:
                 raise
-            return stored  # another process was faster; its synthesis stands
+            return stored  # another process was faster; its synthesis is kept
 
     def _auxiliary_agents(self, fold: Fold, passed: _RunObjects) -> dict[str, Agent]:
         """Return the auxiliary agents of a stored session, such as judges, by id."""
@@ -761,7 +763,7 @@ class Debates:
         sessions = self._wiring.sessions
         fold = await sessions.load(session_id)
         if fold.progress.status not in {"created", "active"}:
-            msg = f"session {session_id!r} is {fold.progress.status}; only a running one can be paused"
+            msg = f"session {session_id!r} is {fold.progress.status}; only a running session can be paused"
             raise SessionConflict(msg)
         await sessions.control(session_id, "pause", running=running)
         try:
@@ -771,7 +773,7 @@ class Debates:
 
 
 def _kinds_kept(changes: DebateOptions, passed: _RunObjects) -> Collection[str]:
-    """Return the kinds of objects that a stored session still needs, by name, if a caller changes options."""
+    """Return the kinds of objects that a stored session still needs by name after the caller's changes."""
     kinds = {"mode": {"mode"}, "rule": {"decide"}, "exit": {"exit_when", "exit_on_consensus"}}
     return [
         kind

@@ -1,4 +1,4 @@
-"""The worst case of a debate: all its stages are planned, with answers as long as possible."""
+"""The worst case of a debate: a simulation plans all its stages, with answers as long as possible."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ if TYPE_CHECKING:
 __all__ = ["Extra", "estimated", "meters_of"]
 
 CHARS_PER_TOKEN: Final = 3.5
-"""Characters per token of the longest text, by the estimate used to cut prompts."""
+"""Characters per token of the longest text, according to the estimate that is used to cut prompts."""
 REPAIR_TOKENS: Final = 120
-"""Tokens that a repair message adds to a prompt, besides the answer that could not be read."""
+"""Tokens that a repair message adds to a prompt, in addition to the answer that could not be parsed."""
 TOOL_RESULT_TOKENS: Final = 6_000
 """Maximum tokens that one tool result adds to a prompt."""
 _LONGEST_MOTION: Final = 600
@@ -74,7 +74,7 @@ def meters_of(model: object) -> Iterator[MeteredModel]:
 
 
 def _meters_and_tries(model: object, tries: int = 1) -> Iterator[tuple[MeteredModel, int]]:
-    """Yield the meters of a model, each with how often a call may be tried."""
+    """Yield the meters of a model, each with the number of times that a call may be tried."""
     if isinstance(model, MeteredModel):
         yield model, tries
     elif isinstance(model, FallbackModel):
@@ -103,11 +103,11 @@ class _AgentTotals:
     cost_with_retries: Decimal | None = Decimal(0)
 
     def emptied(self) -> _AgentTotals:
-        """Return the same agent without what was added."""
+        """Return the same agent with all totals reset to zero."""
         return _AgentTotals(self.agent, leaves_side=self.leaves_side, votes=self.votes, place=self.place)
 
     def add(self, view: DebateContext, spec: TurnSpec) -> int | None:
-        """Add a turn; return the most tokens of its answer, or `None` if they are unknown."""
+        """Add a turn; return the maximum number of tokens of its answer, or `None` if it is unknown."""
         self.turns += 1
         self.planned_calls += 1
         agent = self.agent
@@ -130,13 +130,13 @@ class _AgentTotals:
         for size in prompts:
             self._call(agent.chat_model, request, size)
         self._call(agent.chat_model, request.model_copy(update={"search": None}), repair_size)
-        # What the agent writes for a tool is part of its answer, and so not longer than that.
+        # The text that the agent writes for a tool is part of its answer, so it is not longer than the answer.
         for ask in _most_expensive_call(agent, spec, answer_tokens) * sum(results_per_round):
             self._call(ask.model, ask.request, prompt_tokens(ask.request) + answer_tokens)
         return answer_tokens
 
     def ask(self, request: ChatRequest, most: int) -> None:
-        """Add a call outside of turns, which is made up to `most` times."""
+        """Add a call outside of turns that is made up to `most` times."""
         self.planned_calls += 1
         for _ in range(most):
             self._call(getattr(self.agent, "chat_model", None), request, prompt_tokens(request))
@@ -163,15 +163,15 @@ class _AgentTotals:
             is_first = False
 
     def longest_answer(self, spec: TurnSpec, view: DebateContext, tokens: int) -> Answer:
-        """Return the longest answer of the kind that a turn asks for."""
+        """Return the longest answer of the kind that a turn requires."""
         text = "x" * int(tokens * CHARS_PER_TOKEN)
         options = spec.options or view.options or ()
         match spec.answer:
             case "position":
-                # In a vote, different answers are shown once more, so they have to differ and to be long.
+                # A vote shows all different answers again, so these answers must differ and be long.
                 shown = _LONGEST_MOTION if self.votes else 0
                 longest = choice = max(options, key=len, default=None)
-                if self.votes and longest is not None:  # a vote quotes an answer for every option that somebody chose
+                if self.votes and longest is not None:  # a vote quotes one answer for every chosen option
                     choice = options[(self.place + self.turns) % len(options)]
                     text += "x" * (len(longest) - len(choice))
                 return AgentResponse(
@@ -201,7 +201,7 @@ class _AgentTotals:
                 assert_never(spec.answer)
 
     def _labels(self, view: DebateContext) -> tuple[Claim, ...]:
-        """Return claims with nothing but their labels, which a prompt adds to what the agent wrote."""
+        """Return claims that have only labels, because a prompt adds the labels to the agent's own text."""
         if not view.claims:
             return ()
         turn = TurnKey(view.current_round, f"turn-{self.turns}", self.place)
@@ -224,12 +224,12 @@ class _AgentTotals:
 
 
 def _add_price(sum_so_far: Decimal | None, price: Decimal | None, times: int = 1) -> Decimal | None:
-    """Add a price, multiplied, to a sum; an unknown price makes the sum unknown."""
+    """Add a price `times` times to a sum; an unknown price makes the sum unknown."""
     return None if sum_so_far is None or price is None else sum_so_far + price * times
 
 
 def _results_per_tool_round(agent: BaseAgent, spec: TurnSpec) -> list[int]:
-    """Return how many results each round of tools adds; the first has most of them, which costs most."""
+    """Return how many results each round of tools adds; most are in the first round, which is the worst case."""
     if agent.toolkit is None or not agent.chat_model.profile.calls_tools or not agent.toolkit.get_tools():
         return []
     rounds = min(spec.tools.max, (spec.max_steps or agent.config.max_tool_rounds + 1) - 1)
@@ -237,7 +237,7 @@ def _results_per_tool_round(agent: BaseAgent, spec: TurnSpec) -> list[int]:
 
 
 def _most_expensive_call(agent: BaseAgent, spec: TurnSpec, answer_tokens: int) -> tuple[ModelCall, ...]:
-    """Return the model calls of the tool whose calls cost most; none if no tool calls a model."""
+    """Return the model calls of the tool whose calls cost most; an empty tuple if no tool calls a model."""
     if not isinstance(agent.toolkit, DefaultAgentToolkit):
         return ()
     return max(agent.toolkit.asks(spec.tools.allow), key=lambda asks: _worst_price(asks, answer_tokens), default=())
@@ -271,9 +271,9 @@ class Extra:
     agent: BaseAgent
     """Agent with the model that is called."""
     requests: Callable[[DebateRecord], Sequence[ChatRequest]]
-    """Returns the requests, from the record of the simulated debate."""
+    """Returns the requests, given the record of the simulated debate."""
     tries: int = 1
-    """How often each request is sent at most."""
+    """Maximum number of times that each request is sent."""
 
 
 def estimated(
@@ -292,19 +292,19 @@ def estimated(
 
     Args:
         config: Configuration of the debate.
-        seats: Who takes part.
-        mode: Plans the stages.
+        seats: The agents that take part.
+        mode: The mode, which plans the stages.
         auxiliary_agents: Auxiliary agents such as judges, by id.
         extras: Calls outside of turns.
-        most_calls: Most planned calls; a debate with more is refused as soon as the plan exceeds this number.
-        only: The only round whose turns count; those before it are only in the prompts.
-        rules: Registry to look up the decision rule; `None` has the built-in rules.
-        attachments: Files that belong to the question.
+        most_calls: Maximum number of planned calls; a debate is refused as soon as its plan exceeds this number.
+        only: The only round whose turns count; turns of earlier rounds appear only in the prompts.
+        rules: Registry to look up the decision rule; `None` means the built-in rules.
+        attachments: Files that are attached to the question.
 
     Raises:
-        ConfigurationError: The debate does not fit the mode, or the mode's plan never ends, has unknown agents, or
-            has too many calls.
-        ContextTooLong: A prompt does not fit a model's window.
+        ConfigurationError: The debate does not fit the mode; or the mode's plan never ends, has unknown agents, or has
+        too many calls.
+        ContextTooLong: A prompt does not fit a model's context window.
     """
     check_config(mode, config)
     auxiliary_agents = auxiliary_agents or {}
@@ -320,7 +320,7 @@ def estimated(
         attachments=attachments,
     )
     if mode.assigns_stances:
-        # At best, all agents keep the side they were given, and none is asked once more.
+        # In the best case, all agents keep their assigned side, and no agent is asked again.
         for agent_id, best_case in _simulate(
             config,
             seats,
@@ -357,14 +357,14 @@ def estimated(
 
 
 def _claims_note(whole: Estimate, without: Estimate) -> str:
-    """Return what claims add to a debate, in words."""
+    """Return a sentence about what claims add to a debate."""
     tokens = whole.input_tokens - without.input_tokens, whole.output_tokens - without.output_tokens
     cost = ""
     if whole.cost_usd is not None and without.cost_usd is not None:
         cost = f", {max(whole.cost_usd - without.cost_usd, 0):.4f} USD"
     return (
-        f"claims are in it: at most {tokens[0]:,} tokens of input and {tokens[1]:,} of output more{cost}; within its "
-        f"limit, an answer grows by about {_CLAIM_TOKENS} tokens for each of up to {MOST_CLAIMS} claims"
+        f"claims are included: they add at most {tokens[0]:,} input tokens and {tokens[1]:,} output tokens{cost}; each "
+        f"of up to {MOST_CLAIMS} claims makes an answer about {_CLAIM_TOKENS} tokens longer, within the answer's limit"
     )
 
 
@@ -380,7 +380,7 @@ def _simulate(
     rules: Registry[Rule] | None = None,
     attachments: Sequence[Attachment] = (),
 ) -> tuple[dict[str, _AgentTotals], Fold]:
-    """Simulate all rounds. With `leaves_side`, agents leave their assigned side, and so may be asked once more."""
+    """Simulate all rounds. With `leaves_side`, agents leave their assigned side, so they may be asked again."""
     mode = whole_mode(mode, config, rules)
     votes = bool(config.vote)
     totals_by_agent = {
@@ -408,8 +408,8 @@ def _simulate(
 def _check_calls(totals_by_agent: Mapping[str, _AgentTotals], added: int, most: int | None) -> None:
     planned = sum(totals.planned_calls for totals in totals_by_agent.values()) + added
     if most is not None and planned > most:
-        msg = f"this debate takes {planned:,} model calls or more; {most:,} are allowed"
-        raise ConfigurationError(msg, hint="Ask for fewer rounds, agents or samples.")
+        msg = f"this debate needs {planned:,} model calls or more; {most:,} are allowed"
+        raise ConfigurationError(msg, hint="Use fewer rounds, agents or samples.")
 
 
 def _simulate_round(
@@ -423,7 +423,7 @@ def _simulate_round(
 ) -> bool:
     """Simulate the stages of one round; return whether the debate continues.
 
-    With `ends`, an exit criterion ends the debate with this round, so that a vote follows.
+    With `ends`, an exit criterion ends the debate after this round, so the final vote of the debate follows, if any.
     """
     planner = RoundPlanner(BoundedMode(mode))
     while isinstance(plan := planner.next_plan(view := fold.view()), Stage) or (
@@ -432,7 +432,7 @@ def _simulate_round(
         missing = sorted({spec.agent for spec in plan.turns} - totals_by_agent.keys())
         if missing:
             stage_label = f"mode {mode.name!r}: stage {plan.name!r}"
-            raise ConfigurationError(f"{stage_label} asks for agents that are not at the table: {', '.join(missing)}")
+            raise ConfigurationError(f"{stage_label} names agents that are not in the debate: {', '.join(missing)}")
         _check_calls(totals_by_agent, len(plan.turns), most_calls)
         for spec in plan.turns:
             totals = totals_by_agent[spec.agent]
@@ -466,16 +466,16 @@ def _total_cost(costs: Iterable[Decimal | None]) -> float | None:
 def _total_estimate(by_agent: tuple[AgentEstimate, ...], totals_by_agent: dict[str, _AgentTotals]) -> Estimate:
     foreign = [estimate.agent.id for estimate in totals_by_agent.values() if not isinstance(estimate.agent, BaseAgent)]
     notes = [
-        "calls, tokens and cost leave retries out; a try that a provider refuses costs nothing, one that broke off may"
+        "calls, tokens and cost exclude retries; a try that a provider refuses is free, one that breaks off may cost"
     ]
     searches = sum(estimate.searches for estimate in by_agent)
     if searches:
         notes.append(
-            f"at most {searches:,} searches of the web by providers are in it, each at its list price and with "
-            f"{SEARCH_TOKENS:,} tokens of pages; Google takes no limit, so its agents may search more often"
+            f"at most {searches:,} web searches by providers are included, each at its list price and with "
+            f"{SEARCH_TOKENS:,} tokens of pages; Google accepts no limit, so its agents may search more often"
         )
     if foreign:
-        notes.append(f"what {', '.join(foreign)} may take is unknown: not a BaseAgent, so its prompts cannot be seen")
+        notes.append(f"the use by {', '.join(foreign)} is unknown: prompts are known only for a BaseAgent")
     return Estimate(
         turns=sum(estimate.turns for estimate in by_agent),
         calls=sum(estimate.calls for estimate in by_agent),

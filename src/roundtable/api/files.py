@@ -1,4 +1,4 @@
-"""Sessions as files: export for people, spreadsheets and other programs, and import."""
+"""Sessions as files: export for people, spreadsheets and other programs; import."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["ExportFormat", "SessionFiles", "exported_parts", "find_exporter", "format_of"]
 
 ExportFormat: TypeAlias = Literal["markdown", "json", "html", "csv"]
-"""Built-in export formats, besides those of plugins; only `"json"` can be imported."""
+"""Built-in export formats; plugins may add others. Only `"json"` can be imported."""
 
 _SUFFIXES: Final[dict[str, ExportFormat]] = {
     ".md": "markdown",
@@ -69,18 +69,18 @@ class SessionFiles(ABC):
         Args:
             session_id: Which session.
             format: `"markdown"` and `"html"` (one self-contained page) are for people, `"csv"` has one line per turn,
-                and `"json"` is the session itself, which `import_` reads. Plugins add further formats.
+                and `"json"` is the complete session, which `import_` reads. Plugins may add other formats.
 
         Raises:
             SessionNotFound: No session has this id.
-            ConfigurationError: The format is unknown, or is binary.
+            ConfigurationError: The format is unknown or binary.
             PluginError: The exporter of a plugin failed.
         """
         texts: list[str] = []
         for part in await exported_parts(self.wiring, session_id, format):
             if isinstance(part, bytes):
                 msg = f"the export format {format!r} is not text"
-                raise ConfigurationError(msg, hint="Write it to a file: `export_file`, or `roundtable export -o FILE`.")
+                raise ConfigurationError(msg, hint="Export to a file: `export_file`, or `roundtable export -o FILE`.")
             texts.append(part)
         return "".join(texts)
 
@@ -94,20 +94,21 @@ class SessionFiles(ABC):
     ) -> Path:
         """Write a stored session to a file, part by part, and return the file's path.
 
-        Only this user can read a new file. An existing file is replaced once the new one is complete; a symbolic link
+        Only this user can read a new file. An existing file is replaced once the new file is complete. A symbolic link
         is replaced, never followed.
 
         Args:
             session_id: Which session.
             path: The file.
-            format: As for `export`; chosen by the suffix of the file when left out.
+            format: As for `export`; when left out, the suffix of the file determines it.
             sign_with: File of an Ed25519 private key (PEM, without a password) that signs the session; only for
                 `"json"`. `roundtable verify` checks the signature. Needs the extra `sign`.
 
         Raises:
             SessionNotFound: No session has this id.
-            ConfigurationError: The format is unknown, or cannot be signed; or the key is not such a key.
-            SessionError: The session is to be signed, but was changed after it was stored (code `SESSION_CHANGED`).
+            ConfigurationError: The format is unknown or cannot be signed, or the key is not an Ed25519 private key.
+            SessionError: The session cannot be signed because it was changed after it was stored (code
+            `SESSION_CHANGED`).
             PluginError: The exporter of a plugin failed.
             StorageError: The file cannot be written.
         """
@@ -125,18 +126,19 @@ class SessionFiles(ABC):
         return target
 
     async def verify(self, session_id: str, *, head: ChainHead | str | None = None) -> Verification:
-        """Check whether a stored session is what was stored: each event carries the hash of everything before it.
+        """Check whether a stored session was changed later: each event contains the hash of everything before it.
 
         To check an exported file, use `roundtable.record.verify_archive`.
 
         Args:
             session_id: Which session.
-            head: The head that an earlier check showed, or that you noted from a page or an export. Compared with it,
-                events cut off at the end are noticed, and so is a log that was rewritten as a whole.
+            head: The head (number and hash of the last event) from an earlier check, or from a page or an export. The
+                comparison with it also detects events that were cut off at the end, and a log that was rewritten as a
+                whole.
 
         Raises:
             SessionNotFound: No session has this id.
-            ConfigurationError: `head` is not a head.
+            ConfigurationError: `head` is not the head of a log.
             StorageError: The storage found damage itself.
 
         Example:
@@ -165,16 +167,16 @@ class SessionFiles(ABC):
         The session then belongs to this table's tenant. The document is checked completely before anything is stored.
 
         Args:
-            source: The document, which begins with a brace, or the path of a file that holds one.
-            new_id: Whether to store it under a new id, for example because a session with its id exists.
-            run_programs: Whether `resume`, `extend` and `fork` may start programs of this machine that the session
-                names as agents, such as `claude-cli` or `command:mytool`. Otherwise they refuse, unless the table has
-                these agents.
+            source: The document, which begins with a brace, or the path of a file that contains it.
+            new_id: Whether to store the session under a new id, for example because a session with its id exists.
+            run_programs: Whether `resume`, `extend` and `fork` may start programs on this machine that the session
+                names as agents, such as `claude-cli` or `command:mytool`. If not, these methods refuse, unless the
+                table has these agents.
 
         Raises:
-            SessionError: The document is not an exported session, or not a valid one, or was changed after the export
-                (code `ARCHIVE_CHANGED`); or its id is not safe as part of a path, such as `..` or an id with a slash.
-            SessionConflict: A session of that id exists.
+            SessionError: The document is not a valid exported session, or was changed after the export (code
+            `ARCHIVE_CHANGED`); or the session's id is not safe as part of a path, such as `..` or an id with a slash.
+            SessionConflict: A session with this id exists.
             StorageError: The file cannot be read, or the session cannot be stored.
         """
         from anyio import to_thread
@@ -182,7 +184,7 @@ class SessionFiles(ABC):
         from roundtable._core.eventloop import on_thread
         from roundtable.record import read_archive, store_whole, with_id
 
-        # On a thread that can be abandoned: the path may be a pipe that nobody writes to.
+        # Read on a thread that can be abandoned, because the path may be a pipe that nobody writes to.
         text = await on_thread(partial(_read_document, source), name="roundtable import")
         if len(text) > _LARGEST_BYTES:
             raise SessionError(f"the session to import is larger than {_LARGEST_BYTES >> 20} MiB")
@@ -196,7 +198,7 @@ class SessionFiles(ABC):
 
 
 def _read_signer(path: Path) -> Callable[[ChainHead], LogSignature]:
-    """Return a function that signs with the key in a file; the key is tried at once."""
+    """Return a function that signs with the key in a file; raise at once if the key is not usable."""
     from roundtable.record import sign_head
     from roundtable.record.chain import ChainHead
 
@@ -239,7 +241,7 @@ async def exported_parts(
 
 
 def find_exporter(catalog: Catalog, format: str) -> Entry[Exporter] | None:
-    """Return the exporter of a format; `None` for `json`, which is the session rather than its result.
+    """Return the exporter of a format; `None` for `json`, which contains the session, not its result.
 
     Raises:
         ConfigurationError: The format is unknown.
@@ -266,7 +268,7 @@ def _export_parts(exporter: Entry[Exporter], result: DebateResult) -> Iterator[s
 
 
 def _check_result(record: SessionRecord, events: tuple[DurableEvent, ...]) -> None:
-    """Check that a result can be made from a session, as otherwise it could be stored but never shown."""
+    """Check that a session has a result; without this check, it could be stored but never shown."""
     from roundtable.record import fold_debate
     from roundtable.results.debate_result import DebateResult
 
@@ -277,10 +279,10 @@ def _check_result(record: SessionRecord, events: tuple[DurableEvent, ...]) -> No
 
 
 def _check_path_safe(session_id: str) -> str:
-    """Return an id if it is safe as part of a path; ids made by the library are hexadecimal."""
+    """Return an id if it is safe as part of a path; ids that the library creates are hexadecimal."""
     if session_id in {".", ".."} or set(session_id) & {"/", "\\", "\0"}:
         msg = f"a session cannot be imported with the id {session_id!r}"
-        raise SessionError(msg, hint="Import it under a new id.")
+        raise SessionError(msg, hint="Import the session under a new id.")
     return session_id
 
 

@@ -1,4 +1,4 @@
-"""A debate as a typed function, which other libraries make a tool or a node of."""
+"""A debate as a typed function, which other libraries can turn into a tool or a node."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ _DESCRIPTION: Final = (
 def as_function(
     table: Roundtable, *, name: str = "debate", description: str = _DESCRIPTION, **options: Unpack[DebateOptions]
 ) -> Callable[[str], Awaitable[str]]:
-    """Return a function that debates a question, for libraries that make tools of typed functions.
+    """Return a function that debates a question, for libraries that turn typed functions into tools.
 
-    It has the signature `async def debate(question: str) -> str` and a docstring that describes it, and returns what
-    `print(result)` shows. If the debate fails, it returns the reason, so that the model that asked can go on.
+    The function has the signature `async def debate(question: str) -> str` and a docstring that describes it. It
+    returns the text that `print(result)` shows. If the debate fails, it returns the reason, so that the model that
+    called it can continue.
 
     Args:
-        table: The table that debates; it stays yours to close.
+        table: The table that runs the debates; you must close it yourself.
         name: Name of the function, which models see.
-        description: Its description for models.
+        description: Description of the function for models.
         options: Options of each debate, as for `Roundtable.debate`.
 
     Example:
@@ -50,7 +51,7 @@ def as_function(
             return str(await table.debate(question, **options))
         except RoundtableError as error:
             if isinstance(error, ConfigurationError) and _is_topic(question):
-                raise  # the table or an option is wrong: no other question helps
+                raise  # the table or an option is wrong, so another question would fail too
             return f"The debate failed: {error.message}"
 
     debate.__name__ = debate.__qualname__ = name

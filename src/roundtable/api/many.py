@@ -1,4 +1,4 @@
-"""Many debates: every question in every mode, here or in a fleet."""
+"""Many debates: every question in every mode, in this process or in a fleet."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ T = TypeVar("T")
 
 _MOST: Final = 1000
 BUSY_PAUSE_S: Final = 1.0
-"""Seconds between two tries to run a session that another process runs."""
+"""Seconds between two attempts to run a session that another process runs."""
 
 
 async def run_jobs(jobs: Sequence[Callable[[], Awaitable[T]]], *, at_once: int) -> list[T]:
-    """Run all jobs, started in order, and return their results in that order.
+    """Run all jobs, start them in order, and return their results in the same order.
 
-    The first job that fails cancels the others; its error is raised itself, not in an exception group.
+    The first job that fails cancels the others; its error is raised directly, not in an exception group.
 
     Args:
         jobs: The jobs.
-        at_once: Maximum jobs that run at the same time, from 1.
+        at_once: Maximum number of jobs that run at the same time, 1 or more.
     """
     results: dict[int, T] = {}
     errors: list[Exception] = []
@@ -73,20 +73,20 @@ async def run_jobs(jobs: Sequence[Callable[[], Awaitable[T]]], *, at_once: int) 
 
 
 OnError: TypeAlias = Literal["record", "raise"]
-"""What to do when a debate fails: record it in the results, or raise and end the others."""
+"""What to do when a debate fails: record the failure in the results, or raise the error and end the others."""
 
 
 class NamedDebate(NamedTuple):
-    """A debate to hold at most once."""
+    """A debate to run at most once."""
 
     session_id: str
-    """Id of its session."""
+    """Id of the debate's session."""
     request: DebateRequest
-    """What to debate, and how; plain data."""
+    """What to debate, and how, as plain data."""
 
 
 class DebateQueue(Protocol):
-    """Holds debates in other processes too, as `roundtable.fleet.Fleet` does."""
+    """Runs debates also in other processes, as `roundtable.fleet.Fleet` does."""
 
     async def hold(
         self,
@@ -96,11 +96,11 @@ class DebateQueue(Protocol):
         concurrency: int = 8,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> list[DebateResult | FailedDebate]:
-        """Hold debates, or what is missing of them, and return the outcome of each, in order."""
+        """Run debates, or the unfinished part of each, and return the outcome of each, in order."""
 
 
 class _Asked(NamedTuple):
-    """One debate that was asked for."""
+    """One debate that the caller requested."""
 
     topic: str
     mode: str
@@ -109,7 +109,7 @@ class _Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManyDebates:
-    """The arguments of `Roundtable.debate_many`, which explains each."""
+    """The arguments of `Roundtable.debate_many`; see there for their meaning."""
 
     questions: Sequence[str | DebateRequest | Mapping[str, JsonValue]]
     modes: Sequence[str | DebateModeStrategy]
@@ -161,7 +161,7 @@ class ManyDebates:
         self, queue: DebateQueue, asked: Sequence[_Asked], ids: Sequence[str | None]
     ) -> list[DebateResult | FailedDebate]:
         named = [NamedDebate(session_id or "", _request(debate)) for debate, session_id in zip(asked, ids, strict=True)]
-        # A larger budget, say, is another job that continues the same sessions.
+        # With another option, such as a larger budget, this is another job that continues the same sessions.
         asked_for = [[debate.session_id, debate.request.model_dump_json(exclude_unset=True)] for debate in named]
         job = f"{self.name}-{hashlib.sha256(to_json(asked_for)).hexdigest()[:8]}"
         outcomes = await queue.hold(job, named, concurrency=self.concurrency, on_progress=self.on_progress)
@@ -177,7 +177,7 @@ class ManyDebates:
         if self.name is not None:
             check_job_name(self.name)
         elif self.on is not None:
-            raise ConfigurationError("on= needs name=, under which the queue keeps the debates")
+            raise ConfigurationError("on= needs name=; the queue stores the debates under this name")
         if "mode" in self.options:
             raise ConfigurationError("debate_many takes modes, not mode", hint="Write modes=['delphi', 'adversarial'].")
         if not self.modes:
@@ -188,7 +188,7 @@ class ManyDebates:
         return asked
 
     def _asked(self, question: str | DebateRequest | Mapping[str, JsonValue]) -> list[_Asked]:
-        """Return a question in every mode, or in its own."""
+        """Return a question in every mode, or only in its own mode if it has one."""
         fields: dict[str, Any]
         if isinstance(question, DebateRequest):
             fields = {"topic": question.topic, **question.given_options()}
@@ -204,7 +204,7 @@ class ManyDebates:
         return [
             _Asked(
                 topic,
-                mode if isinstance(mode, str) else getattr(mode, "name", ""),  # no mode at all is refused by the check
+                mode if isinstance(mode, str) else getattr(mode, "name", ""),  # the check refuses a non-mode
                 cast("DebateOptions", {**self.options, **fields, "mode": mode}),  # checked with the debate
             )
             for mode in modes
@@ -213,7 +213,7 @@ class ManyDebates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManyResumes:
-    """The arguments of `Roundtable.resume_many`, which explains each."""
+    """The arguments of `Roundtable.resume_many`; see there for their meaning."""
 
     held: Sequence[DebateResult | FailedDebate]
     budget: Budget | None
@@ -247,7 +247,7 @@ class ManyResumes:
             outcome = await self._once_free(debates, session_id)
         except RoundtableError as error:
             error.session_id = session_id
-            if error.partial is None:  # it did not begin: what is stored stays the result
+            if error.partial is None:  # it did not begin, so the stored state is still the result
                 error.partial = before if isinstance(before, DebateResult) else before.partial
             if self.on_error == "raise":
                 raise
@@ -256,9 +256,9 @@ class ManyResumes:
         return outcome
 
     async def _once_free(self, debates: Debates, session_id: str) -> DebateResult:
-        """Continue a session as soon as no other process runs it; one that has ended meanwhile is read.
+        """Continue a session as soon as no other process runs it; if it has ended meanwhile, read its result.
 
-        One whose budget is used up is returned as it is stored.
+        If the session's budget is used up, the stored result is returned.
         """
         while True:
             current = await debates.load(session_id)
@@ -280,7 +280,7 @@ class ManyResumes:
 
 
 def _is_unfinished(outcome: DebateResult | FailedDebate) -> bool:
-    """Check whether a debate can be continued without anything from its caller."""
+    """Check whether a debate can be continued without further information from its caller."""
     if isinstance(outcome, FailedDebate):
         return outcome.session_id is not None
     return outcome.session_status != "completed" and outcome.status != "needs_context"
@@ -297,7 +297,7 @@ def _check_batch(concurrency: int, on_error: str, on_progress: object) -> None:
 
 
 class _Count:
-    """Counts debates as they end."""
+    """Counts debates as they end, and reports the progress."""
 
     def __init__(self, total: int, on_progress: Callable[[Progress], None] | None) -> None:
         self._total = total
@@ -327,7 +327,7 @@ class _Count:
 
 
 async def _once_free(debates: Debates, session_id: str, asked: _Asked) -> DebateResult:
-    """Hold a debate, or what is missing of it, as soon as no other process runs its session."""
+    """Run a debate, or the rest of it, as soon as no other process runs its session."""
     while True:
         try:
             return await debates.debate_once(session_id, asked.topic, **asked.options)
@@ -336,9 +336,9 @@ async def _once_free(debates: Debates, session_id: str, asked: _Asked) -> Debate
 
 
 def _session_ids(name: str, asked: Sequence[_Asked], debates: Debates) -> list[str]:
-    """Return an id for each debate, made from the name and all that determines the debate.
+    """Return an id for each debate, computed from the name and everything that determines the debate.
 
-    A question that is asked twice is debated twice.
+    A question that appears twice is debated twice.
     """
     digests: list[str] = []
     times: Counter[str] = Counter()
@@ -360,7 +360,7 @@ def _request(asked: _Asked) -> DebateRequest:
     try:
         options: dict[str, object] = {**asked.options}
         if files := asked.options.get("attachments"):
-            options["attachments"] = read_attachments(files)  # workers elsewhere do not have them
+            options["attachments"] = read_attachments(files)  # workers on other machines do not have the files
         return DebateRequest.model_validate({"topic": asked.topic, **options})
     except ValidationError as error:
         reason = ": ".join(filter(None, first_error(error)))

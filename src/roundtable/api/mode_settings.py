@@ -1,4 +1,4 @@
-"""The settings of a mode object, as data that is the same in every process."""
+"""The settings of a mode object, as data that are the same in every process."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _MOST_LEVELS: Final = 20
 
 
 def mode_settings(mode: DebateModeStrategy, known: ModeRegistry) -> JsonObject:
-    """Return the attributes of a mode object that differ from those of the registered mode of its name.
+    """Return the attributes of a mode object that differ from the registered mode of the same name.
 
-    If no mode of its name is registered, they are compared with the defaults of the parameters of its class.
+    If no mode of this name is registered, the attributes are compared with the default arguments of the mode's class.
 
     Raises:
         ConfigurationError: An attribute cannot be written as data.
@@ -51,7 +51,7 @@ def mode_settings(mode: DebateModeStrategy, known: ModeRegistry) -> JsonObject:
 
 
 def _standard(mode: DebateModeStrategy, known: ModeRegistry) -> Mapping[str, object]:
-    """Return the attributes of a mode without settings, by name."""
+    """Return the attributes that the mode has without any settings, by name."""
     if known.has_mode(mode.name):
         return getattr(known.get_mode(mode.name), "__dict__", {})
     parameters = inspect.signature(type(mode)).parameters.values()
@@ -67,7 +67,7 @@ def _plain(value: object, mode_name: str, level: int = 0) -> JsonValue:
     """Return a value as JSON; objects are described by their class and their attributes.
 
     Raises:
-        _NotPlainError: It has no description that is the same in every process.
+        _NotPlainError: The value has no description that is the same in every process.
     """
     if level > _MOST_LEVELS:
         raise _NotPlainError(f"it has more than {_MOST_LEVELS} levels")
@@ -93,15 +93,15 @@ def _plain(value: object, mode_name: str, level: int = 0) -> JsonValue:
 
 
 def _described(value: object, inner: Callable[[object], JsonValue]) -> JsonValue:
-    """Return the class and the attributes of an object, or its text if it has none."""
+    """Return the class and the attributes of an object, or the class and the `repr` if it has no plain attributes."""
     kind = _name_of(type(value))
     if is_dataclass(value):
         return [kind, inner({field.name: getattr(value, field.name) for field in fields(value)})]
-    if hasattr(value, "__dict__") and type(value).__reduce__ is object.__reduce__:  # it has no other state
+    if hasattr(value, "__dict__") and type(value).__reduce__ is object.__reduce__:  # the attributes are its only state
         return [kind, inner(vars(value))]
     text = repr(value)
     if " at 0x" in text:
-        raise _NotPlainError(f"nothing distinguishes it from another {kind}")
+        raise _NotPlainError(f"it cannot be distinguished from another {kind}")
     return [kind, text]
 
 

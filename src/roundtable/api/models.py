@@ -1,4 +1,4 @@
-"""The models and analyzers of one table, by name or from the caller, each wrapped in cassette, meter and gateway."""
+"""The models and analyzers of one table. A cassette, a meter and a gateway wrap each model."""
 
 from __future__ import annotations
 
@@ -52,20 +52,21 @@ __all__ = ["ANALYZERS", "Helpers", "Models", "agents_of", "analysis_extras", "sy
 logger: logging.Logger = logging.getLogger("roundtable.api")
 
 _BATCH_SLACK_S: Final = 30.0
-"""Seconds after `wait_s` at which a call in a batch is cancelled if it has not ended by itself."""
+"""Seconds after `wait_s` after which a call in a batch is cancelled if it has not ended by itself."""
 
 ANALYZERS: Final = ("auto", "ai", "declared", "semantic", "stance", "basic")
-"""Built-in analyzers. `auto` is ai where answers leave something open, then declared; with options, it is stance."""
+"""Built-in analyzers. `auto` uses `stance` if the debate has options. Otherwise it uses `ai` where the answers leave
+agreement open, and `declared` as its fallback."""
 
 _SEATS: Final = ("analyzer", "facilitator", "judge", "synthesizer")
 _PANEL_SIZE: Final = 3
 _EMBEDDED: Final = "local"
 _NOT_READERS: Final = frozenset({_EMBEDDED, "client", "human", "replay", "scripted"})
-"""Providers whose models do not read the answers of a debate unless the seat names them."""
+"""Providers whose models analyse the answers of a debate only if `seats` names them."""
 
 
 class Models:
-    """Makes, wraps and closes the models of one table.
+    """Creates, wraps and closes the models of one table.
 
     Args:
         options: Options of the table.
@@ -95,7 +96,7 @@ class Models:
         return cassette
 
     def get(self, provider: str, model: str | None = None) -> GuardedModel:
-        """Return the guarded model of a provider; one object per provider and model.
+        """Return the guarded model of a provider; there is one object per provider and model.
 
         Raises:
             ConfigurationError: The provider is unknown, or lacks a key, an address or an extra.
@@ -114,7 +115,7 @@ class Models:
         return self._made[key]
 
     def _config(self, provider: str) -> ProviderConfig:
-        """Return the configuration of a provider, with the provider's own deadline where none is configured."""
+        """Return the configuration of a provider; if it sets no deadline, use the provider's own."""
         configured, timeout_s = self._options.providers.get(provider), self._options.timeout_s
         if configured is None and timeout_s is None:
             timeout_s = getattr(self._catalog.providers.entry(provider).thing, "patience_s", None)
@@ -135,16 +136,16 @@ class Models:
         return self.cassette.model(provider, model, made, requests_per_minute=default_rate_of(entry.thing))
 
     def guarded(self, model: ChatModel, *, retry: RetryPolicy | None = None) -> StreamingModel:
-        """Wrap a model that a caller passed in meter and gateway; of a fallback model, each of its models."""
+        """Wrap a caller's model in a meter and the gateway; for a fallback model, wrap each of its models."""
         if isinstance(model, FallbackModel):
             return model.over(lambda inner: self.guarded(inner, retry=retry))
         if isinstance(model, GuardedModel):
-            # A model of another table keeps its limits, but is metered for this table.
+            # A model of another table keeps its limits, but this table counts its calls.
             return self.gateway.guard(model.over(self._metered), retry=retry)
         return self.gateway.guard(self._metered(model), timeout_s=self._timeout_of(model), retry=retry)
 
     def _timeout_of(self, model: ChatModel) -> float | None:
-        """Return the deadline of a caller's model in seconds: the configured one, else its own; people need longer."""
+        """Return the deadline of a caller's model in seconds: the configured one, else its own (people need longer)."""
         if self._options.timeout_s is not None:
             return self._options.timeout_s
         configured = self._options.providers.get(model.provider)
@@ -165,7 +166,7 @@ class Models:
 
     @staticmethod
     async def make_ready(agents: Iterable[Agent]) -> None:
-        """Prepare models that have to fetch or load something, before the deadline of any call starts.
+        """Prepare models that must fetch or load something, before the deadline of any call starts.
 
         Raises:
             RoundtableError: A model is not available.
@@ -174,17 +175,18 @@ class Models:
             await make_ready(getattr(agent, "chat_model", None))
 
     async def check_waiting_batches(self, fold: Fold, agents: Iterable[Agent], *, pays_again: bool) -> None:
-        """Refuse to make calls of a session one by one that wait in a batch: they would be paid for twice.
+        """Refuse to make single calls for a session whose calls wait in a batch: they would be paid for twice.
 
-        Batches are looked for in the default journal only.
+        Only the default journal is searched for batches.
 
         Args:
             fold: The session.
-            agents: Its agents.
-            pays_again: Warn instead, and forget that they wait.
+            agents: Agents of the session.
+            pays_again: Only warn, and forget that the calls wait.
 
         Raises:
-            ConfigurationError: Calls of a provider wait, and no agent makes its calls to it in batches.
+            ConfigurationError: Calls to a provider wait in a batch, and no agent makes its calls to this provider in
+                batches.
         """
         from roundtable.providers.batches.journal import BatchJournal, default_journal
 
@@ -200,7 +202,7 @@ class Models:
             return
         count = sum(waiting[name] for name in names)
         were = "was" if count == 1 else "were"
-        msg = f"{counted(count, 'call')} of session {session_id!r} {were} handed in as a batch of {', '.join(names)}"
+        msg = f"{counted(count, 'call')} of session {session_id!r} {were} sent as a batch to {', '.join(names)}"
         if pays_again:
             logger.warning("%s, and may be paid for again", msg)
             await journal.forget_waiting(session_id)
@@ -226,18 +228,18 @@ class Models:
             msg = f"max_cost_usd cannot be enforced: no price is known for {', '.join(unknown)}"
             raise ConfigurationError(
                 msg,
-                hint=f'State one, such as prices={{"{unknown[0]}": {{"input": 1.25, "output": 10}}}} in US dollars per '
-                "million tokens; or install the extra 'prices'; or limit max_tokens or max_calls instead.",
+                hint=f'Set a price, such as prices={{"{unknown[0]}": {{"input": 1.25, "output": 10}}}} in US dollars '
+                "per million tokens; or install the extra 'prices'; or limit max_tokens or max_calls instead.",
             )
 
     def take(self) -> tuple[GuardedModel, ...]:
-        """Return the models made so far, for closing, and forget them."""
+        """Return the models created so far, so that they can be closed, and forget them."""
         models, self._made = tuple(self._made.values()), {}
         return models
 
 
 def trouble_of(model: object) -> str | None:
-    """Return why calls of a model fail now; `None` if calls may succeed, for a fallback model those of any model."""
+    """Return why calls of a model fail now; `None` if calls may succeed, at least for one model of a fallback."""
     if isinstance(model, FallbackModel):
         troubles = [trouble_of(inner) for inner in model.models]
         return None if None in troubles else troubles[0]
@@ -251,7 +253,7 @@ def _deadline_of(config: ProviderConfig) -> float:
 
 
 def _models_of(agent: Agent) -> Iterator[object]:
-    """Yield the model of an agent, and the models that its tools declare to call."""
+    """Yield the model of an agent, and the models that its tools declare that they call."""
     yield getattr(agent, "chat_model", None)
     toolkit = getattr(agent, "toolkit", None)
     for asks in toolkit.asks() if isinstance(toolkit, DefaultAgentToolkit) else ():
@@ -259,7 +261,7 @@ def _models_of(agent: Agent) -> Iterator[object]:
 
 
 def agents_of(seat: str, models: Sequence[ChatModel]) -> tuple[BaseAgent, ...]:
-    """Make the agents of a seat, one per model."""
+    """Create the agents for one auxiliary role (`seat`), such as the judges; one agent per model."""
     several = len(models) > 1
     return tuple(
         BaseAgent(
@@ -278,7 +280,7 @@ def agents_of(seat: str, models: Sequence[ChatModel]) -> tuple[BaseAgent, ...]:
 
 
 def analysis_extras(meter: ConsensusMeter, config: DebateConfig) -> list[Extra]:
-    """Return the calls that measure each round, if a model does that."""
+    """Return the model calls that measure each round; an empty list if no model measures."""
     meters = [named.meter for named in meter.meters] if isinstance(meter, AnalyzerChain) else [meter]
     reader = next((candidate for candidate in meters if isinstance(candidate, AIConsensusAnalyzer)), None)
     if reader is None:
@@ -297,7 +299,7 @@ def analysis_extras(meter: ConsensusMeter, config: DebateConfig) -> list[Extra]:
 
 
 def synthesis_extra(writer: Synthesizer, config: DebateConfig) -> Extra:
-    """Return the call that writes the synthesis; if its answer cannot be read, it is made once more."""
+    """Return the call that writes the synthesis; if its answer cannot be parsed, the call is made again."""
 
     def requests(record: DebateRecord) -> Sequence[ChatRequest]:
         turns = tuple(turn for record_round in record.rounds for turn in record_round.turns)
@@ -314,11 +316,11 @@ def synthesis_extra(writer: Synthesizer, config: DebateConfig) -> Extra:
 
 
 class Helpers:
-    """The models for auxiliary work: they analyse, judge, prepare and summarise a debate.
+    """The models for auxiliary roles (seats): they analyse, judge, prepare and summarise a debate.
 
     Args:
-        seats: Models by seat, as the caller passed them.
-        analyzers: Analyzers of plugins.
+        seats: Models by role, as the caller passed them.
+        analyzers: Analyzers that plugins add.
         models: Models of the table.
         agents: Registry with the light model of each provider.
 
@@ -349,12 +351,13 @@ class Helpers:
 
         Args:
             analyzer: Name of an analyzer, or a meter.
-            configs: Configurations of the agents; by default, the first light model of their providers analyses.
+            configs: Configurations of the agents; by default, the first light model of their providers analyses the
+            answers.
             capped: Whether there is a budget in dollars, so that a model without a price cannot be called.
             chosen: Whether the debate has options. Then the choices are known, and `auto` does not call a model.
 
         Raises:
-            ConfigurationError: The analyzer is unknown, or the model named for the seat cannot be made.
+            ConfigurationError: The analyzer is unknown, or the model that `seats` names for it cannot be created.
         """
         if not isinstance(analyzer, str):
             if not callable(getattr(analyzer, "measure", None)):
@@ -396,7 +399,7 @@ class Helpers:
         )
 
     def _readers(self, configs: Sequence[AgentConfig]) -> tuple[list[ChatModel], str]:
-        """Return the models that read the answers: those of the seat, else a light model, else a debater's own."""
+        """Return the models that analyse answers: those named in `seats`, else a light model, else a debater's."""
         seated = self.seated("analyzer")
         if seated:
             return seated, ""
@@ -416,7 +419,7 @@ class Helpers:
     def writer(
         self, configs: Iterable[AgentConfig], agents: Mapping[str, Agent], *, capped: bool, by: str | None = None
     ) -> Synthesizer:
-        """Return the synthesizer: with the model of the seat, else a light model, else the first agent's model.
+        """Return the synthesizer, with the model in `seats`, else a light model, else the first agent's model.
 
         Args:
             configs: Configurations of the agents.
@@ -425,8 +428,8 @@ class Helpers:
             by: Id of the agent whose model to use instead.
 
         Raises:
-            ConfigurationError: No model can write it, the seat has several models, or its model cannot be made or has
-                no price.
+            ConfigurationError: No model can write the synthesis; or `seats` names several models for it, or a model
+                that cannot be created or has no price.
         """
         if by is not None:
             return self._agent_as_writer(by, agents)
@@ -442,7 +445,7 @@ class Helpers:
         synthesizer = first_synthesizer(agents.values())
         if synthesizer is None:
             msg = f"no model can write the synthesis: {reason or 'no agent has a model'}"
-            raise ConfigurationError(msg, hint="Name one with seats={'synthesizer': 'provider:model'}.")
+            raise ConfigurationError(msg, hint="Name a model with seats={'synthesizer': 'provider:model'}.")
         return synthesizer
 
     @staticmethod
@@ -456,7 +459,7 @@ class Helpers:
     def auxiliary_agents(
         self, config: DebateConfig, mode: DebateModeStrategy, seats: Sequence[AgentConfig]
     ) -> dict[str, tuple[BaseAgent, ...]]:
-        """Return the auxiliary agents of a debate, by seat.
+        """Return the auxiliary agents of a debate, by role.
 
         Args:
             config: Configuration of the debate; its `decide` says whether judges are needed.
@@ -464,7 +467,8 @@ class Helpers:
             seats: Configurations of the debaters.
 
         Raises:
-            ConfigurationError: No model can judge, a model cannot be made, or a debater has the id of a seat.
+            ConfigurationError: No model can judge, a model cannot be created, or a debater has the id of an auxiliary
+                agent.
         """
         by_seat: dict[str, tuple[BaseAgent, ...]] = {}
         if isinstance(mode, ExpertPanelMode) and mode.facilitated and not config.perspectives:
@@ -486,7 +490,7 @@ class Helpers:
         models, reason = (models, "") if models else self._first_light_model(seats)
         if not models:
             msg = f"no model can moderate the debate: {reason}"
-            raise ConfigurationError(msg, hint="Name one with seats={'facilitator': 'provider:model'}.")
+            raise ConfigurationError(msg, hint="Name a model with seats={'facilitator': 'provider:model'}.")
         return models[:1]
 
     def _judges(self, decide: str, seats: Sequence[AgentConfig]) -> list[ChatModel]:
@@ -494,9 +498,9 @@ class Helpers:
         models, reason = (seated, "") if seated else self._light_models(seats)
         if not models:
             msg = f"no model can judge the debate: {reason}"
-            hint = "Name one with seats={'judge': 'provider:model'}."
+            hint = "Name a model with seats={'judge': 'provider:model'}."
             if decide == "judge-panel":
-                hint = "Name two or more with seats={'judge': ['provider:model', 'provider:model']}."
+                hint = "Name two or more models with seats={'judge': ['provider:model', 'provider:model']}."
             raise ConfigurationError(msg, hint=hint)
         if seated:
             return models
@@ -505,10 +509,10 @@ class Helpers:
         )
 
     def seated(self, seat: str) -> list[ChatModel]:
-        """Return the models that the caller set for a seat.
+        """Return the models that the caller set for an auxiliary role.
 
         Raises:
-            ConfigurationError: A model cannot be made.
+            ConfigurationError: A model cannot be created.
         """
         seated = self._seats.get(seat, ())
         models = seated if isinstance(seated, Sequence) and not isinstance(seated, str) else (seated,)
@@ -545,6 +549,6 @@ class Helpers:
 
 
 def _missing_price(models: Iterable[ChatModel]) -> str:
-    """Return an error text if a model has no price, which a budget in dollars needs; an empty text otherwise."""
+    """Return an error text if a model has no price, because a budget in dollars needs it; else an empty text."""
     names = [f"{model.provider}:{model.model}" for model in models for meter in meters_of(model) if not meter.is_priced]
     return f"the budget is in dollars, and no price is known for {names[0]}" if names else ""

@@ -1,4 +1,4 @@
-"""What servers offer their callers: the agents that may debate, and the modes."""
+"""The agents and modes that servers offer to their callers."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ __all__ = [
 
 
 class ModeOffer(Value):
-    """A mode that a table has."""
+    """A mode that the table knows."""
 
     name: str
-    """Its name."""
+    """Name of the mode."""
     summary: str
     """One line that describes it."""
     use_when: str = ""
     """When to use it."""
     min_rounds: int
-    """Fewest rounds it can run."""
+    """Minimum number of rounds that it can run."""
     max_rounds: int
-    """Maximum rounds it can run here."""
+    """Maximum number of rounds that it can run here."""
     min_agents: int
-    """Fewest agents it needs."""
+    """Minimum number of agents that it needs."""
     options: Mapping[str, str]
-    """Options that can be set after its name, as in `adversarial:visibility=predecessor`, with their values."""
+    """Options that can be set after the mode's name, as in `adversarial:visibility=predecessor`, with their values."""
     assigns_stances: bool
-    """Whether sides are assigned, so that agreement means little."""
+    """Whether the mode assigns sides to agents, so that agreement means little."""
     source: str
-    """Distribution that provides it."""
+    """Distribution that provides the mode."""
 
 
 def offered_modes(wiring: TableParts) -> tuple[ModeOffer, ...]:
-    """List the modes that a table has."""
+    """List the modes that the table knows."""
     max_rounds = wiring.settings.max_rounds
     return tuple(
         ModeOffer(
@@ -90,9 +90,9 @@ class AgentOffer(NamedTuple):
     """An agent of a table, and whether it is usable."""
 
     config: AgentConfig
-    """Its configuration, with the model that it uses."""
+    """Configuration of the agent, with the model that it uses."""
     trouble: str | None
-    """Why it is not usable now, by its last call or check; `None` if no problem is known."""
+    """Why the agent is not usable now, according to its last call or check; `None` if no problem is known."""
 
 
 def offered_agents(table: Roundtable) -> tuple[AgentOffer, ...]:
@@ -106,12 +106,12 @@ def offered_agents(table: Roundtable) -> tuple[AgentOffer, ...]:
 
 
 def _with_model(seat: Seated) -> AgentConfig:
-    # Late on purpose: servers list what they offer before anything is loaded.
+    # Imported here on purpose: servers list what they offer before anything is loaded.
     from roundtable.api.changes import effective
     from roundtable.providers.http_model import FIRST_LISTED
 
     config = effective(seat)
-    # Which model a local server lists first is known only after a call.
+    # The first model that a local server lists is known only after a call.
     return config.model_copy(update={"model": None}) if config.model == FIRST_LISTED else config
 
 
@@ -122,13 +122,13 @@ def debate_options(
     count: int | None = None,
     models: Collection[str] | None = None,
 ) -> DebateOptions:
-    """Return the options of a table for a request to a server; options that the caller left out stay out.
+    """Return the options of a debate that a server's caller requested; options that the caller left out stay out.
 
     Args:
         table: The server's table.
         request: The caller's request.
         count: How many agents debate, instead of their names; see `chosen_agents`.
-        models: Models that may be requested; see `chosen_agents`.
+        models: Models that callers may request; see `chosen_agents`.
 
     Raises:
         ConfigurationError: An agent is not offered, the search is not allowed, or `exit_when` cannot be read.
@@ -139,11 +139,11 @@ def debate_options(
     if "search" in options:
         options["search"] = offered_search(table, request.search)
     if isinstance(request.exit_when, Mapping):
-        # Late on purpose: listing what a server offers does not need the criteria.
+        # Imported here on purpose: listing what a server offers does not need the criteria.
         from roundtable.exits import exit_from_spec
 
         options["exit_when"] = exit_from_spec(request.exit_when, table.wiring.catalog.exits)
-    # A request names every option as a table does; a test compares the two.
+    # A request has the same option names as `Roundtable.debate`; a test compares the two.
     return cast("DebateOptions", options)
 
 
@@ -154,16 +154,17 @@ def chosen_agents(
     *,
     models: Collection[str] | None = None,
 ) -> Sequence[AgentLike] | None:
-    """Return the agents that a server's caller chose from those offered; `None` means the table's agents.
+    """Return the agents that a server's caller chose from the offered agents; `None` means the table's agents.
 
-    The server's owner decides what is spent and where, which programs are started, and which files are read.
+    Callers have only this choice, because the server's owner decides what is spent and where, which programs are
+    started, and which files are read.
 
     Args:
         table: The server's table.
-        names: Ids or names of its agents, or names of models that may be asked for.
-        count: How many agents debate, instead of names; at most `ROUNDTABLE_MAX_AGENTS`. If the table has fewer
-            agents, models that it names share them under different personas, and configured agents are copied.
-        models: Models that may be requested as `"provider:model"`; `None` allows all models of the providers of the
+        names: Ids or names of the table's agents, or names of models that callers may request.
+        count: How many agents debate, instead of names; at most `ROUNDTABLE_MAX_AGENTS`. If the table has fewer agents,
+        its models are used several times under different personas, and configured agents are copied.
+        models: Models that callers may request as `"provider:model"`. `None` allows all models of the providers of the
             table's agents, except for programs and files of this machine.
 
     Raises:
@@ -182,7 +183,7 @@ def chosen_agents(
         return agents
     if any(not isinstance(agent, AgentConfig) for _, agent in seats):
         msg = f"this server has {counted(len(seats), 'agent')}, not {count}"
-        raise ConfigurationError(msg, hint=f"Ask for at most {counted(len(seats), 'agent')}.")
+        raise ConfigurationError(msg, hint=f"Request at most {counted(len(seats), 'agent')}.")
     given = table.wiring.options.agents
     if given is None or all(isinstance(item, str) for item in given):
         models_in_turn = cycle(
@@ -194,7 +195,7 @@ def chosen_agents(
 
 
 def _copies(configs: Sequence[AgentConfig], wanted: int) -> list[AgentConfig]:
-    """Return copies of agents in turn, with ids and names of their own."""
+    """Return copies of the agents in turn, each with its own id and name."""
     ids = {config.id for config in configs}
     copies: list[AgentConfig] = []
     for config in islice(cycle(configs), wanted):
@@ -208,7 +209,7 @@ def _copies(configs: Sequence[AgentConfig], wanted: int) -> list[AgentConfig]:
 def offered_search(table: Roundtable, search: SearchRequest | None) -> SearchLike | None:
     """Return the search setting for a caller's debate; `None` means the table's setting.
 
-    A caller cannot get more than the server's owner allows: options of the table win over the caller's.
+    A caller cannot get more than the server's owner allows: the table's options take precedence over the caller's.
 
     Raises:
         ConfigurationError: The server's agents do not use their providers' own search.
@@ -226,7 +227,7 @@ def offered_search(table: Roundtable, search: SearchRequest | None) -> SearchLik
 
 
 def agents_of_table(table: Roundtable, agents: Sequence[AgentConfig]) -> Sequence[AgentLike]:
-    """Return the agents of a stored session as a table takes them; agents that the table has are used as they are.
+    """Return the agents of a stored session in a form that a table accepts; the table's own agents are used unchanged.
 
     Args:
         table: The table.
@@ -237,7 +238,7 @@ def agents_of_table(table: Roundtable, agents: Sequence[AgentConfig]) -> Sequenc
 
 
 def _seats(table: Roundtable) -> list[tuple[AgentConfig, AgentLike]]:
-    """List the agents of a table as they were passed to it; an agent passed by name is listed as a configuration."""
+    """List the agents of a table as they were passed; an agent passed by name appears as a configuration."""
     agents = table.wiring.options.agents
     return [
         (
@@ -254,7 +255,7 @@ def _without_search(config: AgentConfig) -> AgentConfig:
 
 
 def _named_providers(wiring: TableParts, seats: Sequence[tuple[AgentConfig, AgentLike]]) -> list[str]:
-    """Return the providers of agents that were configured by name, all of whose models may be requested."""
+    """Return the providers of agents configured by name; callers may request all models of these providers."""
     providers = sorted({config.provider for config, agent in seats if isinstance(agent, AgentConfig)})
     return [name for name in providers if not _is_of_machine(wiring, name)]
 
@@ -268,16 +269,16 @@ def _is_of_machine(wiring: TableParts, provider: str) -> bool:
 def _find_agent(
     seats: Sequence[tuple[AgentConfig, AgentLike]], name: str, models: Collection[str] | None, providers: Sequence[str]
 ) -> AgentLike:
-    """Return the agent with an id or a name, or a model that may be requested.
+    """Return the agent with an id or a name, or a model that callers may request.
 
     Args:
         seats: The table's agents.
-        name: What the caller asks for.
-        models: Models that may be requested; `None` allows all models of `providers`.
+        name: The name that the caller requests.
+        models: Models that callers may request; `None` allows all models of `providers`.
         providers: Providers of the table's agents.
 
     Raises:
-        ConfigurationError: There is neither; the code is `AGENT_NOT_FOUND`.
+        ConfigurationError: There is no such agent or model; the code is `AGENT_NOT_FOUND`.
     """
     for config, agent in seats:
         if name in {config.id, config.name}:

@@ -1,4 +1,4 @@
-"""Agent profiles: from files, and by name in a table."""
+"""Agent profiles, loaded from files or found by name in a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["THIS_TABLE", "ProfileLike", "load_profiles", "profile_of", "register_profiles"]
 
 ProfileLike: TypeAlias = "AgentProfile | str | PathLike[str]"
-"""Profiles as a table takes them: a profile, or a file with several."""
+"""The forms of profiles that a table accepts: a profile, or a file with several profiles."""
 
 THIS_TABLE: Final = "this table"
 """Source of the profiles that were passed to a table."""
@@ -30,7 +30,7 @@ _FIELDS = tuple(field.name for field in fields(AgentProfile) if field.name != "n
 
 
 def load_profiles(path: str | PathLike[str]) -> tuple[AgentProfile, ...]:
-    """Load profiles from a TOML or YAML file: one table per profile, with the fields of `AgentProfile`.
+    """Load profiles from a TOML or YAML file with one TOML table (or YAML mapping) per profile.
 
     Args:
         path: A file that ends in `.toml`, `.yaml` or `.yml`. YAML needs the extra `yaml`.
@@ -84,7 +84,7 @@ def _parse_profile(file: str, name: object, values: object) -> AgentProfile:
 
 
 def register_profiles(profiles: Sequence[ProfileLike], catalog: Catalog) -> Catalog:
-    """Add a table's profiles to the catalog, where they replace those of plugins, and return the catalog.
+    """Add a table's profiles to the catalog and return it; they replace profiles of plugins with the same names.
 
     Raises:
         ConfigurationError: An entry is not a profile, or a file cannot be read.
@@ -100,7 +100,7 @@ def register_profiles(profiles: Sequence[ProfileLike], catalog: Catalog) -> Cata
 
 
 def profile_of(agent: object, known: Registry[AgentProfile]) -> AgentProfile:
-    """Return a profile, looked up if it is given by name.
+    """Return a profile; a name is looked up.
 
     Raises:
         ConfigurationError: The name is unknown; the code is `AGENT_NOT_FOUND`.

@@ -1,4 +1,4 @@
-"""Continue what ended processes left unfinished: each session once, however many processes look for them."""
+"""Continue sessions that ended processes left unfinished: each only once, even if several processes recover."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ _PAGE = 1000
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """The sessions that may have been left, by what is known about their processes."""
+    """The sessions that an ended process may have left unfinished, grouped by what is known about the process."""
 
     free: tuple[SessionSummary, ...]
-    """Nobody runs these."""
+    """Sessions that no process runs."""
     doubtful: tuple[SessionSummary, ...]
-    """The processes of these are on other hosts, and may have ended."""
+    """Sessions whose processes are on other hosts and may have ended."""
 
 
 async def recover(
     debates: Debates, wiring: TableParts, *, concurrency: int, cancelled: bool, on_change: OnChange
 ) -> tuple[RecoveredSession, ...]:
-    """Continue the sessions that were left; see `Roundtable.recover`."""
+    """Continue the sessions that were left unfinished; see `Roundtable.recover`."""
     left = await _find_left(wiring, cancelled=cancelled)
     places = anyio.Semaphore(concurrency)
     recovered: list[RecoveredSession] = []
@@ -64,12 +64,12 @@ async def recover(
     async with anyio.create_task_group() as group:
         group.start_soon(continue_free, left.free)
         if left.doubtful:
-            # A process that lives renews its lease meanwhile.
+            # A process that is still alive renews its lease in this time.
             await anyio.sleep(_LEASE_S)
             try:
                 ended = [summary for summary in left.doubtful if not await _is_run(wiring, summary.id)]
             except StorageError as error:
-                failure = error  # raised below: here, it would cancel the debates that are being continued
+                failure = error  # raised below; raised here, it would cancel the debates that are being continued
             else:
                 group.start_soon(continue_free, ended)
     if failure is not None:
@@ -92,7 +92,7 @@ async def _find_left(wiring: TableParts, *, cancelled: bool) -> _Left:
 
 
 async def _unfinished(wiring: TableParts, *, cancelled: bool) -> AsyncGenerator[SessionSummary]:
-    """Yield the sessions that are not at an end that somebody chose, newest first."""
+    """Yield the sessions that somebody neither ended nor paused on purpose, newest first."""
     statuses: tuple[SessionStatus, ...] = ("active", "created", *(("paused",) if cancelled else ()))
     # A session is created a moment before its process takes the lease.
     begun_before = wiring.sessions.clock.now() - timedelta(seconds=_LEASE_S)
@@ -111,13 +111,13 @@ async def _is_run(wiring: TableParts, session_id: str) -> bool:
     try:
         return await wiring.sessions.is_run(session_id) is True
     except SessionNotFound:
-        return True  # deleted meanwhile: nothing is left of it
+        return True  # deleted meanwhile, so there is nothing to continue
 
 
 def _is_held_in_steps(fold: Fold) -> bool:
-    """Check whether a session rests between two rounds because somebody holds it round by round.
+    """Check whether a session waits between two rounds because its owner runs it step by step, one round each.
 
-    Logs of earlier versions do not say why it rests there, so it is left to its holder.
+    Logs of earlier versions do not say why a session waits there; such a session is left to its owner.
     """
     rounds, is_active = len(fold.rounds), fold.progress.status == "active" and fold.exit is None
     rests = is_active and 0 < rounds < fold.progress.total_rounds and fold.rounds[-1].complete
@@ -131,7 +131,7 @@ async def _continue(
     try:
         fold = await wiring.sessions.load(summary.id)
         if fold.pending_control is not None:
-            # Somebody asked for a pause or a stop after the process had ended.
+            # A pause or stop was requested after the process had ended.
             await wiring.engine.obey(summary.id)
             return recovered(outcome="ended")
         if _is_held_in_steps(fold):

@@ -1,4 +1,4 @@
-"""The request for one debate, its checks, and the configuration that is stored."""
+"""The request for one debate, its checks, and the configuration that is stored for it."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ def read_answer_schema(answer_schema: object) -> JsonObject:
     """Return the JSON Schema of a type, or a checked schema.
 
     Raises:
-        ConfigurationError: It is neither, or cannot be asked for; see `check_answer_schema`.
+        ConfigurationError: The value is neither a type nor a schema, or models cannot follow it; see
+            `check_answer_schema`.
     """
     if isinstance(answer_schema, type):
         try:
@@ -110,7 +111,7 @@ def read_answer_schema(answer_schema: object) -> JsonObject:
 
 
 def facilitated(ask: CallerRequest, known: ModeRegistry) -> CallerRequest:
-    """Replace `perspectives="auto"` by the mode option `facilitated`, with which a model writes the perspectives."""
+    """Replace `perspectives="auto"` by the mode option `facilitated`, which makes a model write the perspectives."""
     if ask.perspectives is None:
         return ask
     if ask.perspectives != "auto":
@@ -127,20 +128,20 @@ def facilitated(ask: CallerRequest, known: ModeRegistry) -> CallerRequest:
 
 
 def with_vote_settled(ask: CallerRequest, mode: DebateModeStrategy, rules: Registry[Rule]) -> CallerRequest:
-    """Return a request that says by which rule it is decided, and whether its debaters vote.
+    """Return a request with the decision rule set, and with the choice whether its debaters vote.
 
-    A rule for rankings, grades or approvals asks for a vote on an open question by itself: positions are no such
+    On an open question, a rule for rankings, grades or approvals implies a vote, because positions are not such
     ballots.
 
     Raises:
-        ConfigurationError: A vote is asked for where judges decide, or in a mode that ends in a vote of its own.
+        ConfigurationError: A vote is requested although judges decide, or although the mode already ends in a vote.
     """
     has_own_vote = getattr(mode, "has_own_vote", False) is True
     decide = ("schulze" if ask.vote else "plurality") if ask.decide is None else ask.decide
     if not isinstance(decide, Rule):
         check_text("decide", decide)
     if ask.vote and decide in JUDGED:
-        msg = f"vote={ask.vote!r}: the debaters cannot vote where judges decide (decide={decide!r})"
+        msg = f"vote={ask.vote!r}: the debaters cannot vote if judges decide (decide={decide!r})"
         raise ConfigurationError(msg, hint="Leave vote out, or choose another rule, such as decide='schulze'.")
     if ask.vote and has_own_vote:
         msg = f"vote={ask.vote!r}: the mode {mode.name!r} ends in a vote of its own"

@@ -1,4 +1,4 @@
-"""Reruns: the last round of a debate again, with something changed; each repetition is a fork with an id of its own."""
+"""Reruns: repetitions of the last round of a debate with a change. Each repetition is a fork with its own id."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _NO_ROUND: Final = "has no complete round"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rerun:
-    """The arguments of `Roundtable.rerun`, which explains each."""
+    """The arguments of `Roundtable.rerun`; see there for their meaning."""
 
     session_id: str
     times: int
@@ -46,7 +46,7 @@ class Rerun:
     concurrency: int = 1
 
     async def hold(self, debates: Debates) -> RerunAudit:
-        """Hold the repetitions that are not stored yet, and return all.
+        """Run the repetitions that are not stored yet, and return the audit of all repetitions.
 
         Raises:
             ConfigurationError: An argument is not valid.
@@ -101,10 +101,10 @@ class Rerun:
         return source, last
 
     def _changes(self, source: DebateResult, repeated: HeldRound) -> list[Rearranged]:
-        """Return what each repetition changes; the first ones of a larger number are the same."""
+        """Return the change of each repetition; with a larger `times`, the first changes stay the same."""
         seats = tuple(agent.id for agent in source.agents if agent.id != self.without)
         asked: list[object] = [source.session_id, repeated.number, self.change, self.without]
-        if repeated.number < repeated.planned:  # earlier versions repeated another round, the last of a shorter debate
+        if repeated.number < repeated.planned:  # earlier versions repeated the round as the last of a shorter debate
             asked += [repeated.planned, repeated.ended]
         changes = []
         for number in range(self.times):
@@ -116,16 +116,16 @@ class Rerun:
 
 
 def _shuffled(seats: tuple[str, ...], chance: Random) -> tuple[str, ...]:
-    """Return another order of the seats, if there is one."""
+    """Return another order of the agents, if there is one."""
     order = tuple(chance.sample(seats, len(seats)))
     return order if order != seats else (*seats[1:], *seats[:1])
 
 
 async def _held(debates: Debates, source: DebateResult, change: Rearranged) -> DebateResult:
-    """Hold one repetition, or what is missing of it.
+    """Run one repetition, or the rest of it.
 
     Raises:
-        SessionConflict: It stopped before its end, so that its answer counts neither way.
+        SessionConflict: The repetition stopped before its end, so its answer counts neither as same nor as changed.
     """
     result = await _held_so_far(debates, source, change)
     if result.session_status == "completed":
@@ -136,7 +136,7 @@ async def _held(debates: Debates, source: DebateResult, change: Rearranged) -> D
 
 
 async def _held_so_far(debates: Debates, source: DebateResult, change: Rearranged) -> DebateResult:
-    """Hold one repetition, or what is missing of it, as soon as no other process runs its session."""
+    """Run one repetition, or the rest of it, as soon as no other process runs its session."""
     while True:
         stored = await _stored(debates, change.session_id)
         if stored is not None and stored.session_status == "completed":
@@ -148,13 +148,13 @@ async def _held_so_far(debates: Debates, source: DebateResult, change: Rearrange
         except (SessionConflict, SessionNotFound):
             if await _stored(debates, change.session_id) == stored:
                 raise
-            # Another process has made, continued or deleted the session meanwhile.
+            # Another process has created, continued or deleted the session meanwhile.
 
 
 async def _continued(
     debates: Debates, source: DebateResult, change: Rearranged, stored: DebateResult | None
 ) -> DebateResult:
-    """Hold what is missing of a repetition, and stop it if its round did not end the debate."""
+    """Run the rest of a repetition, and stop it if its round did not end the debate."""
     if stored is None:
         stored = await finish(await debates.repeated(source.session_id, change))
     elif not _is_held(stored, change):
@@ -168,7 +168,7 @@ async def _continued(
 
 
 def _is_held(stored: DebateResult, change: Rearranged) -> bool:
-    """Check whether the round is complete."""
+    """Check whether the repeated round is complete."""
     return sum(record.complete for record in stored.rounds) >= change.round.number
 
 
@@ -191,7 +191,7 @@ def _outcome(source: DebateResult, result: DebateResult) -> RerunOutcome:
 
 
 def _says_the_same(source: DebateResult, answer: str | None) -> bool | None:
-    """Check whether an answer is that of the debate; `None` if the two wordings may say the same or not."""
+    """Check whether an answer is the debate's answer; `None` if it is unclear whether the two wordings say the same."""
     before = source.answer
     if before is None or answer is None or source.config.options is not None:
         return before == answer

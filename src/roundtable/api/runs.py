@@ -1,4 +1,4 @@
-"""A running debate: its handle, its event stream, and a watch that only follows it."""
+"""A running debate: its handle, its event stream, and `Watch`, which only follows it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class RunningTable(Protocol):
 
 
 class DebateHandle:
-    """A running debate, made by `Roundtable.start`, `start_resume` or `start_fork`."""
+    """A running debate, returned by `Roundtable.start`, `start_resume` or `start_fork`."""
 
     def __init__(self, table: RunningTable, live: BackgroundRun) -> None:
         self._table = table
@@ -74,15 +74,15 @@ class DebateHandle:
     def events(self, *, after: int = 0) -> Watch:
         """Follow the debate from the event after number `after`, until it ends here for any reason.
 
-        A pause and the end of the one round of `step=True` count as ends; `Roundtable.watch` continues into the next
-        run. Once the debate is over, its stored events are yielded.
+        A pause counts as an end, and so does the end of the single round of `step=True`. `Roundtable.watch`, in
+        contrast, continues with the next run. If the debate is already over, its stored events are yielded.
         """
         wiring = self._table.wiring
         tenant = wiring.options.tenant
         return Watch(wiring.hub, wiring.storage, self.session_id, after=after, tenant=tenant, live=self._live)
 
     async def begun(self) -> None:
-        """Wait until the debate really runs here, or is over.
+        """Wait until the debate has begun to run here, or is over.
 
         Raises:
             RoundtableError: The debate cannot run, for example because another owner runs it.
@@ -93,7 +93,7 @@ class DebateHandle:
             raise live.error
 
     async def wait(self) -> None:
-        """Wait until the debate is over, however it ends; `result` says how."""
+        """Wait until the debate is over, whether it succeeds or fails; `result` returns the outcome."""
         await self._live.done.wait()
 
     async def result(self) -> DebateResult:
@@ -132,10 +132,10 @@ class Prepared:
 
 
 class BackgroundRun:
-    """A debate in its own task. The task refers to this object, never to the handle or stream that follows it.
+    """A debate in its own task. The task refers to this object, never to the handle or stream that follows the debate.
 
     Args:
-        prepared: What to run.
+        prepared: The session to run.
     """
 
     def __init__(self, prepared: Prepared) -> None:
@@ -155,7 +155,7 @@ class BackgroundRun:
         return self._run is not None
 
     async def drive(self) -> None:
-        """Run the debate; only a cancellation is raised."""
+        """Run the debate; of all errors, only a cancellation is raised here."""
         try:
             with self._scope:
                 fold = await self.prepared.run(self._started)
@@ -164,12 +164,12 @@ class BackgroundRun:
             self.error = error
             if self._run is None:
                 session = self.prepared.session_id
-                # Another owner runs the session, or has completed it meanwhile: nothing failed.
+                # If another owner runs the session, or has completed it meanwhile, nothing has failed.
                 level = logging.INFO if isinstance(error, SessionBusy | SessionConflict) else logging.WARNING
                 message = "nothing is run here" if level == logging.INFO else "the debate failed before it began"
                 logger.log(level, "%s: %s", message, error_text(error), extra={"session": session})
         finally:
-            # First, so that no waiter blocks forever if a later line fails. Waiters continue after this block.
+            # Set first, so that no waiter blocks forever if a later line fails. Waiters continue after this block.
             self.begun.set()
             self.done.set()
             self._store_partial()
@@ -177,7 +177,7 @@ class BackgroundRun:
                 _end_subscription(subscription)
 
     def follow(self, subscription: Subscription) -> None:
-        """End a subscription once this debate is over: it then yields what the log holds, but no later run."""
+        """End a subscription once this debate is over: it still yields the events in the log, but no later run."""
         if self.done.is_set():
             _end_subscription(subscription)
         else:
@@ -198,9 +198,10 @@ class BackgroundRun:
             self._run.closed = True
 
     async def leave(self) -> None:
-        """End the debate if it still runs, and wait for its end; its final save takes bounded time.
+        """End the debate if it still runs, and wait for its end. The time of its final save is limited.
 
-        Foreign code that ignores cancellation is waited for `_LEAVE_S`; closing the table waits for it further.
+        If foreign code ignores the cancellation, the wait ends after `_LEAVE_S` seconds; closing the table waits
+        longer.
         """
         self.close()
         self._scope.cancel()
@@ -225,9 +226,9 @@ class DebateStream:
     """Runs a debate and yields its events as they happen.
 
     Use it with `async with`, inside the `async with` of its table. The debate runs while the block is
-    open. Leaving the block in any way ends it: answers are stored, running calls are cancelled, and no
-    further call starts. The session is then `paused` and can be resumed. A stream that is dropped without
-    leaving its block starts no further call either.
+    open. Leaving the block in any way ends the debate: answers are stored, running calls are cancelled, and no further
+    call starts. After that, the session is `paused` and can be resumed. A stream that is dropped without leaving its
+    block starts no further call either.
 
     Iteration ends after the last event; it raises the errors that `Roundtable.debate` would raise.
 
@@ -283,12 +284,12 @@ class DebateStream:
         self._entered = True
         self._tasks()
         prepared = await self._prepare()
-        group = self._tasks()  # checked again, as the table may have been left meanwhile
+        group = self._tasks()  # checked again: the table may have been left meanwhile
         self._subscription = prepared.subscribe()
         live = self._live = BackgroundRun(prepared)
         live.follow(self._subscription)
-        # The task belongs to the table, not to this block. So a block that is never left, or left by a different
-        # task than the one that entered it, as with asynchronous generators, does no harm.
+        # The task belongs to the table, not to this block. So it does no harm if the block is never left, or if another
+        # task leaves it than the one that entered it, as happens with asynchronous generators.
         group.start_soon(live.drive)
         weakref.finalize(self, live.close).atexit = False
         return self
@@ -318,9 +319,9 @@ class DebateStream:
 class Watch:
     """Iterator over the events of a session that runs here or in another process; it never runs the session itself.
 
-    It yields every durable event once and in order, and live events of sessions that run in this process. It ends
+    It yields every durable event once and in order, and also live events of sessions that run in this process. It ends
     after the event that ended the latest run; while another run may follow, it continues until it is closed. With
-    `live` it ends with that run.
+    `live`, it ends with the given run.
     """
 
     def __init__(
@@ -353,7 +354,7 @@ class Watch:
         if not self._started:
             await self._catch_up()
         while not self._closed:
-            ended = self._subscription.ended  # read first: what was stored by then is yielded before the end
+            ended = self._subscription.ended  # read first, so that events stored by then are yielded before the end
             event = await self._subscription.take(0 if self._at_end else _POLL_S)
             if event is not None:
                 # A watch of one run ignores the ends of earlier runs; the end of its run closes the subscription.
@@ -384,11 +385,11 @@ class Watch:
         self._subscription.close()
 
     async def __aenter__(self) -> Self:
-        """Look the session up.
+        """Check that the session exists, and start following it.
 
         Raises:
             SessionNotFound: No session has this id.
-            StorageError: It could not be read.
+            StorageError: The session could not be read.
         """
         if not self._started:
             try:
@@ -407,5 +408,5 @@ class Watch:
 def ends_run(event: Event, *, so_far: bool) -> bool:
     """Check whether no run is under way after this event."""
     if event.type == "synthesis_complete" or (event.type == "control" and event.action in {"pause", "stop"}):
-        return so_far  # a synthesis may follow a debate that is over, and a request changes nothing by itself
+        return so_far  # a synthesis may follow the end of a debate, and a request alone changes nothing
     return event.type in _TERMINAL

@@ -1,4 +1,4 @@
-"""Web search per agent, from the settings of table, debate, provider and agent."""
+"""Web search of each agent, according to the settings of the table, the debate, the provider and the agent."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ class SearchSetting(NamedTuple):
     """The search setting of a table or a debate."""
 
     native: NativeSearch | bool = True
-    """Whether agents use their provider's own search; options of that search if given."""
+    """Whether agents use their provider's own search, or options of that search."""
     service: str | None = None
-    """Search service that provides tools for the agents instead."""
+    """Search service that provides search tools to the agents instead."""
 
 
 def read_search(search: object, label: str = "search") -> SearchSetting:
     """Read a search setting.
 
     Raises:
-        ConfigurationError: It has the wrong type, or an option is out of range.
+        ConfigurationError: The setting has the wrong type, or an option is out of range.
 
     Example:
         >>> read_search("auto"), read_search(False).native, read_search("brave").service
@@ -78,7 +78,7 @@ def read_search(search: object, label: str = "search") -> SearchSetting:
 
 
 def _check_domains(options: NativeSearch, label: str) -> None:
-    """Refuse an explicit empty list of domains, as it would allow the whole web."""
+    """Refuse an explicit empty list of domains, because it would allow the whole web."""
     if "allowed_domains" in options.model_fields_set and not options.allowed_domains:
         msg = f"{label}.allowed_domains must name a domain, not {options.allowed_domains!r}"
         raise ConfigurationError(msg, hint="Leave allowed_domains out for no limit, or set search=False for no search.")
@@ -107,16 +107,16 @@ def seat_search(
     wish: SearchSetting,
     configured: ProviderConfig | None = None,
 ) -> tuple[AgentConfig, tuple[str, ...]]:
-    """Determine how one agent searches.
+    """Determine how one agent searches the web.
 
-    The agent's own configuration decides whether it searches. Without one, it searches unless its provider, the debate
-    or the table is set to `False`. Options of the agent come before those of its provider. An agent is not changed if
-    its provider has no search.
+    The agent's own search setting decides whether it searches. Without such a setting, the agent searches unless its
+    provider, the debate or the table is set to `False`. Options of the agent take precedence over options of its
+    provider. If the provider has no search, the agent is not changed.
 
     Args:
-        config: Who the agent is.
-        profile: What the search of its model supports; `None` if it has none.
-        wish: Setting of the debate or the table.
+        config: Configuration of the agent.
+        profile: What the search of its model supports; `None` if the model has no search.
+        wish: Search setting of the debate or the table.
         configured: Configuration of its provider.
 
     Returns:
@@ -144,13 +144,14 @@ def seat_search(
         note = f"{config.provider!r} cannot limit its web search to these domains, so this agent does not search"
         return config.model_copy(update={"search": False}), (note,)
     notes = tuple(
-        f"the web search of {config.provider!r} does not support {name}; it searches without" for name in unsupported
+        f"the web search of {config.provider!r} does not support {name}; it searches without this"
+        for name in unsupported
     )
     return config.model_copy(update={"search": fitted}), notes
 
 
 def restore_search(agent: Agent, seat: Seated, config: AgentConfig) -> Agent:
-    """Return the agent of a seat, with the search of the stored session if the agent was made here."""
+    """Return the agent of a seat; if it was created here, use the search setting of the stored session."""
     if isinstance(agent, BaseAgent) and not seat.has_own_agent:
         return agent.with_search_config(agent.config.model_copy(update={"search": config.search}))
     return agent
@@ -167,7 +168,7 @@ def restore_refusals(fold: Fold, agents: Mapping[str, Agent]) -> None:
 
 
 def _merge(layers: list[NativeSearch]) -> NativeSearch:
-    """Merge search options; where several set an option, the first counts."""
+    """Merge search options; if several layers set an option, the first layer counts."""
     search = NativeSearch()
     for layer in reversed(layers):
         search = layer.over(search)

@@ -1,4 +1,4 @@
-"""The agents of a table: those that the caller passed, or those that the environment has keys for."""
+"""The agents of a table: the caller's agents, or default agents of the providers that have keys in the environment."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ __all__ = ["AgentLike", "Offer", "Seated", "default_seats", "offers", "seat_agen
 logger: logging.Logger = logging.getLogger(f"{ROOT}.api")
 
 AgentLike: TypeAlias = "str | AgentConfig | Agent | ChatModel"
-"""An agent as callers pass it: `"provider:model"`, a configuration, an agent, or a chat model for it."""
+"""The forms in which callers pass an agent: `"provider:model"`, a configuration, an agent, or a chat model."""
 
 EMBEDDED_SEATS: Final = 3
-"""Agents with the embedded model if there is no other model; it answers one request at a time."""
+"""Number of agents if only the embedded model is available, because it answers one request at a time."""
 
 
 class WrapModel(Protocol):
@@ -52,12 +52,12 @@ class _AgentWithModel(Agent, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A provider that the environment offers."""
+    """A provider that the environment makes available."""
 
     provider: str
-    """Name it is registered under."""
+    """Name under which the provider is registered."""
     because: str
-    """Variable or model that offers it; never a secret."""
+    """Variable or model that makes it available; never a secret."""
     usable: bool = True
     """Whether this installation can use it."""
     fix: str | None = None
@@ -69,22 +69,22 @@ class Seated:
     """One agent of a debate."""
 
     config: AgentConfig
-    """Its configuration, as it is stored."""
+    """Configuration of the agent, as it is stored."""
     agent: Agent | None = None
-    """The agent, if the caller passed an agent or a model; otherwise made from the configuration."""
+    """The agent, if the caller passed an agent or a model; if `None`, it is created from the configuration."""
     is_object: bool = False
-    """Whether the caller passed an object, which cannot be made again by name."""
+    """Whether the caller passed an object, which cannot be created again by name."""
     has_own_agent: bool = True
-    """Whether `agent`, if set, is the caller's; otherwise the caller passed only its model."""
+    """Whether the caller passed `agent` itself; if not, and `agent` is set, the caller passed only its model."""
 
 
 def offers(settings: Settings, providers: Registry[ProviderFactory], *, embedded: str | None) -> tuple[Offer, ...]:
-    """List the providers that the environment offers, first choice first.
+    """List the providers that the environment makes available, in order of preference.
 
     Args:
         settings: Settings of the environment.
         providers: Providers of this installation.
-        embedded: How to make the embedded model usable; `None` if it is.
+        embedded: How to make the embedded model usable; `None` if it is already usable.
     """
     available: list[Offer] = []
     for variables, vendors in vendors_by_key().items():
@@ -98,7 +98,7 @@ def offers(settings: Settings, providers: Registry[ProviderFactory], *, embedded
             fix = f"provider {vendors[0].name!r} is not installed"
             available.append(Offer(vendors[0].name, because, usable=False, fix=fix))
     if settings.compatible_base_url:
-        # This address comes before OLLAMA_HOST. Only with OLLAMA_HOST is the first listed model used by default.
+        # This address takes precedence over OLLAMA_HOST. Only OLLAMA_HOST uses the first listed model by default.
         has_model = bool(settings.compatible_model)
         because = f"ROUNDTABLE_BASE_URL {'and ROUNDTABLE_MODEL are' if has_model else 'is'} set"
         available.append(
@@ -113,7 +113,7 @@ def offers(settings: Settings, providers: Registry[ProviderFactory], *, embedded
 def default_seats(
     settings: Settings, offered: Sequence[Offer], mode: DebateModeStrategy | None = None
 ) -> tuple[Seated, ...]:
-    """Make the default number of agents from the offered providers; if these are too few, personas share them."""
+    """Create the default number of agents; if there are fewer providers, agents with different personas share one."""
     usable = [offer for offer in offered if offer.usable]
     remote = [offer.provider for offer in usable if offer.provider != "local"]
     if not usable:
@@ -128,7 +128,7 @@ def default_seats(
         )
     unusable = [f"{offer.because}: {offer.fix}" for offer in offered if not offer.usable]
     if unusable and not remote:
-        logger.warning("the embedded model debates, because nothing else can (%s)", "; ".join(unusable))
+        logger.warning("the embedded model debates, because no other model is usable (%s)", "; ".join(unusable))
     count = settings.default_agent_count if remote else min(EMBEDDED_SEATS, settings.default_agent_count)
     providers = (remote or ["local"])[:count]
     if len(providers) == count:
@@ -140,15 +140,15 @@ def default_seats(
 def seat_agents(
     agents: Sequence[AgentLike], guard: WrapModel, mode: DebateModeStrategy | None = None
 ) -> tuple[Seated, ...]:
-    """Seat every agent of a list; several agents with one model get different personas.
+    """Return the agents of a list, ready for a debate; several agents with the same model get different personas.
 
-    An agent with a `chat_model` is seated as a shallow copy with the guarded model. An agent without one is
-    seated as it is; limits and deadlines of the table do not apply to it.
+    An agent with a `chat_model` is replaced by a shallow copy with the guarded model. An agent without a `chat_model`
+    is used unchanged; limits and deadlines of the table do not apply to it.
 
     Args:
         agents: The agents, in speaking order.
-        guard: Wraps a model that the caller passed, by itself or in an agent, in the gateway.
-        mode: The mode of the debate, so that no persona contradicts a role.
+        guard: Wraps a model in the gateway; called for each model that the caller passed, alone or in an agent.
+        mode: The mode of the debate; needed so that no persona contradicts a role of the mode.
 
     Raises:
         ConfigurationError: The list is empty, an entry has the wrong type, or two agents share an id.
@@ -176,10 +176,10 @@ def seat_agents(
 
 
 def with_persona(config: AgentConfig, personas: Registry[Persona]) -> AgentConfig:
-    """Return a configuration with the registered persona if it only names one.
+    """Return a configuration; if it only names a persona, add the registered persona of that name.
 
     Raises:
-        ConfigurationError: Several plugins have a persona with this name.
+        ConfigurationError: Several plugins register a persona with this name.
         PluginError: The plugin with this persona could not be loaded.
     """
     persona = config.persona
@@ -192,12 +192,12 @@ def with_persona(config: AgentConfig, personas: Registry[Persona]) -> AgentConfi
 def _personas(
     duplicates: Sequence[tuple[int, AgentLike]], count: int, mode: DebateModeStrategy | None
 ) -> dict[int, AgentConfig]:
-    """Return a persona for each agent whose model other agents have too, by position in the list."""
+    """Return a persona for each agent that shares its model with other agents, by position in the list."""
     indexes = [index for index, _ in duplicates]
     models = [split_model_name(_model_name(item)) for _, item in duplicates]
     if not isinstance(mode, RoleBasedModeStrategy):
         return dict(zip(indexes, seat_personas(models, mode), strict=True))
-    # Roles depend on the position among all agents, so personas do too.
+    # Roles depend on the position among all agents, so personas must depend on it too.
     table = seat_personas([("somebody", None)] * count, mode)
     return {
         index: table[index].model_copy(update={"provider": provider, "model": model})

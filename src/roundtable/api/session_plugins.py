@@ -1,4 +1,4 @@
-"""The plugins that take part in a session: recorded when it is created, named when one is missing later."""
+"""The plugins that a session uses: recorded when it is created, and named in an error if one is missing later."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["check_plugins", "plugins_in_use", "tool_hints"]
 
 _TABLE: Final = "this table"
-"""Source of rules and exits that a caller passed as objects."""
+"""Source of decision rules and exit criteria that a caller passed as objects."""
 _TOOLS: Final = ("tool ", "search provider ")
 _DISTRIBUTION: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSION: Final = re.compile(r"[A-Za-z0-9.!+_-]+")
@@ -34,11 +34,11 @@ _VERSION: Final = re.compile(r"[A-Za-z0-9.!+_-]+")
 def plugins_in_use(
     config: DebateConfig, providers: Iterable[str], wiring: TableParts, *, own_mode: bool
 ) -> tuple[PluginUse, ...]:
-    """Return the plugins of a new session: of its mode, rule, exits, agents, and of the table's storage and tools.
+    """Return the plugins that a new session uses, for its mode, rule, exits and agents, and the storage and tools.
 
     Args:
-        config: What is debated and how.
-        providers: Providers of the agents that were made by name.
+        config: Configuration of the debate.
+        providers: Providers of the agents that were created by name.
         wiring: The table; all names in use are loaded.
         own_mode: Whether the caller passed the mode as an object.
     """
@@ -70,7 +70,7 @@ def _entries_in_use(
     named.append((catalog.registries()["search_providers"], services))
     for registry, names in named:
         for name in names:
-            # An unknown name belongs to an object of the caller: it must not load a plugin.
+            # An unknown name belongs to one of the caller's objects, so it must not load a plugin.
             entry = registry.find(name) if name in registry or "/" in name else None
             if entry is not None:
                 yield registry.kind, entry
@@ -84,7 +84,7 @@ def _mode_name(mode: str) -> str:
 
 
 def _kinds(spec: JsonValue) -> Iterator[str]:
-    """Yield the kinds of a stop criterion and of all criteria in it."""
+    """Yield the kinds of an exit criterion and of all criteria in it."""
     if isinstance(spec, dict):
         kind = spec.get("kind")
         if isinstance(kind, str):
@@ -97,16 +97,16 @@ def _kinds(spec: JsonValue) -> Iterator[str]:
 def check_plugins(
     record: SessionRecord, wiring: TableParts, needed: Iterable[str], *, names: Collection[str] | None = None
 ) -> None:
-    """Refuse to continue a session without the plugins that brought what it needs.
+    """Refuse to continue a session if plugins are missing that provided objects that it needs.
 
     Args:
         record: The session as it is stored.
         wiring: The table; plugins that it may load are loaded.
-        needed: Kinds that are needed, such as `"mode"`.
-        names: Names that are needed; all that the plugins brought when left out.
+        needed: Kinds of objects that are needed, such as `"mode"`.
+        names: Names of objects that are needed; all objects that the plugins provided when left out.
 
     Raises:
-        PluginError: A plugin is not installed, is not loaded, or no longer has what the session needs.
+        PluginError: A plugin is not installed, is not loaded, or no longer provides an object that the session needs.
     """
     registries = {registry.kind: registry for registry in wiring.catalog.registries().values()}
     wanted = set(needed)
@@ -119,13 +119,13 @@ def check_plugins(
 
 
 def _means(asked: str, use: PluginUse, name: str) -> bool:
-    """Check whether a name means what a plugin brought; either may be a full name, `"source/name"`."""
+    """Check whether a name means an object that a plugin provided; both names may be full names, `"source/name"`."""
     source, _, plain = asked.rpartition("/")
     return asked == name or (same_distribution(source, use.name) and plain == name.rpartition("/")[2])
 
 
 def _is_there(entry: Entry[object] | None, use: PluginUse, wiring: TableParts) -> bool:
-    """Check whether what has the name now is that of the plugin, or one that the caller passed in its place."""
+    """Check whether the entry with the name is still the plugin's, or one that the caller passed in its place."""
     if entry is None or use.version is None or same_distribution(entry.source, use.name):
         return entry is not None
     return entry.source != HOST and wiring.plugins.version_of(entry.source) is None
@@ -139,7 +139,7 @@ def _missing_plugin_error(record: SessionRecord, use: PluginUse, provided: str, 
         why = "which is installed, but not loaded"
         hint = f"Load it: Roundtable(plugins=Plugins.of({installed.name!r}))."
     else:
-        why = f"of which {installed.version or 'another version'} is installed, without it"
+        why = f"but the installed version ({installed.version or 'unknown'}) does not provide it"
         hint = _install_hint(record, use)
     msg = f"session {record.id!r} needs the {provided} of the plugin {use.name!r}"
     version = f" ({use.version})" if use.version else ""
@@ -147,7 +147,7 @@ def _missing_plugin_error(record: SessionRecord, use: PluginUse, provided: str, 
 
 
 def _install_hint(record: SessionRecord, use: PluginUse) -> str:
-    """Return how to get a plugin; a name from an imported file comes with a warning, an odd one without a command."""
+    """Return how to get a plugin; warn if its name is from an imported file, and show no command for an odd name."""
     if use.version is None:
         return "Pass the plugin to the table: Roundtable(plugins=[plugin])."
     if not (_DISTRIBUTION.fullmatch(use.name) and _VERSION.fullmatch(use.version)):
@@ -158,6 +158,6 @@ def _install_hint(record: SessionRecord, use: PluginUse) -> str:
 
 
 def tool_hints(record: SessionRecord) -> list[str]:
-    """Return a sentence for each plugin that brought tools of a session."""
+    """Return a sentence for each plugin that provided tools of a session."""
     brought = [(use, [provided for provided in use.provides if provided.startswith(_TOOLS)]) for use in record.plugins]
-    return [f"The plugin {use} brought the {', '.join(things)}." for use, things in brought if things]
+    return [f"The plugin {use} provided the {', '.join(things)}." for use, things in brought if things]

@@ -1,4 +1,4 @@
-"""The events of a debate as server-sent events, for web applications that answer requests themselves."""
+"""The events of a debate as server-sent events, for web applications with their own request handlers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["HEARTBEAT", "SseMessages", "sse_event_id", "sse_messages"]
 
 HEARTBEAT: Final = ": keep-alive\n\n"
-"""A comment that browsers ignore; it shows proxies that the connection is in use."""
+"""A comment that browsers ignore, but that shows proxies that the connection is in use."""
 
 _TERMINAL: Final = frozenset({"conversation_complete", "debate_complete", "error"})
 
@@ -23,7 +23,7 @@ _TERMINAL: Final = frozenset({"conversation_complete", "debate_complete", "error
 def sse_messages(events: DebateStream | Watch, *, heartbeat_s: float = 15.0) -> SseMessages:
     r"""Return the events of an entered stream or watch as server-sent events, with heartbeats in quiet times.
 
-    Pass it to the streaming response of your web framework, with the media type `text/event-stream`.
+    Pass the returned iterator to the streaming response of your web framework, with the media type `text/event-stream`.
 
     Args:
         events: What `table.stream(...)` or `table.watch(...)` returns.
@@ -53,8 +53,8 @@ def sse_messages(events: DebateStream | Watch, *, heartbeat_s: float = 15.0) -> 
 class SseMessages:
     """The iterator that `sse_messages` returns.
 
-    It ends after the last event. An error that the last event has reported is not raised again, since the response has
-    begun; any other error of the stream is raised.
+    It ends after the last event. If the last event has reported an error, this error is not raised again, because the
+    response has already begun. Any other error of the stream is raised.
     """
 
     def __init__(self, events: DebateStream | Watch, heartbeat_s: float) -> None:

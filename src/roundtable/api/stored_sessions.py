@@ -1,4 +1,4 @@
-"""Operations on stored sessions: the part of the facade that takes a session id instead of a question."""
+"""Operations on stored sessions: the methods of `Roundtable` that take a session id instead of a question."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ NEEDED: Final = (
 )
 """Modules that every debate needs; importing them loads the rest."""
 _SESSIONS_AT_ONCE: Final = 1_000
-"""Sessions that are read from the storage at a time."""
+"""Number of sessions that are read from the storage at a time."""
 _MOST_AT_ONCE: Final = 1_000
-"""Sessions that may be recovered at a time."""
+"""Maximum number of sessions that may be recovered at the same time."""
 
 
 def check_running(running: RunningCalls) -> RunningCalls:
@@ -60,11 +60,11 @@ def check_running(running: RunningCalls) -> RunningCalls:
 
 
 class StoredSessions(ABC):
-    """Resuming, controlling, finding, copying and removing stored sessions; base class of `Roundtable`."""
+    """Methods to resume, control, find, copy and remove stored sessions; base class of `Roundtable`."""
 
     @abstractmethod
     async def _load(self) -> None:
-        """Load the modules that debates need, on a thread: it takes some tenths of a second, once per process."""
+        """Load the modules that debates need, on a thread; once per process, this takes some tenths of a second."""
 
     @property
     @abstractmethod
@@ -97,7 +97,7 @@ class StoredSessions(ABC):
 
         Args:
             session_id: Which session.
-            rounds: Rounds to add, counted as in `extend`; with 0 it continues as planned, as with `resume`.
+            rounds: Rounds to add, counted as in `extend`; with 0, the session continues as planned, as with `resume`.
             step: Whether to run only the next round.
             focus_question: Narrower question for the next rounds.
             context_results: Answers to the agents' requests for information.
@@ -107,7 +107,8 @@ class StoredSessions(ABC):
             on_change: As for `resume`.
 
         Raises:
-            ConfigurationError: The table was not entered with `async with`, or as for `extend` and `resume`.
+            ConfigurationError: The table was not entered with `async with`, or for the same reasons as in `extend` and
+            `resume`.
             SessionNotFound: No session has this id.
             SessionConflict: The session is completed and no round is added.
 
@@ -150,27 +151,29 @@ class StoredSessions(ABC):
     ) -> DebateResult:
         """Continue a session that was paused, failed, or whose process died.
 
-        No stored answer is asked for again. Question, mode, agents with their models and personas, seed, exits and
-        the remaining budget come from the session. Agents of this table with the same ids take their turns, provided
-        that their configuration has not changed.
+        Stored answers are kept; no agent is asked for them again. Question, mode, agents with their models and
+        personas, seed, exit criteria and the remaining budget come from the session. If an agent of this table has the
+        same id as an agent of the session, and its configuration has not changed, the table's agent takes the turns.
 
         Args:
             session_id: Which session.
-            budget: Limits for the whole debate from its start, for this run only; its original budget
-                when left out.
+            budget: Limits for the whole debate from its start, which apply to this run only; the original budget when
+            left out.
             deadline_s: As for `debate`.
             context_results: Answers to the agents' requests in `result.context_requests`.
-            force: Whether to continue without information that the agents require; the prompt names what is missing.
-            on_change: What to do if agents of this table with the same ids, or the prompt texts of the library, have
-                changed since the session began: refuse (`"error"`), or continue with the new ones and record that
-                in the session (`"adopt"`).
+            force: Whether to continue without information that the agents require; the prompt names the missing
+            information.
+            on_change: What to do if agents of this table with the same ids, or the library's prompt texts, have changed
+                since the session began: refuse (`"error"`), or continue with the changed ones and record the change in
+                the session (`"adopt"`).
 
         Raises:
-            ConfigurationError: Something changed and `on_change` is `"error"`; `details["changes"]` lists it.
+            ConfigurationError: Something changed and `on_change` is `"error"`; `details["changes"]` lists the changes.
             SessionNotFound: No session has this id.
-            SessionConflict: The session is completed, or waits for information; `details["missing"]` lists it.
+            SessionConflict: The session is completed, or waits for information, which `details["missing"]` lists.
             BudgetExceeded: The budget is used up; the session stays as it was.
-            SessionBusy: Another owner runs the session. If that owner is dead, `resume` first waits for its lease.
+            SessionBusy: Another owner runs the session. If the owner's process is dead, `resume` first waits until the
+                lease ends.
         """
         await self._load()
         from roundtable.api.debates import finish
@@ -191,22 +194,23 @@ class StoredSessions(ABC):
     ) -> tuple[RecoveredSession, ...]:
         """Continue all sessions that an ended process left unfinished, and wait for their ends.
 
-        Call it when a program starts, in a task of its own: `tasks.start_soon(table.recover)`. Several processes may
-        call it at the same time: each session is continued by one of them, and running ones are left alone. If a
-        process on another host holds the lease of a session, this waits once until that lease would have expired.
+        Call this method when a program starts, in a separate task: `tasks.start_soon(table.recover)`. Several processes
+        may call it at the same time: only one of them continues each session, and running sessions are left alone. If a
+        process on another host holds the lease of a session, this method waits once until that lease would have
+        expired.
 
-        Sessions that failed, that were paused, or that ended early at their budget or deadline are not touched:
-        `resume` continues those.
+        Sessions that failed, were paused, or ended early because of their budget or deadline are not continued; use
+        `resume` for them.
 
         Args:
-            concurrency: Maximum sessions that are continued at the same time, 1 to 1000.
-            cancelled: Whether to continue also sessions whose run was cancelled in an orderly way, which looks alike
-                for each cause: the program was asked to end, left a stream, or cancelled the task or reached a time
-                limit of its own. If your program cancels debates that shall not come back, stop them, or pass `False`.
+            concurrency: Maximum number of sessions that are continued at the same time, 1 to 1000.
+            cancelled: Whether to continue also sessions whose run was cancelled in an orderly way. All causes look the
+            same: the program was asked to end, left a stream, cancelled the task, or reached its own time limit. If
+            your program cancels debates that must not continue, stop these debates instead, or pass `False`.
             on_change: As for `resume`.
 
         Returns:
-            What became of each session, the oldest first.
+            The outcome of each session, the oldest session first.
 
         Raises:
             ConfigurationError: An argument is not valid.
@@ -244,24 +248,24 @@ class StoredSessions(ABC):
         context_results: Sequence[ContextResult] = (),
         **changes: Unpack[DebateOptions],
     ) -> DebateResult:
-        """Run a "what if": a new session that shares another session's past up to a round, then goes on.
+        """Run a "what if": a new session that shares another session's past up to a round, and continues from there.
 
-        The other session does not change. Its turns up to the end of that round are copied, not asked again, and their
-        cost stays with the other session: `usage` and budget of the fork count only what it spends itself.
+        The other session does not change. Its turns up to the end of that round are copied, so no agent is asked again.
+        Their cost stays with the other session: `usage` and budget of the fork count only the fork's own spending.
 
         Args:
             session_id: Which session to fork.
-            at_round: Last round that both share; 0 shares only the question.
+            at_round: Last round that both sessions share; 0 shares only the question.
             context_results: Answers to the agents' requests for information, for the next rounds.
             changes: Options to change, as for `debate`: `mode`, `agents`, `rounds` (the total), `decide`,
-                `focus_question` and so on; all others stay the same. An exit criterion that is met at the end of the
-                shared past, also one of `exit_when`, does not end the fork.
+                `focus_question` and so on; all other options stay the same. An exit criterion that is already met at
+                the end of the shared past does not end the fork, even if it comes from `exit_when`.
 
         Raises:
             SessionNotFound: No session has this id.
-            SessionConflict: The round was not completed; or agents require information at its end that
-                `context_results` does not hold, and `details["missing"]` lists it.
-            ConfigurationError: No round would be left to run, or as for `debate` and `resume`.
+            SessionConflict: The round was not completed; or agents required information at its end that
+            `context_results` does not contain, which `details["missing"]` lists.
+            ConfigurationError: No round would be left to run, or for the same reasons as in `debate` and `resume`.
         """
         await self._load()
         from roundtable.api.debates import finish
@@ -277,19 +281,20 @@ class StoredSessions(ABC):
         context_results: Sequence[ContextResult] = (),
         **changes: Unpack[DebateOptions],
     ) -> DebateHandle:
-        """Fork a session as `fork` does, and run the new one in the background, while the table is entered.
+        """Fork a session as `fork` does, and run the new session in the background, while the table is entered.
 
-        The handle has its id at once, and yields its events as they happen, starting with the shared past.
+        The handle has the id of the new session at once. It yields the session's events as they happen, starting with
+        the shared past.
 
         Args:
             session_id: Which session to fork.
-            at_round: Last round that both share; 0 shares only the question.
-            step: Whether to run only one round; `start_resume` runs the next one.
+            at_round: Last round that both sessions share; 0 shares only the question.
+            step: Whether to run only one round; `start_resume` runs the next round.
             context_results: As for `fork`.
             changes: As for `fork`.
 
         Raises:
-            ConfigurationError: The table was not entered with `async with`, or as for `fork`.
+            ConfigurationError: The table was not entered with `async with`, or for the same reasons as in `fork`.
             SessionNotFound: No session has this id.
             SessionConflict: The round was not completed.
 
@@ -320,26 +325,29 @@ class StoredSessions(ABC):
         without: str | None = None,
         concurrency: int = 4,
     ) -> RerunAudit:
-        """Repeat the last complete round with something changed, and count how often the answer stays the same.
+        """Repeat the last complete round with a change, and count how often the answer stays the same.
 
-        The agents read the same planned number of rounds as in the original. If that ended with this round, so does a
-        repetition; if it was interrupted, the repetition is stopped after the round, without a final vote.
+        The prompts state the same planned number of rounds as in the original debate. If the original ended with this
+        round, a repetition ends with it too. If the original was interrupted, a repetition is stopped after the round,
+        without a final vote.
 
-        Each repetition is a fork with an id that follows from the arguments: the same call again asks only for what is
-        missing, and a larger `times` keeps the earlier repetitions. Several processes can make the call at the same
-        time: each repetition is held once. Models are asked; `estimate_rerun` says how often.
+        Each repetition is a fork whose id is computed from the arguments. So if you make the same call again, only
+        missing repetitions are run, and a larger `times` keeps the earlier repetitions. Several processes can make the
+        call at the same time; each repetition is run only once. Repetitions call models; `estimate_rerun` returns how
+        often.
 
         Args:
-            session_id: The debate; it does not change.
+            session_id: The session of the debate; it does not change.
             times: Number of repetitions, 1 to 100.
-            change: `"seats"` shuffles the order of the agents and gives another seed, on which the labels of anonymous
-                answers and the answers of models that take a seed depend; `"labels"` changes only the seed.
-            without: Id of an agent that is left out of the round; its earlier answers stay in the record.
-            concurrency: Most repetitions that run at the same time, 1 to 64.
+            change: `"seats"` shuffles the order of the agents and changes the seed; `"labels"` changes only the seed.
+            The seed determines the labels of anonymous answers, and influences models that accept a seed.
+            without: Id of an agent to leave out of the round; its earlier answers stay in the record.
+            concurrency: Maximum number of repetitions that run at the same time, 1 to 64.
 
         Raises:
             SessionNotFound: No session has this id.
-            SessionConflict: It has no complete round, or is a team's; or a repetition stopped before its end.
+            SessionConflict: The session has no complete round, or is a team conversation; or a repetition stopped
+            before its end.
             ConfigurationError: An argument is not valid, or the mode needs the agent that is left out.
             RoundtableError: A repetition failed; make the same call again to continue.
 
@@ -369,7 +377,7 @@ class StoredSessions(ABC):
 
         Raises:
             SessionNotFound: No session has this id.
-            SessionConflict: It has no complete round, or is a team's.
+            SessionConflict: The session has no complete round, or is a team conversation.
             ConfigurationError: An argument is not valid, or the mode needs the agent that is left out.
         """
         await self._load()
@@ -391,10 +399,11 @@ class StoredSessions(ABC):
     ) -> DebateResult:
         """Run further rounds of a session.
 
-        The new total depends on the session. If it is completed, the total is the rounds begun so far plus
-        `rounds`: a round that was stopped half-way counts as begun, and is finished first; planned rounds that an
-        early end skipped are not run. Otherwise the total is the rounds planned plus `rounds`, and the session
-        continues from where it is. The total has the limit of a debate: 10, or `ROUNDTABLE_MAX_ROUNDS`.
+        The new total depends on the session. If the session is completed, the total is the number of rounds begun so
+        far plus `rounds`. A round that was stopped half-way counts as begun, and is finished first. Planned rounds that
+        an early end skipped are not run. If the session is not completed, the total is the number of planned rounds
+        plus `rounds`, and the session continues from where it stopped. The total has the same limit as a debate: 10, or
+        `ROUNDTABLE_MAX_ROUNDS`.
 
         Args:
             session_id: Which session.
@@ -407,9 +416,9 @@ class StoredSessions(ABC):
             on_change: As for `resume`.
 
         Raises:
-            ConfigurationError: Something changed, as for `resume`; or the total is above the limit, or above the
-                mode's maximum.
-            SessionConflict: The agents require information that is not given; `details["missing"]` lists it.
+            ConfigurationError: Something changed, as for `resume`; or the total is above the limit or above the mode's
+            maximum.
+            SessionConflict: The agents require information that `context_results` lacks; `details["missing"]` lists it.
             BudgetExceeded: The budget is used up; the session stays as it was, with no round added.
             SessionNotFound: No session has this id.
             SessionBusy: Another owner runs the session.
@@ -427,12 +436,13 @@ class StoredSessions(ABC):
         )
 
     async def synthesize(self, session_id: str, *, by: str | None = None) -> SynthesisResult:
-        """Write the synthesis of a session with one model and store it; a stored one is returned again at no cost.
+        """Write the synthesis of a session with one model and store it; a stored synthesis is returned at no cost.
 
-        The model is that of `seats={"synthesizer": ...}`, else the light model of the first provider that has one, else
-        the first agent's. If its second answer cannot be read either, `readable` is False and `conclusion` holds the
-        text; the next call then asks the model again. Later turns make a synthesis void. Concurrent callers of this
-        table share one call; while another process writes a synthesis, the session is busy, and has it afterwards.
+        The model is the first of these that exists: the model in `seats={"synthesizer": ...}`, the light model of the
+        first provider that has one, the first agent's model. If neither its first nor its second answer can be parsed,
+        `readable` is False and `conclusion` contains the text; the next call of this method asks the model again. A
+        synthesis is void as soon as later turns are stored. Concurrent callers of this table share one call. While
+        another process writes a synthesis, the session is busy; afterwards, the synthesis is stored in the session.
 
         Args:
             session_id: Which session.
@@ -440,10 +450,10 @@ class StoredSessions(ABC):
 
         Raises:
             SessionNotFound: No session has this id.
-            SessionConflict: No agent has answered in it yet.
+            SessionConflict: No agent has answered in the session yet.
             SessionBusy: Another owner runs the session.
-            ConfigurationError: No model can write it, or there is no agent `by`.
-            RoundtableError: The model failed, or its answer was blank twice; its usage is stored all the same.
+            ConfigurationError: No model can write the synthesis, or there is no agent `by`.
+            RoundtableError: The model failed, or its answer was blank twice; its usage is stored nevertheless.
 
         Example:
             >>> import anyio
@@ -469,13 +479,13 @@ class StoredSessions(ABC):
 
         Args:
             session_id: Which session.
-            running: Whether running calls finish first (`"settle"`), so that their cost is not lost, or are cancelled
-                (`"cancel"`) and made again on `resume`.
+            running: What happens to running calls: they finish first (`"settle"`), so that their cost is not lost; or
+                they are cancelled (`"cancel"`) and made again on `resume`.
 
         Raises:
             SessionNotFound: No session has this id.
             SessionConflict: The session is not running.
-            ConfigurationError: `running` is neither.
+            ConfigurationError: `running` is neither `"settle"` nor `"cancel"`.
         """
         await self._load()
         await self._debates.pause(session_id, check_running(running))
@@ -485,12 +495,12 @@ class StoredSessions(ABC):
 
         Args:
             session_id: Which session.
-            running: Whether running calls are cancelled (`"cancel"`), or finish first (`"settle"`).
+            running: What happens to running calls: they are cancelled (`"cancel"`), or they finish first (`"settle"`).
 
         Raises:
             SessionNotFound: No session has this id.
             SessionConflict: The session is already completed, or failed.
-            ConfigurationError: `running` is neither.
+            ConfigurationError: `running` is neither `"settle"` nor `"cancel"`.
         """
         await self._load()
         await self._debates.stop(session_id, check_running(running))
@@ -508,7 +518,7 @@ class StoredSessions(ABC):
         """List stored sessions, newest first: all of them, or as many as the `limit` of the filter allows.
 
         Args:
-            wanted: Which sessions; all if omitted. Without a `limit` of its own, the list is complete.
+            wanted: Which sessions; all if omitted. If the filter sets no `limit`, the list is complete.
         """
         await self._load()
         from roundtable.types import SessionFilter
@@ -533,7 +543,7 @@ class StoredSessions(ABC):
         Args:
             kind: What a row is: `turns`, `sessions`, `votes`, `pairs` or `events`.
             backend: `pandas` (extra `frames`), `polars` or `arrow` (`pip install polars`, `pyarrow`); or `records`,
-                `csv` or `latex`, which need nothing.
+                `csv` or `latex`, which need no further library.
             wanted: Which sessions; all if omitted.
 
         Raises:
@@ -553,10 +563,10 @@ class StoredSessions(ABC):
         return builder.build()
 
     async def search(self, text: str, *, session_id: str | None = None, limit: int = 20) -> tuple[SearchHit, ...]:
-        """Search for words in positions and their reasoning, the newest session first.
+        """Search for words in positions and their reasoning; hits in newer sessions come first.
 
         All words must occur; case and accents do not matter. Words in double quotes form a phrase, and a star matches
-        any end of a word: `'cost "five years" micro*'`.
+        any ending of a word: `'cost "five years" micro*'`.
 
         Args:
             text: The query, 1 to 1000 characters.
@@ -574,7 +584,7 @@ class StoredSessions(ABC):
 
         Args:
             session_id: Which session.
-            force: Whether to remove it even while it runs; that run ends with an error at its next write.
+            force: Whether to remove the session even while it runs; the run ends with an error at its next write.
 
         Raises:
             SessionNotFound: No session has this id.
@@ -587,11 +597,11 @@ class StoredSessions(ABC):
         """Remove the sessions that last changed before a given time, except for those that are running.
 
         Args:
-            before: The time; without a zone it is read as UTC.
+            before: The time; a time without a zone counts as UTC.
             status: Only sessions in this state.
 
         Returns:
-            How many were removed.
+            The number of removed sessions.
         """
         await self._load()
         return await self.wiring.sessions.prune(before, status=status)

@@ -1,4 +1,4 @@
-"""`Roundtable`: one object that connects everything, one method per task; and `debate` for one question."""
+"""`Roundtable`, one object with a method for each task; and the function `debate` for a single question."""
 
 from __future__ import annotations
 
@@ -47,50 +47,53 @@ __all__ = ["Roundtable", "debate"]
 
 
 class Roundtable(SessionFiles, StoredSessions, TeamTable):
-    """A table at which agents debate.
+    """A table at which agents debate: the main object of the library.
 
-    `debate`, `resume` and `extend` work at once; `start` needs `async with`, which also releases
-    connections and files at its end (or call `aclose`). Nothing is opened, read or connected before
-    the first use.
+    `debate`, `resume` and `extend` work without `async with`; `start` needs it. The end of the `async with` block also
+    releases connections and files; without such a block, call `aclose`. Nothing is opened, read or connected before the
+    first use.
 
     Args:
-        agents: The agents that debate: `"provider:model"`, an `AgentConfig`, an agent, or a chat model. When left
-            out, the environment decides: keys of providers, then `ROUNDTABLE_BASE_URL` or `OLLAMA_HOST`, then the
-            embedded model.
+        agents: The agents that debate: `"provider:model"`, an `AgentConfig`, an agent, or a chat model. When left out,
+        the agents are chosen from the environment: providers with a key come first, then `ROUNDTABLE_BASE_URL` or
+        `OLLAMA_HOST`, then the embedded model.
         providers: Configurations by provider name, such as keys and addresses.
         storage: `"sqlite:///path"`, `"memory://"`, or your own storage; `DATABASE_PATH` or
             `./data/roundtable.db` when left out.
-        tools: Tools of the agents: typed functions, tools, toolkits, or names of registered ones. An agent with its
-            own tools keeps those.
-        tool_dependencies: Your own object for tools, such as a database pool: functions with a parameter of the type
-            `roundtable.tools.ToolContext` get it, with the session, the tenant and the agent.
+        tools: Tools of the agents: typed functions, tools, toolkits, or names of registered tools. An agent that has
+        its own tools keeps only those.
+        tool_dependencies: Your own object for tools, such as a database pool. Functions with a parameter of the type
+        `roundtable.tools.ToolContext` receive it, together with the session, the tenant and the agent.
         approve_tools: A function that decides about each tool call before it is made, for example by asking a person;
-            see `roundtable.tools.Approver`. No approval is needed when left out.
+            see `roundtable.tools.Approver`. When left out, no approval is needed.
         profiles: Profiles of specialised agents for `converse`, which takes their names: `AgentProfile`s, or TOML or
-            YAML files with several.
-        analyzer: How agreement is measured: `"auto"`, `"ai"`, `"semantic"`, `"stance"`, `"basic"`, the name of a
-            plugin's analyzer, or your own meter. With `"auto"` a light model analyses each round, unless the debate has
-            options: then the choices are known, and no model is called. `"ai"` calls the model in both cases.
+        YAML files with profiles.
+        analyzer: How agreement is measured: `"auto"`, `"ai"`, `"declared"`, `"semantic"`, `"stance"`, `"basic"`, the
+        name of a plugin's analyzer, or your own meter. With `"auto"`, a light model analyses each round in which equal
+        texts, stances and numbers do not settle which answers agree. If the debate has options, the choices are known,
+        so `"auto"` calls no model. `"ai"` calls the model in every round, with and without options.
         search: How agents search the web: `"auto"` uses their provider's own search if it has one, `False` turns the
-            search off, and `roundtable.types.NativeSearch` sets options of the provider's search. The name of a search
-            service, such as `"brave"`, provides its tools instead. `ProviderConfig.search` and `AgentConfig.search`
-            override it; an agent or a model with its own search keeps that.
-        seats: Models for auxiliary work, such as `{"analyzer": "provider:model"}`; several models for one seat form a
-            panel. Seats are `analyzer`, `judge`, `facilitator` and `synthesizer`. By default, a seat has the light
-            model of a debater's provider, and a panel of judges has those of all providers.
+            search off, and `roundtable.types.NativeSearch` sets options of the provider's search. With the name of a
+            search service, such as `"brave"`, agents get the search tools of this service instead.
+            `ProviderConfig.search` and `AgentConfig.search` override this setting; an agent or a model that has its own
+            search setting keeps it.
+        seats: Models for auxiliary roles, such as `{"analyzer": "provider:model"}`. The roles (seats) are `analyzer`,
+        `judge`, `facilitator` and `synthesizer`; several models for one role form a panel. By default, a role uses the
+        light model of a debater's provider, and a panel of judges uses the light models of all debaters' providers.
         budget: Limits for all debates of this table together.
-        quorum: Answers needed in each stage that asks for positions; one when left out.
-        concurrency: Most concurrent calls per model.
-        timeout_s: Total deadline of a model call in seconds, tries included; the provider's when left out.
-        turn_timeout_s: Seconds an agent has for a turn, with all its calls and tools; no limit when left out.
+        quorum: Minimum number of answers in each stage in which agents state positions; 1 when left out.
+        concurrency: Maximum number of concurrent calls per model.
+        timeout_s: Total deadline of a model call in seconds, including all tries; the provider's own when left out.
+        turn_timeout_s: Seconds that an agent has for a turn, including all its calls and tools; no limit when left out.
         seed: Seed for all random choices.
-        observers: Functions, or objects with `notify`, that receive every event of this table's debates; see
-            `roundtable.protocols.Observer`. Or names of observers of plugins, such as `"otel"`.
-        plugins: Modules or objects with `@roundtable.hookimpl` functions, for this table only; or which installed
-            plugins to load, as `roundtable.plugins.Plugins`. An installed plugin is loaded when its name is used.
-        prices: Prices by `"provider:model"`; they override those of the packaged table (extra `prices`).
-        cassette: A file of recorded calls. Recorded calls are replayed, others are made and recorded; use
-            `roundtable.providers.Cassette` for other modes.
+        observers: Functions, or objects with `notify`, that receive every event of this table's debates (see
+        `roundtable.protocols.Observer`); or names of observers that plugins provide, such as `"otel"`.
+        plugins: Modules or objects with `@roundtable.hookimpl` functions, for this table only; or a
+        `roundtable.plugins.Plugins`, which selects the installed plugins that may be loaded. An installed plugin is
+        loaded when one of its names is used.
+        prices: Prices by `"provider:model"`; they override the prices of the packaged table (extra `prices`).
+        cassette: A file of recorded calls. Recorded calls are replayed; other calls are made and recorded. For other
+        modes, pass a `roundtable.providers.Cassette`.
         tenant: Tenant that owns the sessions.
         settings: The settings; read from the environment when left out.
 
@@ -144,7 +147,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         return f"Roundtable({self._options.shown})"
 
     async def _load(self, agents: Sequence[AgentLike] | None = None) -> None:
-        # Late on purpose: `import roundtable; roundtable.Roundtable` must not load anyio.
+        # Imported here on purpose: `import roundtable; roundtable.Roundtable` must not load anyio.
         from roundtable._core.eventloop import import_on_thread
 
         needed, storage = list(NEEDED), self._options.storage
@@ -157,9 +160,9 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
 
     @property
     def wiring(self) -> TableParts:
-        """The objects of the table, made on first use: engine, registries, storage, gateway."""
+        """The objects of the table, created on first use: engine, registries, storage, gateway."""
         if self._wiring is None:
-            # Late on purpose: `import roundtable; roundtable.Roundtable` must not load the engine.
+            # Imported here on purpose: `import roundtable; roundtable.Roundtable` must not load the engine.
             from roundtable.api.assembly import TableParts
 
             parent = self._parent
@@ -168,7 +171,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
 
     @property
     def _may_know_more(self) -> bool:
-        """Whether this table may have more than the built-in parts and those of installed plugins."""
+        """Whether this table may have parts that are neither built in nor from installed plugins."""
         parent = self._parent
         is_extended = self._wiring is not None or self._options.plugins is not None
         return is_extended or (parent is not None and parent._may_know_more)  # noqa: SLF001  (an instance of this class)
@@ -209,8 +212,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
     ) -> DebateResult:
         """Run a debate and return its result.
 
-        If at least one turn is stored, there is a result even if the debate ends early; its `status` and `exit` say
-        so.
+        If at least one turn is stored, there is a result even if the debate ends early; its `status` and `exit` show
+        this.
 
         Args:
             topic: The question, 1 to 10,000 characters.
@@ -291,21 +294,22 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         )
 
     async def debate_once(self, session_id: str, topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
-        """Run a debate at most once under an id that you choose; a second call continues or returns it.
+        """Run a debate at most once under an id that you choose; a second call continues it or returns its result.
 
-        For programs that may be stopped at any time, and for queues that may deliver a job twice. No stored answer is
-        asked for again.
+        This is for programs that may be stopped at any time, and for queues that may deliver a job twice. Stored
+        answers are kept; no agent is asked for them again.
 
         Args:
             session_id: Id of the session, 1 to 200 characters, such as the id of a job.
             topic: The question.
-            options: Options, as for `debate`. They count when the session begins; later calls take them from the
-                session, except `budget` and `deadline_s`. After a restart, agents and a mode that the session began
-                with as objects are used again if they are passed again.
+            options: Options, as for `debate`. They apply when the session begins. Later calls use the options stored in
+                the session, except for `budget` and `deadline_s`. If the session began with agents or a mode as
+                objects, pass them again after a restart; they are used again.
 
         Raises:
-            ConfigurationError: As for `debate`, or the id is too long.
-            SessionBusy: Another process runs the session. If that process is dead, this call first waits for its lease.
+            ConfigurationError: For the same reasons as in `debate`, or the id is too long.
+            SessionBusy: Another process runs the session. If the process is dead, this call first waits until its lease
+            ends.
             SessionConflict: The session is about another question, or waits for information.
 
         Example:
@@ -325,7 +329,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
     def describe(self, topic: str, **options: Unpack[DebateOptions]) -> JsonObject:
         """Return what determines a debate, as JSON: its settings and its agents; see `debate` for the arguments.
 
-        Values that are defaults are left out, as is the budget. No model is called.
+        Default values and the budget are left out. No model is called.
 
         Raises:
             ConfigurationError: An argument is not valid, or an attribute of a mode object cannot be written as data.
@@ -353,21 +357,21 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
     ) -> Results:
         """Run a debate of every question in every mode, a few at a time, and return all results.
 
-        Each debate is a separate session. All arguments are checked before the first call. With a `name`, the same call
-        again holds only what is missing: debates that ended are read from the storage, interrupted ones continue, and
-        those that another process runs at this moment are waited for.
+        Each debate is a separate session. All arguments are checked before the first call. If you make the same call
+        again with the same `name`, only the missing part is run: results of debates that ended are read from the
+        storage, and interrupted debates continue. If another process currently runs a debate, this call waits for it.
 
         Args:
-            topics: The questions: texts, `DebateRequest`s, or mappings with `topic` and options, which win over those
-                below. A question with a `mode` is debated in this mode alone.
+            topics: The questions: texts, `DebateRequest`s, or mappings with `topic` and options. Options of a question
+            take precedence over `options`. A question with a `mode` is debated only in this mode.
             modes: Debate modes, by name or as objects.
-            concurrency: Most concurrent debates, 1 to 1000; the table also limits concurrent calls.
-            on_error: What to do when a debate fails: add it to `Results.failures` (`"record"`), or end the others and
-                raise its error (`"raise"`).
-            name: Name of these debates, 1 to 80 letters, digits, hyphens and underscores. A debate of other options,
-                agents or settings of a mode is another debate under it; its `budget` and `deadline_s` may change.
-            on: A `roundtable.fleet.Fleet` that holds the debates, with all its workers. Needs `name`, and options that
-                are plain data.
+            concurrency: Maximum number of concurrent debates, 1 to 1000; the table also limits concurrent calls.
+            on_error: What to do when a debate fails: add it to `Results.failures` (`"record"`), or end the other
+            debates and raise its error (`"raise"`).
+            name: Name of these debates, 1 to 80 letters, digits, hyphens and underscores. A debate with other options,
+            agents or mode settings is a different debate under this name; only `budget` and `deadline_s` may change.
+            on: A `roundtable.fleet.Fleet` that runs the debates on all its workers. It needs `name`, and options that
+            are plain data.
             on_progress: Plain function, called whenever a debate has ended; `roundtable.bench.print_progress` shows a
                 line.
             options: Options of all debates, as for `debate`, without `mode`.
@@ -411,18 +415,18 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         on_error: OnError = "record",
         on_progress: Callable[[Progress], None] | None = None,
     ) -> Results:
-        """Continue what is unfinished of many debates, a few at a time, and return all results in the same order.
+        """Continue the unfinished debates of many, a few at a time, and return all results in the same order.
 
-        Debates that stopped early (at a budget or a deadline, by a pause or a failure) continue from where they
-        stopped; no stored answer is asked for again. All others are returned as they are: those that ended, were
+        Debates that stopped early (because of a budget, a deadline, a pause or a failure) continue from where they
+        stopped, and keep their stored answers. All other debates are returned unchanged: debates that ended, were
         stopped, wait for information, or failed before their session was stored.
 
         Args:
-            results: What `debate_many` returned, on this table or another one with the same storage.
-            budget: Limits of each debate, its earlier runs included; its original budget when left out, with which
-                debates that have used it up stay as they are.
+            results: Results of `debate_many`, called on this table or on another table with the same storage.
+            budget: Limits of each debate, including its earlier runs. When left out, the original budget applies, so
+            debates that have used it up stay unchanged.
             deadline_s: Seconds that each debate has for this run.
-            concurrency: Most concurrent debates, 1 to 1000.
+            concurrency: Maximum number of concurrent debates, 1 to 1000.
             on_error: What to do when a debate fails, as for `debate_many`.
             on_progress: Plain function, called whenever a debate has ended; `total` is the number of debates that
                 continue.
@@ -460,7 +464,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
     def estimate(self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]) -> Estimate:
         """Return the most that a debate may consume, without any call; see `debate` for the arguments.
 
-        Every answer is as long as allowed and is repaired once; the tokens of prompts are an upper estimate.
+        The estimate assumes that every answer is as long as allowed and is repaired once; the tokens of prompts are an
+        upper estimate.
 
         Raises:
             ConfigurationError: An argument is not valid, or the debate needs more than `most_calls` calls.
@@ -477,7 +482,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
     def stream(self, topic: str, **options: Unpack[DebateOptions]) -> DebateStream:
         """Run a debate and yield its events as they happen; see `debate` for the arguments.
 
-        Enter the table with `async with`, then the stream; leaving the stream's block ends the debate.
+        Enter first the table and then the stream with `async with`. Leaving the stream's block ends the debate.
         """
         from roundtable.api.runs import DebateStream
 
@@ -490,10 +495,10 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
 
         Args:
             topic: The question.
-            step: Whether to run only the first round; `start_resume` runs the next one.
+            step: Whether to run only the first round; `start_resume` runs the next round.
 
         Raises:
-            ConfigurationError: The table was not entered with `async with`, or as for `debate`.
+            ConfigurationError: The table was not entered with `async with`, or for the same reasons as in `debate`.
         """
         begin = self._starter("start")
         return begin(await self._debates.prepare(topic, step=step, **options))
@@ -506,7 +511,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
 
         def begin(prepared: Prepared) -> DebateHandle:
             live = BackgroundRun(prepared)
-            self._tasks(method).start_soon(live.drive)  # checked again, as the table may have been left meanwhile
+            self._tasks(method).start_soon(live.drive)  # checked again: the table may have been left meanwhile
             return DebateHandle(self, live)
 
         return begin
@@ -530,14 +535,14 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         return Watch(wiring.hub, wiring.storage, session_id, after=after, tenant=self._options.tenant)
 
     def for_tenant(self, tenant: str, *, observers: Sequence[Observer | Callable[[Event], None]] = ()) -> Roundtable:
-        """Return a table for the sessions of another tenant; it shares everything else with this one.
+        """Return a table for the sessions of another tenant; it shares everything else with this table.
 
         Models, their limits, the budget, tools and the storage are shared; only this table releases them.
 
         Args:
-            tenant: Owner of the sessions; the new table does not see those of other tenants.
-            observers: Receive every event of the new table's debates, besides the observers of this table. Their
-                `notify_call` is not called: they would learn of the calls of other tenants.
+            tenant: Owner of the sessions; the new table does not see sessions of other tenants.
+            observers: Observers that receive every event of the new table's debates, in addition to the observers of
+                this table. Their `notify_call` is not called, because it would reveal calls of other tenants.
 
         Example:
             >>> table = Roundtable(storage="memory://")
@@ -596,16 +601,16 @@ async def debate(
     storage: str | Storage | None = None,
     **options: Unpack[DebateOptions],
 ) -> DebateResult:
-    """Run one debate with the models that the environment offers; see `Roundtable.debate` for the other arguments.
+    """Run one debate with models from the environment; see `Roundtable.debate` for the other arguments.
 
-    Connections and files are released before it returns.
+    Connections and files are released before this function returns.
 
     Args:
         topic: The question.
         providers: As for `Roundtable`: keys and addresses that are not in the environment.
         plugins: As for `Roundtable`.
-        storage: As for `Roundtable`; `"memory://"` stores nothing permanently. For other options of a table, make a
-            `Roundtable`.
+        storage: As for `Roundtable`; `"memory://"` stores nothing permanently. For other options of a table, create a
+        `Roundtable`.
         options: As for `Roundtable.debate`.
     """
     async with Roundtable(providers=providers, plugins=plugins, storage=storage) as table:

@@ -1,4 +1,4 @@
-"""What a caller sets on a table."""
+"""The options that a caller sets on a table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["SeatLike", "TableOptions"]
 
 
 SeatLike: TypeAlias = "str | ChatModel"
-"""A model for auxiliary work: `"provider:model"`, or a chat model."""
+"""A model for an auxiliary role (seat): `"provider:model"`, or a chat model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class TableOptions:
 
     @property
     def shown(self) -> str:
-        """The main options as text, for the `repr` of a table; an address is shown without user and password."""
+        """The main options as text, for the `repr` of a table; a storage address is shown without user and password."""
         storage = self.storage
         if isinstance(storage, str):
             from roundtable.http import masked_url
@@ -70,13 +70,13 @@ class TableOptions:
         """Return the names of the providers whose models a debate may need.
 
         Args:
-            agents: The agents of the debate, where they are not those of the table.
+            agents: The agents of the debate, if it does not use the agents of the table.
         """
         from roundtable.vendors import VENDORS
 
         debate_agents = self.agents if agents is None else agents
         names = {*VENDORS, "local"} if debate_agents is None else set[str]()
-        # What cannot be an agent or a seat is refused later, with the other checks.
+        # Values that cannot be an agent or a model are refused later, with the other checks.
         models = list[object](debate_agents) if isinstance(debate_agents, Sequence) else []
         for seat in self.seats.values() if isinstance(self.seats, Mapping) else ():
             models += seat if isinstance(seat, (list, tuple)) else [seat]

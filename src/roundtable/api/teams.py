@@ -1,4 +1,4 @@
-"""One team conversation: its agents, its checks, its run."""
+"""One team conversation: its agents and its checks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MOST_ROUNDS: Final = 10
 def seat_team(
     profiles: Sequence[AgentProfile], wiring: TableParts
 ) -> tuple[tuple[Seated, ...], tuple[TeamMember, ...]]:
-    """Make an agent for every profile, and the settings of the team's members.
+    """Create an agent for every profile, and the settings of the team's members.
 
     Profiles without a model use the models of the table in turn.
 
@@ -75,7 +75,7 @@ def seat_team(
 
 
 def restored(missing: Sequence[AgentConfig], team: Team, wiring: TableParts) -> dict[str, Agent]:
-    """Make agents of a stored team again, with the table's own model object if it has the same model.
+    """Create agents of a stored team again; use the table's own model object if the table has the same model.
 
     Raises:
         ConfigurationError: A model or a tool is not available.
@@ -90,7 +90,7 @@ def restored(missing: Sequence[AgentConfig], team: Team, wiring: TableParts) -> 
 
 
 def table_models_by_id(wiring: TableParts) -> Mapping[tuple[str, str | None], ChatModel]:
-    """Return the models of the table's agents by provider and model, for team members that use them."""
+    """Return the models of the table's agents by provider and model, so that team members can use them."""
     if wiring.options.agents is None:
         return {}
     return {(model.provider, model.model): model for _, model, _ in _table_models(wiring)}
@@ -106,8 +106,8 @@ def _with_team_tools(agent: BaseAgent, team: Team, wiring: TableParts) -> Agent:
 def check_profiles(wiring: TableParts) -> None:
     """Check that the profiles passed to the table name only tools that exist.
 
-    Tools that connect first, such as those of an MCP server, have no names before that. With such tools, profiles are
-    checked when a team is asked for.
+    The names of some tools, such as those of an MCP server, are known only after the tools have connected. With such
+    tools, profiles are checked when a team conversation is requested.
 
     Raises:
         ConfigurationError: A profile names an unknown tool; the message says which.
@@ -136,16 +136,16 @@ def _tools_of(profile: AgentProfile, wiring: TableParts) -> tuple[AgentToolkit |
 
 
 def _toolkit(tools: Sequence[object], wiring: TableParts) -> tuple[AgentToolkit | None, tuple[str, ...]]:
-    """Return a toolkit with these tools, and their names; names are looked up in the table first, then in plugins.
+    """Return a toolkit with these tools, and the tools' names; look up names first in the table, then in plugins.
 
-    The toolkit may also have other tools of the table; the plan of a turn says which ones it may call.
+    The toolkit may also have other tools of the table; the plan of a turn determines which tools may be called.
     """
     table_toolkit = wiring.tools.toolkit
     table_names = set() if table_toolkit is None else {tool.name for tool in table_toolkit.get_tools()}
     names = tuple(tool for tool in tools if isinstance(tool, str) and tool in table_names)
     others = [tool for tool in tools if tool not in names]
     if any(isinstance(tool, Prepares) or hasattr(tool, "aclose") for tool in others):
-        msg = "a profile cannot have tools that open connections, such as from_mcp(...); only a table can"
+        msg = "a profile cannot have tools that open connections, such as from_mcp(...); only a table can have them"
         raise ConfigurationError(
             msg, hint="Pass such a tool to Roundtable(tools=[...]), and write its name in the profile."
         )
@@ -182,7 +182,7 @@ def _model_of_profile(profile: AgentProfile, index: int, wiring: TableParts) -> 
 
 
 def _table_models(wiring: TableParts) -> list[tuple[str, ChatModel, bool]]:
-    """Return provider and model of the table's agents, and whether the agent was passed as an object."""
+    """Return the provider and model of each of the table's agents, and whether the agent was passed as an object."""
     seats = [(seat, getattr(seat.agent, "chat_model", None)) for seat in wiring.seats(None)]
     models = [(seat.config.provider, model, seat.is_object) for seat, model in seats if model is not None]
     if not models:
@@ -197,7 +197,7 @@ def resolve_team(
     messages: str | Sequence[str | ChatMessage | Mapping[str, object]],
     **options: Unpack[ConverseOptions],
 ) -> ResolvedDebate:
-    """Check the arguments, and make the agents of the team; nothing is stored, and no model is called yet.
+    """Check the arguments, and create the agents of the team; nothing is stored, and no model is called yet.
 
     Raises:
         ConfigurationError: An argument is not valid.
@@ -238,7 +238,7 @@ def resolve_team(
 
 
 def calls_of_team(team: Team, rounds: int) -> int:
-    """Return the most planned model calls of a team: agents with tools use all their steps in every turn.
+    """Return the maximum number of planned model calls of a team: agents with tools use all their steps in every turn.
 
     Failed tries, and turns that a profile repeats, are not counted.
 
@@ -290,7 +290,7 @@ def _framing_profile(name: str, profile: object) -> AgentProfile:
 
 
 def _split_messages(messages: object) -> tuple[tuple[ChatMessage, ...], str]:
-    """Return the other messages, and the request, which is the last message of the user."""
+    """Return the other messages, and the request, which is the last user message."""
     items = [messages] if isinstance(messages, str) else messages
     if not isinstance(items, Sequence):
         raise _validation_error("messages", "must be a text or a list of messages")

@@ -1,4 +1,4 @@
-"""One table per user of a server, with its running debates."""
+"""One table for each user (tenant) of a server, with its running debates."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["MOST_ENDED", "TenantSession", "TenantSessions"]
 
 
 MOST_ENDED: Final = 50
-"""Ended runs that are remembered, of all users together; each may hold a whole debate."""
+"""Maximum number of ended runs that are kept, for all users together; each may contain a whole debate."""
 
 
 class TenantSession:
     """The table and running debates of one user.
 
     Args:
-        table: The user's table, entered.
+        table: The user's table, which must be entered.
         tenant: Name of the tenant.
         runs: Runs of all users, by tenant and session.
     """
@@ -38,9 +38,9 @@ class TenantSession:
         self._locks: dict[str, anyio.Lock] = {}
 
     def keep(self, handle: DebateHandle) -> None:
-        """Remember a debate that runs here, so that later calls find it; the oldest ended runs are dropped."""
+        """Remember a debate that runs here, so that later calls find it; drop the oldest ended runs."""
         key = self._tenant, handle.session_id
-        self._runs.pop(key, None)  # a session that continues becomes the latest again
+        self._runs.pop(key, None)  # a session that continues becomes the latest entry again
         self._runs[key] = handle
         ended = [key for key, run in self._runs.items() if run.done]
         for key in ended[:-MOST_ENDED]:
@@ -48,7 +48,7 @@ class TenantSession:
 
     @asynccontextmanager
     async def alone(self, session_id: str) -> AsyncGenerator[None]:
-        """Lock a session while the block is open, so that other callers here wait before they continue it."""
+        """Lock a session while the block is open, so that other callers in this process wait for it."""
         lock = self._locks.setdefault(session_id, anyio.Lock())
         try:
             async with lock:
@@ -62,11 +62,11 @@ class TenantSession:
         self._runs.pop((self._tenant, session_id), None)
 
     def handle(self, session_id: str) -> DebateHandle | None:
-        """Return the latest run of a session here, running or ended."""
+        """Return the latest run of a session in this process, whether running or ended."""
         return self._runs.get((self._tenant, session_id))
 
     def running(self, session_id: str) -> DebateHandle | None:
-        """Return the run of a session if it is running here."""
+        """Return the run of a session if it is running in this process."""
         handle = self.handle(session_id)
         return None if handle is None or handle.done else handle
 
@@ -75,7 +75,7 @@ class TenantSessions:
     """The tenant sessions of all users of a server; used with `async with`.
 
     Args:
-        make_table: Makes the table of a tenant; called once for each.
+        make_table: Creates the table of a tenant; called once for each tenant.
     """
 
     def __init__(self, make_table: Callable[[str], Roundtable]) -> None:
@@ -96,10 +96,10 @@ class TenantSessions:
         await self._group.__aexit__(None, None, None)
 
     async def of(self, tenant: str) -> TenantSession:
-        """Return a user's session; the table is made and entered at the first call.
+        """Return a user's session; at the first call, the table is created and entered.
 
         Raises:
-            ConfigurationError: The table cannot be made.
+            ConfigurationError: The table cannot be created.
         """
         async with self._open_locks.setdefault(tenant, anyio.Lock()):
             if tenant not in self._sessions:
@@ -108,7 +108,7 @@ class TenantSessions:
         return self._sessions[tenant]
 
     async def _keep_entered(self, table: Roundtable, tenant: str, *, task_status: TaskStatus[TenantSession]) -> None:
-        """Keep a table entered; the task that entered it has to leave it."""
+        """Keep a table entered; the task that entered it must also leave it."""
         async with table:
             task_status.started(TenantSession(table, tenant, self.runs))
             await anyio.sleep_forever()

@@ -1,4 +1,4 @@
-"""The tools of a table: one toolkit for all its agents, made from what the caller passed."""
+"""The tools of a table: one toolkit for all its agents, made from the tools that the caller passed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["TableTools", "ToolLike", "with_service"]
 
 ToolLike: TypeAlias = "str | Callable[..., object] | Tool | AgentToolkit"
-"""A tool as callers pass it: its registered name, a typed function, a tool, or a toolkit with several.
+"""The forms in which callers pass a tool: a registered name, a typed function, a tool, or a toolkit of several tools.
 
 `"search_web:NAME"` and `"fact_check:NAME"` search through the search provider of this name.
 """
@@ -49,7 +49,7 @@ class TableTools:
         settings: Where search providers find their keys.
         guard: Wraps models that tools call, so that the limits of the table apply.
         dependencies: The caller's own object for tools with a `ToolContext`.
-        approve: Decides about each call of a tool.
+        approve: Decides about each tool call.
 
     Raises:
         ConfigurationError: A tool is unknown, an entry is not a tool, or two tools have the same name.
@@ -72,7 +72,7 @@ class TableTools:
         self._settings = settings
         self._tools: list[object] = [self._find(item) if isinstance(item, str) else item for item in tools]
         self.toolkit: DefaultAgentToolkit | None = None
-        """The toolkit; `None` where the table has no tools."""
+        """The toolkit; `None` if the table has no tools."""
         self._guard = guard
         self._dependencies = dependencies
         self._approve = approve
@@ -95,7 +95,7 @@ class TableTools:
 
     @property
     def connects(self) -> bool:
-        """Whether some tools are known only after `prepare` has connected them."""
+        """Whether some tools are known only after `prepare` has connected to their servers."""
         return any(isinstance(item, Prepares) for item in self._tools)
 
     @property
@@ -104,7 +104,7 @@ class TableTools:
         return () if self.toolkit is None else tuple(tool.name for tool in self.toolkit.get_tools())
 
     async def prepare(self) -> None:
-        """Prepare tools that have to fetch or connect something, before the first debate; idempotent."""
+        """Prepare tools that must fetch something or connect, before the first debate; idempotent."""
         for item in self._tools:
             if isinstance(item, Prepares):
                 await item.prepare()
@@ -120,7 +120,7 @@ class TableTools:
         return [close for close in closers if close is not None]
 
     def equip(self, agent: Agent) -> Agent:
-        """Return a copy of the agent with the table's tools; an agent with its own tools keeps those."""
+        """Return a copy of the agent with the table's tools; an agent with its own tools keeps its own."""
         if not _accepts_tools(agent):
             return agent
         own_toolkit = agent.toolkit
@@ -141,7 +141,7 @@ class TableTools:
         return equipped
 
     def completed(self, names: Iterable[str]) -> TableTools:
-        """Return these tools plus the missing built-in ones among `names` that only access the debate and its caller.
+        """Return these tools plus missing built-in tools among `names` that access only the debate and its caller.
 
         Args:
             names: Names of the tools that a stored session began with.
@@ -150,7 +150,7 @@ class TableTools:
         return self._make([*self._tools, *missing]) if missing else self
 
     def instead_of(self, table: TableTools, agent: Agent) -> Agent:
-        """Return the agent with these tools if it has those of `table`; an agent with its own tools keeps them."""
+        """Return the agent with these tools if it has the tools of `table`; an agent with its own tools keeps them."""
         if self is table or not _accepts_tools(agent) or agent.toolkit is not table.toolkit:
             return agent
         equipped = copy.copy(agent)
@@ -159,7 +159,7 @@ class TableTools:
 
 
 def with_service(tools: Sequence[ToolLike], service: str | None) -> Sequence[ToolLike]:
-    """Return the tools plus those that search through a service; the claim checker then uses the web too.
+    """Return the tools plus tools that search with a service; the tool `fact_check` also uses this service.
 
     Example:
         >>> with_service(["fact_check", "get_context"], "brave")
