@@ -133,7 +133,7 @@ async def test_the_word_of_a_council_s_chair_is_the_answer_and_the_decision_is_t
     assert [said.position for said in result.rounds[0].spoken] == ["Zebra", "Quince", "Quince", "Water"]
     assert result.minority_report is not None
     assert (result.minority_report.dissents, result.minority_report.not_compared) == ((), ("ada",))
-    assert "The word of the chair. A vote over the answers before it: Quince wins" in result.to_html()
+    assert "The chair gave the answer. A vote on the answers before it: Quince wins" in result.to_html()
 
 
 async def test_a_council_measures_the_answers_of_its_members_once() -> None:
@@ -205,7 +205,7 @@ async def test_another_rule_over_a_council_counts_its_members() -> None:
     results = await table_of(members()).debate_many(["Tea?"], modes=["council"], rounds=1)
     anew = results.redecide("majority")[0]
     assert (anew.answer, anew.answer_source) == ("Quince", "cluster")
-    with pytest.raises(ConfigurationError, match="nobody judged"):
+    with pytest.raises(ConfigurationError, match="votes of judges, but there are none"):
         results.redecide("judge")
 
 

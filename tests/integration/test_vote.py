@@ -544,7 +544,7 @@ class TestForms:
     @pytest.mark.parametrize(
         ("more", "why"),
         [
-            ({"decide": "judge"}, "the debaters cannot vote where judges decide"),
+            ({"decide": "judge"}, "the debaters cannot vote if judges decide"),
             ({"mode": "oxford"}, "the mode 'oxford' ends in a vote of its own"),
             ({"vote": "each"}, "vote must be True, False or 'every', not 'each'"),
             ({"vote": 1}, "vote must be"),

@@ -114,7 +114,7 @@ async def test_a_result_says_what_debate_changed_who_dissents_and_what_a_vote_ha
     assert result.response is not None
     assert rt.DebateResult.from_json(result.to_json()) == result
     told = result.to_markdown()
-    for part in ("Change by hearing each other", "Outside the largest camp", "Without debate", "Recommended"):
+    for part in ("Change through the debate", "Outside the largest camp", "Without debate", "Recommended"):
         assert part in told
 
 
@@ -432,7 +432,7 @@ async def test_every_report_carries_what_was_found() -> None:
     shown = (
         "**Answer from:** the rule, over positions that say the same",
         "**Votes:** Ada, Bo for 1 cup; Cy for 3 cup",
-        "**Change by hearing each other:** +0.33",
+        "**Change through the debate:** +0.33",
         "**Outside the largest camp:** Cy: 3 cup",
         "**Without debate:** plurality of 3 answers: none; one agent alone: 1 cup",
         "**Movement:** 33% of answers changed from round to round, compared by position",

@@ -541,7 +541,7 @@ class StoredSessions(ABC):
         The columns are `roundtable.results.frames.FRAME_COLUMNS`. Damaged sessions are left out.
 
         Args:
-            kind: What a row is: `turns`, `sessions`, `votes`, `pairs` or `events`.
+            kind: Kind of rows: `turns`, `sessions`, `votes`, `pairs` or `events`.
             backend: `pandas` (extra `frames`), `polars` or `arrow` (`pip install polars`, `pyarrow`); or `records`,
                 `csv` or `latex`, which need no further library.
             wanted: Which sessions; all if omitted.

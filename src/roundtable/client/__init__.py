@@ -1,4 +1,4 @@
-"""A client for the HTTP server: debates and teams that run on a server, with the types of the library.
+"""A client for the HTTP server: it runs debates and teams on a server, and returns the types of the library.
 
 ```python
 from roundtable.client import RoundtableClient
@@ -10,7 +10,7 @@ async def main() -> None:
         print(result.answer)
 ```
 
-`SyncRoundtableClient` is the same without `await`. Modules are imported on first use.
+`SyncRoundtableClient` has the same methods without `await`. Modules are imported on first use.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class SessionPage(NamedTuple):
     sessions: tuple[SessionSummary, ...]
     """Sessions of this page, newest first."""
     next_cursor: str | None
-    """`cursor` of the next page; `None` on the last one."""
+    """`cursor` of the next page; `None` on the last page."""
 
 
 class RoundtableClient:
@@ -50,15 +50,15 @@ class RoundtableClient:
 
     Args:
         base_url: URL of the server, such as `https://debates.example.org`.
-        token: Token to send; leave it out for a server on this machine that asks for none.
+        token: Token to send; leave it out for a server on this machine that needs no token.
         client: Your own `httpx.AsyncClient`, used as it is and never closed.
         timeout_s: Seconds to wait for one response that is not a stream.
 
     Raises:
         ConfigurationError: The URL is not valid, or would send a token over plain http to another machine.
 
-    Every method raises `ServerError` if the server refuses or fails, `SessionNotFound` if the user does not have the
-    session, `APINetworkError` if the server cannot be reached, and `APITimeoutError` if it takes too long.
+    Every method raises `ServerError` if the server refuses the request or fails, `SessionNotFound` if the user has no
+    such session, `APINetworkError` if the server cannot be reached, and `APITimeoutError` if it takes too long.
 
     Example:
         ```python
@@ -102,7 +102,7 @@ class RoundtableClient:
     async def start(self, topic: str, **request: Unpack[DebateKeywords]) -> str:
         """Start a debate on the server and return the id of its session.
 
-        If the response is lost, the request is sent again with the same idempotency key: only one debate starts.
+        If the response is lost, the request is sent again with the same idempotency key, so only one debate starts.
         """
         return await self._start(path_of("debates"), {"topic": topic, **request})
 
@@ -113,7 +113,7 @@ class RoundtableClient:
 
         Args:
             agents: One to five names of profiles, in speaking order; see `profiles`.
-            messages: The request, or the conversation that ends with it.
+            messages: The request, or a conversation that ends with the request.
             request: See `ConversationKeywords`.
         """
         return await self._wait_for_result(await self.start_conversation(agents=agents, messages=messages, **request))
@@ -130,7 +130,7 @@ class RoundtableClient:
         return EventStream(self._connection, session_id, after=after)
 
     async def result(self, session_id: str) -> DebateResult:
-        """Return the result of a session as it stands now, like `Roundtable.session`."""
+        """Return the current result of a session, like `Roundtable.session`."""
         record, events = read_archive(await self.export(session_id, "json"))
         return DebateResult.from_record(Fold(record, events).to_record())
 
@@ -140,7 +140,7 @@ class RoundtableClient:
         return DecisionAudit.from_json((await self._connection.ask(call)).body)
 
     async def arguments(self, session_id: str) -> ArgumentGraph:
-        """Return the claims of a session and what they refer to, like `DebateResult.argument_graph`."""
+        """Return the claims of a session and their references, like `DebateResult.argument_graph`."""
         call = ApiRequest("GET", path_of("sessions", session_id, "arguments"))
         return ArgumentGraph.from_json((await self._connection.ask(call)).body)
 
@@ -187,13 +187,13 @@ class RoundtableClient:
         await self._post(session_id, "extend", request)
 
     async def fork(self, session_id: str, *, at_round: int, **request: Unpack[ForkKeywords]) -> str:
-        """Start a session that shares the first rounds of another, and return its id; `watch` returns its events.
+        """Start a session that shares the first rounds of another one, and return its id; `watch` returns its events.
 
-        If the response is lost, the request is sent again with the same idempotency key: only one fork starts.
+        If the response is lost, the request is sent again with the same idempotency key, so only one fork starts.
 
         Args:
             session_id: Session to fork.
-            at_round: Last round that both share; 0 shares only the question.
+            at_round: Last round that both sessions share; 0 shares only the question.
             request: Options that differ from the original session.
         """
         return await self._start(path_of("sessions", session_id, "fork"), {"at_round": at_round, **request})
@@ -205,13 +205,13 @@ class RoundtableClient:
     async def decide_approval(
         self, session_id: str, approval_id: str, *, allowed: bool, reason: str = ""
     ) -> tuple[OpenApproval, ...]:
-        """Allow a tool call, or refuse it; return the calls that still wait.
+        """Allow or refuse a tool call; return the calls that still wait for approval.
 
         Args:
             session_id: The session.
             approval_id: `approval_id` of the call.
             allowed: Whether the tool may be called.
-            reason: Why not, at most 400 characters; the agent reads it.
+            reason: Why the call is refused, at most 400 characters; the agent reads it.
 
         Raises:
             ServerError: No such call waits for approval (`NOT_FOUND`).
@@ -224,8 +224,8 @@ class RoundtableClient:
         """Return a synthesis of a session: the stored one, or a new one that one model writes.
 
         Args:
-            session_id: Session to summarize.
-            by: Id of the agent whose model writes it.
+            session_id: Session to summarise.
+            by: Id of the agent whose model writes the synthesis.
         """
         return SynthesisResult.model_validate(await self._post(session_id, "synthesize", {"by": by}))
 
@@ -246,7 +246,7 @@ class RoundtableClient:
         return await self._get(path_of("profiles"))
 
     async def me(self) -> JsonObject:
-        """Return the user of this client, as the server sees it, and what is left of its limits."""
+        """Return the user of this client, as the server sees it, and how much of its limits is left."""
         return await self._get(path_of("me"))
 
     async def _wait_for_result(self, session_id: str) -> DebateResult:
@@ -302,7 +302,7 @@ def _approvals(answer: JsonObject) -> tuple[OpenApproval, ...]:
 
 
 def _page(answer: JsonObject) -> SessionPage:
-    """Parse a page of the list. The server names some fields of its entries differently than `SessionSummary`."""
+    """Parse a page of the list. Some fields of its entries have other names than in `SessionSummary`."""
     names = {"sessionId": "id", "sessionStatus": "status", "agents": "agentIds"}
     entries = answer["sessions"]
     summaries = [

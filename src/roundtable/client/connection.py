@@ -21,7 +21,7 @@ __all__ = ["ApiRequest", "Connection", "ServerError", "error_from", "error_in_st
 
 _RETRY_STATUSES: Final = frozenset({408, 429, 502, 503, 504})
 _TEMPORARY_CODES: Final = frozenset({"SERVER_SHUTDOWN", "SERVER_BUSY", "STORAGE_ERROR"})
-"""Codes of last events after which it helps to reconnect, unlike the end of a token."""
+"""Codes of final events after which reconnecting helps; after an expired token, for example, it does not."""
 _MAX_CHARS: Final = 500
 _RESUME: Final = "The process that ran the session has ended. Continue the session with `resume`."
 _CHANGE_REQUEST: Final = "Change the request as the message says."
@@ -33,7 +33,7 @@ _STREAM: Final = HttpLimits(body_bytes=2**40, ratio=2**40)
 
 
 class ServerError(RoundtableError):
-    """The server refused a request or failed. `code` is its error code, `status` the HTTP status.
+    """The server refused a request or failed. `code` is the server's error code; `status` is the HTTP status.
 
     Attributes:
         status: HTTP status; 200 if the error came in an event stream.
@@ -72,7 +72,7 @@ def error_from(response: HttpResponse) -> RoundtableError:
 
 
 def error_in_stream(data: Mapping[str, object]) -> ServerError:
-    """Return the exception for an error event that belongs to no session, such as the end of a token."""
+    """Return the exception for an error event that belongs to no session, such as the expiry of a token."""
     code = str(data.get("code") or "SERVER_ERROR")
     hint = _RESUME if code == "SESSION_INTERRUPTED" else None
     error = ServerError(str(data.get("error")), code=code, retryable=code in _TEMPORARY_CODES, hint=hint)
@@ -96,7 +96,8 @@ def path_of(*parts: str) -> str:
     """Return the path of an endpoint, with each part quoted.
 
     Raises:
-        SessionNotFound: A part is empty, `.` or `..`, which would lead to another endpoint, or cannot be sent as UTF-8.
+        SessionNotFound: A part is empty, `.` or `..` (so it would lead to another endpoint), or cannot be encoded in
+            UTF-8.
 
     Example:
         >>> path_of("sessions", "a/b")
@@ -115,7 +116,7 @@ def object_of(response: HttpResponse) -> JsonObject:
     """Parse a response.
 
     Raises:
-        SessionError: It is not a JSON object, like the page of another program at this address.
+        SessionError: The response is not a JSON object; for example, it is a page of another program at this address.
     """
     try:
         value = json.loads(response.body)
@@ -135,13 +136,13 @@ class ApiRequest:
     path: str
     """Path with a leading slash."""
     query: Mapping[str, str | int | float | bool | None] | None = None
-    """Parameters; those that are `None` are left out."""
+    """Parameters of the query; parameters that are `None` are left out."""
     body: JsonValue = None
     """JSON body, if any."""
     accept: str = "application/json"
     """Accepted media type of the response."""
     idempotency_key: str | None = None
-    """Key that makes the server act only once, however often the request is sent."""
+    """Key that makes the server act only once, even if the request is sent several times."""
 
 
 class Connection:
@@ -171,10 +172,10 @@ class Connection:
         """Send a request and return the response.
 
         Raises:
-            RoundtableError: The server refused it or failed.
+            RoundtableError: The server refused the request or failed.
             ConfigurationError: A value of the request cannot be sent.
             APINetworkError: The server cannot be reached.
-            APITimeoutError: It took too long.
+            APITimeoutError: The server took too long.
         """
         response = await self._answers.send(self._request(call), timeout_s=timeout_s or self.timeout_s)
         if response.status >= 400:
@@ -183,7 +184,7 @@ class Connection:
 
     @asynccontextmanager
     async def listen(self, call: ApiRequest) -> AsyncGenerator[HttpStream]:
-        """Send a request and return the response as a stream; raises the errors of `ask`."""
+        """Send a request and return the response as a stream; raise the same errors as `ask`."""
         async with self._streams.stream(self._request(call), timeout_s=_FOREVER_S) as stream:
             if stream.status >= 400:
                 raise error_from(HttpResponse(stream.status, stream.headers, await stream.read()))

@@ -1,4 +1,4 @@
-"""Events of a session on a server, across lost connections."""
+"""Events of a session on a server; the stream reconnects if a connection is lost."""
 
 from __future__ import annotations
 
@@ -33,20 +33,21 @@ _LONGEST_WAIT_S: Final = 15.0
 
 
 class EventStream:
-    """The events of a session in order, every durable one once; created by `RoundtableClient.watch`.
+    """The events of a session in order, each durable event once; created by `RoundtableClient.watch`.
 
     If a connection breaks or falls silent, the stream reconnects and continues after the last event that it received.
-    Events that are sent meanwhile but not stored, such as chunks of an answer, are lost. The stream ends after the
-    event that ends the latest run. If the session has no event with the number in `after`, events come from the start.
-    Use it with `async with`, or read it to its end; not from several tasks at once.
+    Events that are not stored, such as chunks of an answer, are lost if they are sent while there is no connection. The
+    stream ends after the event that ends the latest run. If the session has no event with the number in `after`, the
+    events start from the first one. Use the stream with `async with`, or read it to its end. Do not read it from
+    several tasks at once.
 
     Args:
         connection: Connection to the server.
         session_id: Session to watch.
         after: Number of the last event that the caller already has.
-        attempts: Tries in a row without a new event before the last error is raised.
+        attempts: Number of consecutive tries without a new event after which the last error is raised.
         silence_s: Seconds without any data after which the connection counts as broken.
-        clock: Clock to sleep on between tries.
+        clock: Clock for the waits between tries.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class EventStream:
         self._closed = False
 
     async def __aenter__(self) -> Self:
-        """Connect, so that errors of a session that cannot be watched are raised here.
+        """Connect; if the session cannot be watched, the error is raised here.
 
         Raises:
             SessionNotFound: The user has no such session.
@@ -146,9 +147,10 @@ class EventStream:
         return self._stream
 
     async def _handle_end(self) -> None:
-        """Handle the end of a response: the run is over if nothing is left to send, else the connection is lost.
+        """Handle the end of a response: either the run is over, or the connection was lost.
 
-        A proxy may also end responses that take long. So after two without an event, the server is asked.
+        A proxy may also end responses that take long. So after two responses without an event, the server is asked
+        whether the session still runs.
         """
         await self._disconnect()
         self._empty_ends += 1
@@ -162,7 +164,7 @@ class EventStream:
 
     def _is_new(self, event: Event) -> bool:
         if isinstance(event, DurableBase):
-            if self._is_first and event.seq == 1:  # sent only to those who have no event of this session
+            if self._is_first and event.seq == 1:  # sent only to clients that have no event of this session
                 self.last_seq = 0
             self._is_first = False
             if event.seq <= self.last_seq:
@@ -187,7 +189,7 @@ class EventStream:
 
 
 def _parse(message: SseEvent) -> Event | None:
-    """Parse an event; `None` for a kind that only newer versions know.
+    """Parse an event; return `None` for a kind that only newer versions know.
 
     Raises:
         ServerError: The event says that the server failed or ended the stream.

@@ -1,1 +1,1 @@
-"""Names that only callers of the TypeScript API look for; `roundtable.agents` and `roundtable.modes` export them."""
+"""Names for users of the TypeScript API; `roundtable.agents` and `roundtable.modes` export them."""

@@ -32,17 +32,17 @@ _SEARCH: Final = NativeSearch()
 
 
 class _VendorAgent(BaseAgent):
-    """An agent of one provider; by default it searches the web with the provider's own search.
+    """An agent of one provider; by default, it searches the web with the provider's own search.
 
     Args:
         config: Who the agent is.
-        model: The model it calls; made from the configuration when left out.
+        model: The model that the agent calls; created from the configuration when left out.
         api_key: Secret key; the provider's environment variable when left out.
         client: Your own `httpx.AsyncClient`, for tests and proxies.
         base_url: Root URL of the API, instead of the provider's own.
-        toolkit: Tools it may use.
-        search: Options of the web search; `None` for no search. When left out, those of `config.search`, else the
-            defaults.
+        toolkit: Tools that the agent may use.
+        search: Options of the web search; `None` for no search. When left out, the options in `config.search` apply,
+            else the defaults.
     """
 
     vendor: ClassVar[str]
@@ -64,7 +64,7 @@ class _VendorAgent(BaseAgent):
                     f"{type(self).__name__} needs the provider {self.vendor!r}, not {config.provider!r}",
                     hint="Set that provider in the configuration, or pass a model.",
                 )
-            # Late, so that importing agents does not load every provider.
+            # Imported here, so that importing agents does not load every provider.
             from roundtable.providers import chat_model
 
             name = f"{self.vendor}:{config.model}" if config.model else self.vendor
@@ -100,7 +100,7 @@ class ChatGPTAgent(_VendorAgent):
 
 
 class GeminiAgent(_VendorAgent):
-    """An agent with a model of Google; models that cannot search and call tools in one request are called twice.
+    """An agent with a model of Google. If a model cannot search and call tools in one request, it is called twice.
 
     Example:
         >>> from roundtable.types import AgentConfig
@@ -124,7 +124,7 @@ class PerplexitySearchOptions(Value):
     domain_filter: Annotated[tuple[NonEmpty, ...], Field(max_length=3)] = ()
     """At most three domains to search; a leading `-` excludes a domain."""
     return_images: bool = False
-    """Whether to return images too."""
+    """Whether to return images as well."""
     return_related_questions: bool = False
     """Whether to return related questions."""
 
@@ -142,17 +142,17 @@ class PerplexitySearchOptions(Value):
 class PerplexityAgent(_VendorAgent):
     """An agent with a model of Perplexity, which always searches.
 
-    Its prompt asks for recent, authoritative sources; the question comes first and the answer format last, so that
-    Perplexity searches for the question.
+    The prompt asks for recent, authoritative sources. In the prompt, the question comes first and the answer format
+    last, so that Perplexity searches for the question.
 
     Args:
         config: Who the agent is.
-        model: The model it calls; made from the configuration when left out.
+        model: The model that the agent calls; created from the configuration when left out.
         api_key: Secret key; `PERPLEXITY_API_KEY` when left out.
         client: Your own `httpx.AsyncClient`, for tests and proxies.
         base_url: Root URL of the API, instead of the provider's own.
         toolkit: Tools; Perplexity's models do not call tools.
-        search_options: Options of its search.
+        search_options: Options of the model's search.
 
     Example:
         >>> from roundtable.types import AgentConfig
@@ -182,7 +182,7 @@ class PerplexityAgent(_VendorAgent):
             self.set_search(self._options.to_search())
 
     def set_search_options(self, options: PerplexitySearchOptions) -> None:
-        """Change the search from the next turn on; fields that `options` leaves out stay as they were."""
+        """Change the search options from the next turn on; fields that `options` does not set stay unchanged."""
         changes = {name: getattr(options, name) for name in options.model_fields_set}
         self._options = self._options.model_copy(update=changes)
         self.set_search(self._options.to_search())
@@ -199,7 +199,7 @@ def create_claude_agent(
     api_key: str | None = None,
     client: object | None = None,
 ) -> ClaudeAgent:
-    """Make an agent with a model of Anthropic; its key is `ANTHROPIC_API_KEY` when left out."""
+    """Create an agent with a model of Anthropic; when left out, the key is `ANTHROPIC_API_KEY`."""
     return ClaudeAgent(config, api_key=api_key, client=client, toolkit=toolkit)
 
 
@@ -210,7 +210,7 @@ def create_chatgpt_agent(
     api_key: str | None = None,
     client: object | None = None,
 ) -> ChatGPTAgent:
-    """Make an agent with a model of OpenAI; its key is `OPENAI_API_KEY` when left out."""
+    """Create an agent with a model of OpenAI; when left out, the key is `OPENAI_API_KEY`."""
     return ChatGPTAgent(config, api_key=api_key, client=client, toolkit=toolkit)
 
 
@@ -221,7 +221,7 @@ def create_gemini_agent(
     api_key: str | None = None,
     client: object | None = None,
 ) -> GeminiAgent:
-    """Make an agent with a model of Google; its key is `GOOGLE_API_KEY` when left out."""
+    """Create an agent with a model of Google; when left out, the key is `GOOGLE_API_KEY`."""
     return GeminiAgent(config, api_key=api_key, client=client, toolkit=toolkit)
 
 
@@ -233,5 +233,5 @@ def create_perplexity_agent(
     client: object | None = None,
     search_options: PerplexitySearchOptions | None = None,
 ) -> PerplexityAgent:
-    """Make an agent with a model of Perplexity; its key is `PERPLEXITY_API_KEY` when left out."""
+    """Create an agent with a model of Perplexity; when left out, the key is `PERPLEXITY_API_KEY`."""
     return PerplexityAgent(config, api_key=api_key, client=client, toolkit=toolkit, search_options=search_options)

@@ -1,4 +1,4 @@
-"""Parts for modes that the TypeScript API has and no built-in mode uses: validators, processors, chains of them."""
+"""Parts for modes that the TypeScript API has, but no built-in mode uses: validators, processors and their chains."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _NO_REASONING: Final = "(no reasoning was given)"
 
 
 class ContextProcessor(Protocol):
-    """Changes a context; pure."""
+    """Changes a context; a pure function."""
 
     def process(self, context: DebateContext) -> DebateContext:
         """Return the changed context."""
 
 
 class StatisticsProcessor:
-    """Adds the statistics of the last round an agent may see to its turn, as a quoted note."""
+    """Adds a quoted note to an agent's turn: statistics of the last round that the agent may see."""
 
     def process(self, context: DebateContext) -> DebateContext:
         """Return the context with statistics; unchanged if it has no turn or no earlier answers."""
@@ -75,10 +75,10 @@ class ProcessorChain:
 
 
 class ResponseValidator(Protocol):
-    """Checks one position; pure."""
+    """Checks one position; a pure function."""
 
     def validate(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
-        """Return the position, marked or brought into range."""
+        """Return the position; it may be marked, or a value may be brought into range."""
 
 
 class ConfidenceRangeValidator:
@@ -92,10 +92,10 @@ class ConfidenceRangeValidator:
 
 
 class RequiredFieldsValidator:
-    """Puts a placeholder where the position or the reasoning is empty, so that readers see it is missing."""
+    """Puts a placeholder in place of an empty position or reasoning, so that readers see that the text is missing."""
 
     def validate(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
-        """Fill in what is empty."""
+        """Fill in empty texts."""
         filled = {
             "position": response.position if response.position.strip() else _NO_POSITION,
             "reasoning": response.reasoning if response.reasoning.strip() else _NO_REASONING,

@@ -1,4 +1,4 @@
-"""Set-up of agents from the keys in the environment, and light agents for auxiliary work."""
+"""Set-up of agents from the keys in the environment, and agents with light models for auxiliary work."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ModelTiers(NamedTuple):
 
 
 class ProviderAvailability(NamedTuple):
-    """Whether the environment offers a provider."""
+    """Whether a provider can be used in this environment."""
 
     provider: str
     """Name of the provider."""
@@ -72,15 +72,15 @@ class AgentSetup:
     """Result of `setup_agents`."""
 
     providers: tuple[ProviderAvailability, ...]
-    """The providers, in the order they are tried."""
+    """The providers, in the order in which they are tried."""
     agents: tuple[AgentStatus, ...]
-    """The agents stored in the registry, whether they are active, and why not."""
+    """The agents in the registry, whether they are active, and if not, why."""
     warnings: tuple[str, ...]
-    """Warnings: keys that are missing, checks that failed."""
+    """Warnings about missing keys and failed checks."""
 
 
 def check_provider_availability(settings: Settings | None = None) -> tuple[ProviderAvailability, ...]:
-    """Report for each provider that needs a key whether the key is set.
+    """Return, for each provider that needs a key, whether the key is set.
 
     Args:
         settings: The settings; read from the environment when left out.
@@ -104,15 +104,15 @@ def setup_providers(
 ) -> tuple[ProviderAvailability, ...]:
     """Register the providers whose keys are set: anthropic, openai, google, perplexity, in this order.
 
-    Their agents share one gateway, and so its circuit breakers and limits.
+    The providers' agents share one gateway, so they share its circuit breakers and limits.
 
     Args:
-        registry: Where they are registered.
+        registry: Registry in which the providers are registered.
         settings: The settings; read from the environment when left out.
         tiers: Models in place of the providers' own, by provider.
 
     Returns:
-        All four, with whether they are available.
+        All four providers, and whether each is available.
 
     Raises:
         ConfigurationError: A variable of the environment has a value that is not allowed.
@@ -140,9 +140,9 @@ def _make_agent(
 
 
 def create_default_agents(registry: AgentRegistry) -> tuple[Agent, ...]:
-    """Make one agent for each of the four providers that is registered, with the id `<provider>-default`.
+    """Create one agent, with the id `<provider>-default`, for each of the four providers that is registered.
 
-    If the id is taken, the agent that has it stays.
+    If an agent with this id exists, it is kept.
     """
     agents: list[Agent] = []
     for provider in _AGENT_CLASSES:
@@ -166,13 +166,13 @@ async def setup_agents(
     tiers: Mapping[str, ModelTiers] | None = None,
     run_health_check: bool = True,
 ) -> AgentSetup:
-    """Register the providers whose keys are set, make an agent of each, and check whether they answer.
+    """Register the providers whose keys are set, create an agent for each, and check whether the agents answer.
 
-    `registry.aclose()` closes their connections.
+    `registry.aclose()` closes the agents' connections.
 
     Args:
-        registry: Where they are stored.
-        settings: The settings, keys included; read from the environment when left out.
+        registry: Registry in which providers and agents are stored.
+        settings: The settings, including the keys; read from the environment when left out.
         tiers: Models in place of the providers' own, by provider.
         run_health_check: Whether to check each agent with a small paid call; agents that fail are stored but not
             active.
@@ -231,19 +231,19 @@ def get_availability_report(setup: AgentSetup) -> str:
 def create_light_model_agent(
     base: Agent, registry: AgentRegistry, *, id_suffix: str, max_tokens: int | None = None
 ) -> Agent:
-    """Make an agent with the light model of the same provider; the registry does not store it.
+    """Create an agent with the light model of the same provider; the registry does not store the new agent.
 
     Args:
-        base: The agent whose provider and configuration it uses.
+        base: The agent whose provider and configuration the new agent uses.
         registry: Registry that has the provider and its light model.
-        id_suffix: What it is for, such as `"consensus"`; the id becomes `<base>-light-<suffix>`.
-        max_tokens: Maximum tokens of one completion; as the base agent when left out.
+        id_suffix: Purpose of the new agent, such as `"consensus"`; the id becomes `<base>-light-<suffix>`.
+        max_tokens: Maximum tokens of one completion; the base agent's limit when left out.
 
     Returns:
-        The light agent; `base` itself when the registry does not know its provider or a model of it.
+        The light agent; `base` itself if the registry does not know its provider, or knows no light model of it.
 
     Raises:
-        ConfigurationError: The provider cannot make the agent, for example because its key is missing.
+        ConfigurationError: The provider cannot create the agent, for example because its key is missing.
     """
     from roundtable.agents.registry import config_of
 
@@ -277,7 +277,7 @@ def get_global_registry() -> AgentRegistry:
 
 
 def reset_global_registry() -> None:
-    """Discard the shared registry of agents; the next call of `get_global_registry` makes a new one."""
+    """Discard the shared registry of agents; the next call of `get_global_registry` creates a new one."""
     get_global_registry.cache_clear()
 
 
@@ -288,5 +288,5 @@ def get_global_mode_registry() -> ModeRegistry:
 
 
 def reset_global_mode_registry() -> None:
-    """Discard the shared registry of modes; the next call of `get_global_mode_registry` makes a new one."""
+    """Discard the shared registry of modes; the next call of `get_global_mode_registry` creates a new one."""
     get_global_mode_registry.cache_clear()

@@ -1,4 +1,4 @@
-"""Results of debates: a single result, many results as a table, and their presentation."""
+"""Results of debates: a single result, many results together, and their presentation."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The audit of a decision: what it would have been without an agent, by another rule, or before the debate.
+"""The audit of a decision: what the decision would be without an agent, by another rule, or before the debate.
 
-Computed from the stored answers and ballots alone; no model is called. It counts the last complete round again, each
-time with one thing changed. Whether two answers say the same is taken from the record: what nobody compared stays
+The audit uses only the stored answers and ballots; no model is called. It counts the last complete round again several
+times, each time with one change. The record shows whether two answers say the same. If nobody compared them, this stays
 unknown, and an outcome that depends on it is not known.
 """
 
@@ -50,13 +50,14 @@ AuditBasis: TypeAlias = Literal["answers", "vote", "judges"]
 """What the decision counts: the agents' answers, a vote of the agents, or the votes of judges."""
 
 _MOST_READINGS: Final = 256
-"""Ways to join answers that nobody compared; if there are more, an outcome that depends on them is not known."""
+"""Maximum number of ways to join answers that nobody compared; with more ways, outcomes that depend on them are not
+known."""
 _MOST_SWITCHES: Final = 500
-"""Single votes that are counted for another option."""
+"""Maximum number of single votes that are tried for another option."""
 
 
 class AuditedDebate(DebateFacts, Protocol):
-    """What an audit reads of a debate; a `DebateResult` has it."""
+    """The data of a debate that an audit reads; `DebateResult` satisfies this protocol."""
 
     @property
     def agents(self) -> tuple[AgentConfig, ...]:
@@ -72,14 +73,14 @@ class AuditedDebate(DebateFacts, Protocol):
 
 
 class Counterfactual(Value):
-    """The outcome with one thing changed."""
+    """The outcome with one change."""
 
     change: str
-    """What is changed, in words."""
+    """The change, in words."""
     agent_id: str | None = None
     """Id of the agent whose ballot is left out or changed."""
     option: str | None = None
-    """What this agent votes for instead."""
+    """Option that this agent votes for instead."""
     rule: str | None = None
     """Name of the rule that is applied instead."""
     winner: str | None = None
@@ -87,26 +88,26 @@ class Counterfactual(Value):
     tied: tuple[str, ...] = ()
     """Options tied for the lead."""
     is_known: bool = True
-    """Whether the winner is the same however answers that nobody compared relate to each other."""
+    """Whether the winner is certain: it is the same whether or not answers that nobody compared say the same."""
     differs: bool | None
-    """Whether the winner is another one than in the decision; `None` if that is not known."""
+    """Whether the winner differs from the decision's winner; `None` if this is not known."""
     why: str = ""
-    """The outcome in words, counted as answers are worded; empty for a changed vote."""
+    """The outcome in words, if answers that nobody compared count as different; empty for a changed vote."""
 
 
 class NotTried(Value):
     """A change that this debate does not allow."""
 
     change: str
-    """The change, in words; for a rule its name."""
+    """The change, in words; for a rule, the rule's name."""
     reason: str
-    """Why it is not tried."""
+    """Why the change is not tried."""
 
 
 class DecisionAudit(Value):
-    """What a decision rests on: its outcome with one thing changed at a time.
+    """What a decision depends on: its outcome with one change at a time.
 
-    `print(audit)` shows it in a few lines; notebooks show a table.
+    `print(audit)` shows the audit in a few lines; notebooks show a table.
     """
 
     session_id: str
@@ -122,32 +123,33 @@ class DecisionAudit(Value):
     tied: tuple[str, ...] = ()
     """Options tied for the lead."""
     is_known: bool = True
-    """Whether the decision is the same however answers that nobody compared relate to each other. If not, `differs` is
-    `None` everywhere."""
+    """Whether the decision is certain: it is the same whether or not answers that nobody compared say the same. If it
+    is not certain, `differs` is `None` everywhere."""
     why: str = ""
     """The decision in words."""
     notes: tuple[str, ...] = ()
-    """What to know when reading the audit."""
+    """Notes that help to understand the audit."""
     fragile: bool | None
-    """Whether one ballot, left out or cast for another option, changes the winner; `None` if that is not known."""
+    """Whether a single ballot changes the winner if it is left out or cast for another option; `None` if not known."""
     pivotal: tuple[str, ...] = ()
-    """Ids of the agents without which the winner is another one."""
+    """Ids of the agents whose ballots decide: without one of these agents, the winner is different."""
     without: tuple[Counterfactual, ...] = ()
-    """The outcome without each agent, in the order of the ballots."""
+    """For each agent, the outcome without this agent, in the order of the ballots."""
     switches: tuple[Counterfactual, ...] = ()
-    """Single votes that change the winner, or may change it, if they are cast for another option."""
+    """Single votes for another option that change the winner, or may change it."""
     switches_tried: int | None = None
-    """Number of votes for other options that were tried, one at a time; `None` if `not_tried` says why none were."""
+    """Number of single votes for other options that were tried; `None` if none were tried, see `not_tried`."""
     rules: tuple[Counterfactual, ...] = ()
-    """The outcome by each rule that can count these ballots."""
+    """The outcome under each rule that can count these ballots."""
     ties: tuple[Counterfactual, ...] = ()
-    """The outcome by each tie rule, if the options have an order: a tie is declared, or goes to the first option."""
+    """The outcome under each tie rule, if the options have an order: a tie is declared, or the first option wins it."""
     weighted: Counterfactual | None = None
-    """The outcome with each ballot weighed by its stated confidence."""
+    """The outcome with each ballot weighted by its stated confidence."""
     first_round: Counterfactual | None = None
     """The outcome if the debate had ended after its first round."""
     independent: Counterfactual | None = None
-    """The outcome of the private answers before the first round; without them `first_round` may be independent."""
+    """The outcome of the private answers before the first round. If there are none, the answers of `first_round` may be
+    independent."""
     not_tried: tuple[NotTried, ...] = ()
     """Changes that this debate does not allow."""
 
@@ -178,10 +180,10 @@ def audit_decision(result: AuditedDebate, rules: Registry[Rule] | None = None) -
 
     Args:
         result: The debate.
-        rules: Registry in which rules are looked up; the built-in ones if omitted.
+        rules: Registry in which rules are looked up; the built-in rules if omitted.
 
     Raises:
-        SessionConflict: There is no decision to audit, or the stored one cannot be counted again.
+        SessionConflict: There is no decision to audit, or a recount does not confirm the stored decision.
         ConfigurationError: The rule of the debate is not in `rules`.
     """
     if result.config.team is not None:
@@ -202,7 +204,7 @@ def audit_decision(result: AuditedDebate, rules: Registry[Rule] | None = None) -
 
 
 _Partition: TypeAlias = tuple[tuple[str, ...], ...]
-"""Camps that are joined, each with the largest first."""
+"""Groups of joined camps; in each group, the largest camp comes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,11 +212,12 @@ class _Ballots:
     """The ballots of one round."""
 
     record: RoundRecord
-    """The round, with every change made."""
+    """The round, with all changes applied."""
     camps: tuple[str | None, ...] = ()
-    """For an open question the camp of each of its answers; `None` abstains."""
+    """For an open question, the camp of each answer; `None` for an abstention."""
     partitions: tuple[_Partition, ...] | None = ((),)
-    """The ways to join camps that nobody told apart, none joined first; `None` if there are too many."""
+    """The ways to join camps that nobody found to be different; the first way joins none. `None` if there are too
+    many."""
     is_open: bool = False
     """Whether ballots are cast for camps."""
 
@@ -242,11 +245,11 @@ class _Outcome(NamedTuple):
 
 
 class _Audit:
-    """Counts the ballots of a debate again and again.
+    """Counts the ballots of a debate again, once for each change.
 
     Args:
         result: The debate.
-        last: Its last complete round.
+        last: The last complete round of the debate.
         decision: The decision of that round.
         rules: Registry of rules.
     """
@@ -265,13 +268,13 @@ class _Audit:
         self.ballots = self._ballots_of(last, last.consensus)
         self.not_tried: list[NotTried] = []
         self.is_known = True
-        """Whether the decision itself is known; set once it was counted again."""
+        """Whether the decision itself is certain; set after it was counted again."""
 
     def run(self) -> DecisionAudit:
         """Return the audit."""
         base = self._count(self.ballots)
         if base.is_known and not self._is_same(base.decision):
-            # Another version or another rule decided; every comparison with it would be wrong.
+            # Another version or another rule made the decision, so every comparison with it would be wrong.
             stored, counted = (repr(name) if name else "nobody" for name in (self.decision.winner, base.winner))
             msg = f"a recount does not confirm the stored decision: {stored} won, the recount gives {counted}"
             hint = "Another rule or version made the decision. Decide again first: Results([result]).redecide(rule)[0]."
@@ -312,7 +315,7 @@ class _Audit:
         by_confidence: bool = False,
         is_same: Callable[[Decision], bool | None] | None = None,
     ) -> _Outcome:
-        """Count ballots in each way in which the answers can be read, until the outcome is known to be open."""
+        """Count ballots for each way in which answers may say the same, until the outcome is known to be uncertain."""
         compare = is_same or self._is_same
         first: Decision | None = None
         winners: set[str | None] = set()
@@ -332,17 +335,17 @@ class _Audit:
             verdicts.add(compare(decision))
             if len(verdicts) > 1:
                 break
-        assert first is not None  # noqa: S101  (there is always a reading)
+        assert first is not None  # noqa: S101  (there is always at least one way)
         is_known = len(winners) == 1 and ballots.partitions is not None
         settled = self.is_known and len(verdicts) == 1 and ballots.partitions is not None
         verdict = next(iter(verdicts)) if settled else None
         return _Outcome(first, first.winner if is_known else None, is_known, None if verdict is None else not verdict)
 
     def _is_same(self, decision: Decision) -> bool:
-        """Check whether a decision over the same answers has the same winner; joined motions are one."""
+        """Check whether a decision over the same answers has the same winner; joined motions count as one."""
         ours, others = _names_of_winner(self.decision), _names_of_winner(decision)
         if self.result.config.options is None:
-            # Without an agent, another wording of its answer may be left.
+            # If an agent is left out, another agent's wording of the same answer may remain.
             ours, others = {open_key(name) for name in ours}, {open_key(name) for name in others}
         return bool(ours & others) if ours and others else not ours and not others
 
@@ -361,7 +364,7 @@ class _Audit:
             yield _consensus(members, ballots.record.responses, abstained)
 
     def _name(self, joined: Sequence[str]) -> str:
-        """Return the name of camps that are joined: that of the winner, else that of the largest one."""
+        """Return the name of joined camps: the winner's name if it is among them, else the largest camp's name."""
         return self.decision.winner if self.decision.winner in joined and self.decision.winner else joined[0]
 
     def _ballots_of(self, record: RoundRecord, consensus: AnyConsensus | None) -> _Ballots:
@@ -387,7 +390,7 @@ class _Audit:
             yield outcome.to_counterfactual(f"without {self.names.get(agent, agent)}", agent=agent)
 
     def _left_out(self, agent: str) -> _Ballots:
-        """Return the ballots without those of an agent; the answers that a separate vote is about stay."""
+        """Return the ballots without an agent's ballots; the answers that a separate vote is about remain."""
         ballots, stage = self.ballots, self.stage
         turns = tuple(
             turn
@@ -402,7 +405,7 @@ class _Audit:
         return replace(ballots, record=record, camps=camps)
 
     def _switches(self) -> tuple[tuple[Counterfactual, ...], int | None]:
-        """Return the votes for other options that change the winner, or may, and how many were tried, if any."""
+        """Return the votes for other options that change or may change the winner, and how many were tried, if any."""
         if self.stage == JUDGE_STAGE and self.config.options is None:
             self._skip("one vote for another option", "judges vote for answers, not for options")
             return (), None
@@ -413,7 +416,8 @@ class _Audit:
             self._skip("one vote for another option", "a ballot of approvals or scores has no single option to replace")
             return (), None
         options, current = self._options(), self._current_votes()
-        # Names of camps and motions are keys: `O-` and `O` are two. Options are spelt by models.
+        # Names of camps and motions are exact keys, so `O-` and `O` are different. Models spell options in their own
+        # way.
         key: Callable[[str], str] = str if self.config.options is None else casefold
         pairs = [
             (agent, option) for agent, option in product(current, options) if key(current[agent] or "") != key(option)
@@ -440,7 +444,7 @@ class _Audit:
         return tuple(dict.fromkeys(vote.vote for vote in votes if vote.vote is not None))
 
     def _current_votes(self) -> dict[str, str | None]:
-        """Return what each agent with a readable ballot votes for; `None` for an abstention or several options."""
+        """Return each agent's option, for readable ballots; `None` for an abstention or several options."""
         if self.stage is None:
             by_choice = self.config.options is not None
             votes = cast_votes(self.last, self.last.consensus, options=by_choice)
@@ -456,7 +460,7 @@ class _Audit:
         return {vote.agent_id: vote.vote for vote in votes if vote.agent_id in answers}
 
     def _switched(self, agent: str, option: str) -> _Ballots:
-        """Return the ballots with one of them for another option; a ranking then has this option first."""
+        """Return the ballots with one agent's ballot changed to another option, which moves to the top of a ranking."""
         ballots = self.ballots
         if ballots.is_open:
             speakers = [response.agent_id for response in ballots.record.responses]
@@ -501,7 +505,7 @@ class _Audit:
             yield outcome.to_counterfactual(f"by {name}", rule=name)
 
     def _ballots_of_rules(self) -> _Ballots:
-        """Return the ballots that rules count: where judges decide, the answers that they judged."""
+        """Return the ballots that rules count; if judges decided, these are the answers that they judged."""
         if self.stage != JUDGE_STAGE or self.config.options is None:
             return self.ballots
         return _Ballots(self.last)
@@ -547,13 +551,13 @@ class _Audit:
         if self.stage is not None and self.stage in {JUDGE_STAGE, self.own_stage}:
             self._skip("private answers before the debate", "they were not voted on, and the decision is a vote")
             return None
-        # Under another stage they count as answers; comparisons of them refer to nothing, as nobody had seen any.
+        # In another stage they count as answers. They contain no comparisons, because no agent had seen another answer.
         turns = tuple(turn.model_copy(update={"stage": "independent"}) for turn in private)
         record = first.model_copy(update={"turns": turns, "consensus": first.baseline})
         return self._earlier(record, first.baseline, "private answers before the debate")
 
     def _earlier(self, record: RoundRecord, consensus: AnyConsensus | None, change: str) -> Counterfactual:
-        """Return the outcome of the answers of an earlier time, which may be worded otherwise."""
+        """Return the outcome of earlier answers, which may be worded differently."""
         ballots = self._ballots_of(record, consensus)
         relation = _Relation(self.result, (record, self.last), self.decision, self.known)
         outcome = self._count(ballots, before=(), is_same=relation.is_same)
@@ -567,23 +571,23 @@ class _Audit:
     def _notes(self) -> Iterator[str]:
         source = self.result.answer_source
         if source == "judge" and self.config.decide not in JUDGED:
-            yield "The answer is the word of the chair. This audit is of the vote over the answers before it."
+            yield "The chair gave the answer. This audit covers the vote on the answers before it."
         if source == "synthesis":
-            yield "The answer is from the synthesis. This audit is of the decision, which has no winner."
+            yield "The answer is from the synthesis. This audit covers the decision, which has no winner."
         if self.stage == JUDGE_STAGE:
             yield "Judges decided. The other rules count the answers that they judged."
         if self.stage not in {None, JUDGE_STAGE}:
-            yield "Without an agent means without its ballot: what it put forward can still be voted for."
+            yield "Without an agent means without its ballot: others can still vote for its motion."
         if not self.is_known:
             yield "The decision depends on whether answers that nobody compared say the same."
 
 
 class _Relation:
-    """Tells whether the winner among answers of an earlier time is the winner of the decision.
+    """Checks whether the winner among earlier answers is the same as the winner of the decision.
 
     Args:
         result: The debate.
-        rounds: The earlier answers, and the round of the decision.
+        rounds: The round with the earlier answers, and the round of the decision.
         decision: The decision.
         known: All answers by turn.
     """
@@ -622,7 +626,7 @@ class _Relation:
 
     @cached_property
     def verdicts(self) -> Mapping[tuple[int, str], Mapping[tuple[int, str], SameOrDifferent]]:
-        """How the answers of both times relate, by time and agent."""
+        """Whether answers of both rounds say the same, by index of the round and agent."""
         placed = {
             (index, response.agent_id): response
             for index, record in enumerate(self.rounds)
@@ -632,7 +636,7 @@ class _Relation:
 
 
 def _stage_of(record: RoundRecord, config: DebateConfig) -> str | None:
-    """Return the stage that holds the ballots of a decision; `None` if they are the positions."""
+    """Return the stage that contains the ballots of a decision; `None` if the positions are the ballots."""
     if config.decide in JUDGED:
         return JUDGE_STAGE
     stages = {turn.stage for turn in record.turns}
@@ -646,7 +650,7 @@ def _basis_of(stage: str | None) -> AuditBasis:
 
 
 def _names_of_winner(decision: Decision) -> set[str]:
-    """Return the name of the winner, and of the motions that were joined with it; empty without a winner."""
+    """Return the names of the winner and of the motions that were joined with it; an empty set without a winner."""
     if decision.winner is None:
         return set()
     motions = decision.vote.motions if decision.vote else ()
@@ -655,7 +659,7 @@ def _names_of_winner(decision: Decision) -> set[str]:
 
 
 def _any_differs(rows: Iterable[Counterfactual], *, complete: bool) -> bool | None:
-    """Check whether a change of one ballot changes the winner; `None` if an untried or unknown one may."""
+    """Check whether a change of one ballot changes the winner; `None` if a change that is untried or uncertain may."""
     verdicts = {row.differs for row in rows}
     if True in verdicts:
         return True
@@ -677,7 +681,7 @@ def _revoted(turn: Turn, option: str) -> Turn:
 def _consensus(
     members: Mapping[str, Sequence[int]], responses: Sequence[AgentResponse], abstained: tuple[str, ...]
 ) -> ConsensusResult:
-    """Return what a round would have measured, had its answers been told apart into these camps."""
+    """Return the consensus that a round would have if its answers were divided into these camps."""
     clusters = (
         Cluster(
             theme=name,
@@ -694,7 +698,7 @@ def _consensus(
 def _told_apart(
     record: RoundRecord, camps: Sequence[str | None], known: Mapping[TurnKey, AgentResponse]
 ) -> set[frozenset[str]]:
-    """Return the pairs of camps with answers that somebody told apart."""
+    """Return the pairs of camps with answers that somebody found to be different."""
     placed = {(0, response.agent_id): response for response in record.responses}
     camp_of = {response.agent_id: camp for response, camp in zip(record.responses, camps, strict=True)}
     apart: set[frozenset[str]] = set()
@@ -709,10 +713,10 @@ def _told_apart(
 def _partitions(
     camps: Sequence[str | None], apart: set[frozenset[str]], consensus: AnyConsensus | None
 ) -> tuple[_Partition, ...] | None:
-    """Return the ways to join camps that may say the same, none joined first; `None` if there are too many.
+    """Return the ways to join camps that may say the same; the first way joins none. `None` if there are too many.
 
-    The round was measured when it ended. If its lead was found not to be open, no camps can be joined that would reach
-    the leader; if it has no leader then, somebody told all camps apart.
+    The round was measured when it ended. If the measurement found that the lead is certain, no joined camps can reach
+    the size of the leading camp. If the lead is certain but there is no leader, all camps were found to be different.
     """
     sizes = Counter(camp for camp in camps if camp is not None)
     names = sorted(sizes, key=lambda camp: (-sizes[camp], camp))
@@ -738,7 +742,7 @@ def _size(block: Iterable[str], sizes: Mapping[str, int]) -> int:
 def _joined(
     names: Sequence[str], apart: set[frozenset[str]], may_be: Callable[[Sequence[str]], bool]
 ) -> Iterator[_Partition]:
-    """Yield the ways to divide names into blocks without two that somebody told apart, single ones first."""
+    """Yield the ways to divide names into blocks without two different camps; in the first way, all are single."""
 
     def extend(blocks: tuple[tuple[str, ...], ...], remaining: Sequence[str]) -> Iterator[_Partition]:
         if not remaining:

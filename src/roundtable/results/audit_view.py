@@ -1,4 +1,4 @@
-"""The report view of an audit: each change with its outcome, in words."""
+"""The report view of an audit: each change and its outcome, in words."""
 
 from __future__ import annotations
 

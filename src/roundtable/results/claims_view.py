@@ -1,4 +1,4 @@
-"""The claims of a result, as reports show them."""
+"""The claims of a result, in the form that reports show."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ClaimedDebate", "arguments_view", "claims_in_words", "claims_report"]
 
 _MOST_CLAIMS: Final = 500
-"""Claims that a report lists; a debate of ten agents and ten rounds has no more."""
+"""Maximum number of claims that a report lists; a debate of ten agents and ten rounds has no more."""
 _MOST_LINES: Final = 5
 _URL_CHARS: Final = 60
 
@@ -32,8 +32,8 @@ def arguments_view(
 
     Args:
         graph: The claims.
-        names: Names of the agents by id, by seat.
-        checked: What the cited pages say, if somebody has looked.
+        names: Names of the agents by id, in the order of the agents.
+        checked: Result of the check of cited pages, if they were checked.
     """
     if not graph.claims:
         return None
@@ -45,7 +45,7 @@ def arguments_view(
 
 
 class ClaimedDebate(Protocol):
-    """What a report of claims reads of a debate; a `DebateResult` has it."""
+    """The data of a debate that a report of claims reads; `DebateResult` satisfies this protocol."""
 
     @property
     def session_id(self) -> str:
@@ -61,7 +61,7 @@ class ClaimedDebate(Protocol):
 
     @property
     def answer_reason(self) -> str | None:
-        """Why there is none."""
+        """Why there is no answer."""
 
     @property
     def agents(self) -> tuple[AgentConfig, ...]:
@@ -73,10 +73,10 @@ def claims_report(debate: ClaimedDebate, graph: ArgumentGraph) -> ReportView:
 
     Args:
         debate: The debate.
-        graph: Its claims.
+        graph: The claims of the debate.
     """
     view = arguments_view(graph, {agent.id: agent.name for agent in debate.agents})
-    none = (("Claims", "none; hold the debate with claims=True, or --claims"),)
+    none = (("Claims", "none; run the debate with claims=True, or --claims"),)
     facts = none if view is None else (*view.lines, *map(_claim_line, view.claims))
     return ReportView(
         title=f"Claims: {debate.topic}",
@@ -98,7 +98,7 @@ def _claim_line(claim: ClaimView) -> tuple[str, str]:
 
 
 def claims_in_words(graph: ArgumentGraph) -> str:
-    """Return how many claims there are, and what became of them."""
+    """Return a summary of the claims: their number, and how many were supported, attacked, unanswered or dropped."""
     parts = [counted(len(graph.claims), "claim")]
     for number, words in (
         (sum(edge.kind == "supports" for edge in graph.edges), "supported"),
@@ -190,7 +190,7 @@ def _lines(graph: ArgumentGraph, names: Mapping[str, str], checked: EvidenceRepo
 
 
 def _use(use: EvidenceUse, names: Mapping[str, str]) -> str:
-    # Half an address would be a link to another page.
+    # A shortened address would link to another page.
     address = use.url if len(use.url) <= _URL_CHARS else urlsplit(use.url).hostname or use.url
     title = short_name(use.title or address, _URL_CHARS)
     return f"{title} ({listing([names.get(agent, agent) for agent in use.agents])})"

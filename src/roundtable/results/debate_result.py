@@ -1,4 +1,4 @@
-"""The result of a debate: a frozen value that storage rebuilds byte for byte."""
+"""The result of a debate: a frozen value that can be rebuilt byte for byte from the stored session."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _DECIDED: Final = ("option", "cluster", "judge", "vote")
 """Sources of an answer that comes from a decision, not from a synthesis."""
 
 _VIEWS: Final = frozenset({"baselines", "health", "response", "value"})
-"""Fields of the JSON that are computed from the others."""
+"""Fields of the JSON that are computed from the other fields."""
 
 AnswerSource = Literal["option", "cluster", "judge", "vote", "synthesis", "none"]
 
@@ -88,10 +88,10 @@ class DebateResult(Value):
     """The outcome of a debate and everything behind it.
 
     `answer` is the winner of `decision`, or the conclusion of the synthesis if there is no winner. In a mode with a
-    chair, `answer` is the chair's conclusion unless the debaters vote on motions, and `decision` is a separate vote.
-    Without any of them `answer` is `None`, `answer_reason` says why, and `rounds` has the positions. `consensus` is the
-    agreement after the debate, `independent_agreement` the agreement before any agent had seen another's answer.
-    `print(result)` shows these in a few lines; `to_text()` adds every round.
+    chair, `answer` is the chair's conclusion unless the debaters vote on motions, and `decision` is a separate vote. If
+    there is no winner and no conclusion, `answer` is `None`, `answer_reason` says why, and `rounds` has the positions.
+    `consensus` is the agreement after the debate; `independent_agreement` is the agreement before any agent had seen
+    another agent's answer. `print(result)` shows these values in a few lines; `to_text()` adds every round.
 
     `baselines`, `health`, `response` and `value` are computed from the rounds when they are first read.
     """
@@ -118,14 +118,15 @@ class DebateResult(Value):
     consensus: AnyConsensus | None
     """Agreement of the last complete round."""
     independent_agreement: Share | None
-    """Agreement of answers given before any agent had seen another's."""
+    """Agreement of the answers that were given before any agent had seen another agent's answer."""
     independent_agreement_at_most: Share | None = None
-    """The same if answers that nobody compared say the same; see `ConsensusResult.agreement_at_most`."""
+    """Upper bound of the independent agreement, for the case that all answers that nobody compared say the same; see
+    `ConsensusResult.agreement_at_most`."""
     independent_agreement_reason: str | None
     """Why there is no independent agreement."""
     conformity_delta: float | None = None
-    """`consensus.agreement_level` minus `independent_agreement`: the effect of the debate on agreement. `None` unless
-    both are single figures."""
+    """`consensus.agreement_level` minus `independent_agreement`: the effect of the debate on agreement. `None` if one
+    of the two is not a single figure."""
     minority_report: MinorityReport | None = None
     """Agents outside the largest camp of the last complete round, with their positions."""
     synthesis: SynthesisResult | None = None
@@ -135,7 +136,7 @@ class DebateResult(Value):
     rounds: tuple[RoundRecord, ...]
     """All rounds with their turns."""
     roster: Roster
-    """Who was asked, who answered and who is missing."""
+    """Agents that were asked, with the turns that they answered and the turns that failed."""
     exit: ExitResult | None
     """Why the debate stopped."""
     usage: Usage
@@ -157,15 +158,15 @@ class DebateResult(Value):
     created_at: Timestamp
     """When the session was created."""
     updated_at: Timestamp
-    """When it last changed."""
+    """When the session last changed."""
     head: ChainHead | None = None
-    """Hash of the stored log and its number of events: it changes with any change of a stored event. `str(result.head)`
-    is what `Roundtable.verify` compares with."""
+    """Hash of the stored log and its number of events; any change of a stored event changes the hash. Pass
+    `str(result.head)` to `Roundtable.verify` to compare."""
 
     @model_validator(mode="wrap")
     @classmethod
     def _keep_views(cls, data: Any, build: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401  (pydantic's signature)
-        """Keep the computed fields of a JSON text as they were written."""
+        """Keep the computed fields of a JSON text unchanged, instead of computing them again."""
         if not isinstance(data, dict):
             return build(data)
         result = build({name: value for name, value in data.items() if name not in _VIEWS})
@@ -176,7 +177,7 @@ class DebateResult(Value):
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
     @cached_property
     def baselines(self) -> Baselines | None:
-        """Result of the independent answers alone, without a debate."""
+        """Result that the independent answers alone would have, without a debate."""
         return baselines_of(self, self.answer if self.answer_source in _DECIDED else None)
 
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
@@ -194,7 +195,7 @@ class DebateResult(Value):
 
     @property
     def values(self) -> Mapping[str, JsonObject]:
-        """Values of the last complete round by agent id, of those that gave one that fits `config.answer_schema`.
+        """Values in the last complete round by agent id, of agents whose value fits `config.answer_schema`.
 
         Example:
             >>> from roundtable import sync
@@ -213,15 +214,15 @@ class DebateResult(Value):
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
     @cached_property
     def value(self) -> JsonObject | None:
-        """The value in the type of `answer_schema` that more than half of those who hold the winning answer gave.
+        """The value, in the type of `answer_schema`, that more than half of the agents with the winning answer gave.
 
-        `None` without a winner, or if they differ; `values` has them all.
+        `None` if there is no winner, or no value has such a majority; `values` has the values of all agents.
         """
         return shared_value(self.values, self.decision, self.votes)
 
     @property
     def independent_level_in_words(self) -> str:
-        """The agreement before the debate for display, or why there is none."""
+        """The agreement before the debate as text, or the reason why there is none."""
         measured = independent_consensus(self.rounds)
         if self.independent_agreement is None or measured is None:
             return f"none ({self.independent_agreement_reason})"
@@ -303,14 +304,14 @@ class DebateResult(Value):
     def ballots(self, round: int = -1, by: BallotBasis | None = None) -> tuple[str | None, ...]:
         """Return the votes of a round as ballots for `roundtable.decide`.
 
-        Each agent has one ballot, for its last position in the round, in the order of these positions. If the mode ends
-        in a vote, like Oxford, the ballot is this vote. Agents that were asked but gave no position come last, with
-        `None`.
+        Each agent has one ballot, for its last position in the round; the ballots are in the order of these positions.
+        If the mode ends in a vote, as Oxford does, the ballot is this vote. Agents that were asked but gave no position
+        come last, with `None`.
 
         Args:
-            round: Round number from 1, or from the end with -1 for the last one.
-            by: Which part of a position counts as the vote. If omitted, it is a vote of the mode, else the chosen
-                option if the debate has options, else the cluster.
+            round: Round number, from 1; negative numbers count from the end, so -1 is the last round.
+            by: Which part of a position counts as the vote. If omitted, this is the vote of a mode that ends in a vote,
+                else the chosen option if the debate has options, else the cluster.
 
         Raises:
             IndexError: The round does not exist.
@@ -323,18 +324,18 @@ class DebateResult(Value):
         return tuple(cast.vote for cast in votes)
 
     def audit(self, *, rules: Registry[Rule] | None = None) -> DecisionAudit:
-        """Audit the decision: count the stored ballots again, with one thing changed each time. No model is called.
+        """Audit the decision: count the stored ballots again, with one change each time. No model is called.
 
-        The audit has the outcome without each agent, with one vote for another option, by each decision rule that can
-        count the ballots and by each tie rule, with votes weighed by confidence, and before the debate. Where an
-        outcome depends on whether answers that nobody compared say the same, it is not known.
+        The audit contains these outcomes: without each agent, with one vote for another option, under each decision
+        rule that can count the ballots, under each tie rule, with votes weighted by confidence, and before the debate.
+        An outcome is not known if it depends on whether answers that nobody compared say the same.
 
         Args:
-            rules: Registry in which rules are looked up, such as `roundtable.scoring.rule_registry()` with rules of
-                your own; the built-in ones if omitted.
+            rules: Registry in which rules are looked up, such as `roundtable.scoring.rule_registry()` with your own
+                rules added; the built-in rules if omitted.
 
         Raises:
-            SessionConflict: There is no decision to audit, or the stored one cannot be counted again.
+            SessionConflict: There is no decision to audit, or a recount does not confirm the stored decision.
             ConfigurationError: The rule of the debate is not in `rules`.
 
         Example:
@@ -351,7 +352,7 @@ class DebateResult(Value):
         return audit_decision(self, rules)
 
     def opinion_flow(self) -> OpinionFlow | None:
-        """Return who held which answer in each complete round, and who moved; `None` where sides were assigned.
+        """Return who held which answer in each complete round, and who moved; `None` if sides were assigned.
 
         Example:
             >>> from roundtable import sync
@@ -369,10 +370,10 @@ class DebateResult(Value):
         return opinion_flow([record for record in self.rounds if record.complete])
 
     def argument_graph(self) -> ArgumentGraph:
-        """Return the claims of the debate, what they support and attack, and what became of them; no model is called.
+        """Return the claims of the debate, what they support and attack, and how others reacted; no model is called.
 
-        It is empty unless the debate was held with `claims=True`. `to_records()`, `to_json()` and `to_graphml()` of the
-        graph export it, and `plot.arguments()` draws it.
+        The graph is empty unless the debate was run with `claims=True`. Its methods `to_records()`, `to_json()` and
+        `to_graphml()` export it, and `plot.arguments()` draws it.
 
         Example:
             >>> from roundtable import sync
@@ -395,17 +396,18 @@ class DebateResult(Value):
         timeout_s: float = 20.0,
         most_pages: int = 50,
     ) -> EvidenceReport:
-        """Fetch the pages that claims cite, and look there for the words that they quote (extra `fetch`).
+        """Fetch the pages that claims cite, and look in them for the words that the claims quote (extra `fetch`).
 
-        Only pages of the public web are opened. No model is asked, and nothing is stored: call it only when you want to
-        know. A source is `found` if the text of its page contains the quoted words, up to capitals, spaces, and the
-        forms of quotation marks and dashes; `...` in a quote stands for any words. Fewer than three words are no proof.
+        Only pages of the public web are opened. No model is called, and nothing is stored, so every call fetches the
+        pages again. A source is `found` if the text of its page contains the quoted words. Capitals, spaces, and the
+        forms of quotation marks and dashes make no difference; `...` in a quote matches any words. A quote of fewer
+        than three words is not looked for, because it proves nothing.
 
         Args:
             allow: Hosts with their port, such as `127.0.0.1:8080`, that need not be public.
             domains: The only domains to open, with their subdomains; any domain if empty.
             timeout_s: Maximum seconds for each page.
-            most_pages: Most pages to fetch.
+            most_pages: Maximum number of pages to fetch.
 
         Raises:
             ConfigurationError: The extra `fetch` is not installed, or an argument is not valid.
@@ -440,13 +442,13 @@ class DebateResult(Value):
         timeout_s: float = 20.0,
         most_pages: int = 50,
     ) -> EvidenceReport:
-        """Do the same as `check_evidence`, and wait for it: for scripts and notebooks.
+        """Check the evidence as `check_evidence` does, but without `await`, for scripts and notebooks.
 
         Args:
             allow: Hosts with their port, such as `127.0.0.1:8080`, that need not be public.
             domains: The only domains to open, with their subdomains; any domain if empty.
             timeout_s: Maximum seconds for each page.
-            most_pages: Most pages to fetch.
+            most_pages: Maximum number of pages to fetch.
 
         Raises:
             ConfigurationError: The extra `fetch` is not installed, or an argument is not valid.
@@ -470,14 +472,14 @@ class DebateResult(Value):
         return frame_of(self.to_records(), TURN_COLUMNS)
 
     def frames(self, kind: FrameKind = "turns", backend: FrameBackend = "pandas") -> Frame:
-        """Return the turns, the session, the votes or the pairs as a frame with typed columns.
+        """Return the turns, the session, the votes or the pairs of agents as a frame with typed columns.
 
         The columns are `roundtable.results.frames.FRAME_COLUMNS`, with the topic, mode, models, usage and versions.
 
         Args:
-            kind: What a row is: `turns`, `sessions`, `votes` or `pairs`. `Roundtable.frames` also has `events`.
+            kind: Kind of rows: `turns`, `sessions`, `votes` or `pairs`. `Roundtable.frames` also has `events`.
             backend: `pandas` (extra `frames`), `polars` or `arrow` (`pip install polars`, `pyarrow`); or `records`,
-                `csv` or `latex`, which need nothing.
+                `csv` or `latex`, which need no further library.
 
         Raises:
             ConfigurationError: An argument is not valid, or the library of the backend is not installed.
@@ -498,8 +500,9 @@ class DebateResult(Value):
     def plot(self) -> ResultPictures:
         """Pictures of the debate, drawn with matplotlib (extra `plot`).
 
-        `plot()` draws agreement and confidence by round, `plot.opinions()` who held which answer; further ones are
-        `pairs`, `influence`, `arguments`, `votes`, `confidence`, `tokens` and `time`. Each returns its axes.
+        `plot()` draws agreement and confidence by round, and `plot.opinions()` draws who held which answer. Other
+        methods are `pairs`, `influence`, `arguments`, `votes`, `confidence`, `tokens` and `time`. Each method returns
+        its axes.
         """
         from roundtable.results.pictures import ResultPictures
 
@@ -522,8 +525,8 @@ class DebateResult(Value):
     def to_html(self, evidence: EvidenceReport | None = None) -> str:
         """Render as one self-contained, static HTML page.
 
-        It has a light and a dark theme, and fits phones and paper. It contains no scripts and no pictures, and loads
-        nothing. Text of agents is escaped, and links lead to http, https and mailto only.
+        The page has a light and a dark theme, and fits phones and paper. It contains no scripts and no pictures, and
+        loads no other files. Text of agents is escaped, and links lead only to http, https and mailto addresses.
 
         Args:
             evidence: What `check_evidence` found, to be shown beside the claims.
@@ -539,7 +542,7 @@ class DebateResult(Value):
         return report.to_page(view_of(self, evidence))
 
     def to_csv(self) -> str:
-        """Return `to_records` as CSV, one line per turn; no cell is a formula."""
+        """Return `to_records` as CSV, one line per turn; cells that look like formulas are made harmless."""
         return "".join(report.csv_parts(TURN_COLUMNS, self.to_records()))
 
     def to_text(self) -> str:
@@ -566,7 +569,7 @@ def _view_reader(kind: type[DebateResult], name: str) -> TypeAdapter[Any]:
 
 
 def with_decision(result: DebateResult, **changes: object) -> DebateResult:
-    """Return a result with another decision, and its baselines compared with it; the other views stay as they are."""
+    """Return a result with another decision, and baselines compared with this decision; other views do not change."""
     changed = result.model_copy(update={**changes})
     vars(changed).update(health=result.health, response=result.response)
     vars(changed).pop("baselines", None)
@@ -583,7 +586,7 @@ def _status(record: DebateRecord) -> DebateStatus:
 
 
 def _answer(record: DebateRecord, last: RoundRecord | None) -> tuple[str | None, AnswerSource]:
-    """Return the answer and its source: a team's summary, or the answer of the chair, the decision or the synthesis."""
+    """Return the answer and its source: a team's summary, or the answer of the chair, decision or synthesis."""
     team, config = team_outcome(record), record.session.config
     if team is not None:
         return team.summary, "none" if team.summary is None else "synthesis"
@@ -615,7 +618,7 @@ def _why_no_synthesis(record: DebateRecord) -> str | None:
         return None if record.synthesis.readable else "the answer of the synthesizer could not be read"
     if record.synthesis_error is not None:
         return record.synthesis_error.message
-    return "the debate was not put together at its end" if record.session.config.synthesize else None
+    return "no synthesis was written at the end of the debate" if record.session.config.synthesize else None
 
 
 def _voted(last: RoundRecord | None) -> bool:
@@ -623,7 +626,7 @@ def _voted(last: RoundRecord | None) -> bool:
 
 
 def _has_winning_motion(last: RoundRecord | None) -> bool:
-    """Check whether a vote on motions has a winner; then not even a chair overrules it."""
+    """Check whether a vote on motions has a winner; if so, not even a chair overrules the vote."""
     has_ballots = last is not None and any(turn.stage == VOTE_STAGE for turn in last.turns)
     return has_ballots and last is not None and last.decision is not None and last.decision.winner is not None
 
@@ -653,13 +656,13 @@ def _why_no_answer(record: DebateRecord, last: RoundRecord | None, decision: Dec
 
 
 def _cut_off_vote(record: DebateRecord) -> str:
-    """Return what an unfinished round has, if it may have been ended in its vote on motions."""
+    """Return how many answers and votes an unfinished round has, if it may have ended during its vote on motions."""
     last = record.rounds[-1] if record.rounds else None
     if not record.session.config.vote or last is None or not last.responses:
         return ""
     votes = sum(turn.stage == VOTE_STAGE and turn.outcome == "answered" for turn in last.turns)
     counts = f"{counted(len(last.responses), 'answer')} and {votes} of {counted(len(record.session.agents), 'vote')}"
-    advice = "; resume the session to go on" if record.status == "paused" else ""
+    advice = "; resume the session to continue" if record.status == "paused" else ""
     return f": round {last.number} has {counts}{advice}"
 
 
@@ -685,7 +688,7 @@ def _roster(record: DebateRecord) -> Roster:
 
 
 def values_by_agent(last: RoundRecord | None) -> dict[str, JsonObject]:
-    """Return the value of each agent that gave one in a round, from its last position there."""
+    """Return the value of each agent that gave one in a round, from its last position in the round."""
     values: dict[str, JsonObject] = {}
     for response in () if last is None else last.responses:
         values.pop(response.agent_id, None)
@@ -697,9 +700,9 @@ def values_by_agent(last: RoundRecord | None) -> dict[str, JsonObject]:
 def shared_value(
     values: Mapping[str, JsonObject], decision: Decision | None, votes: Iterable[Vote]
 ) -> JsonObject | None:
-    """Return the value that more than half of those who hold the winning answer gave.
+    """Return the value that more than half of the agents with the winning answer gave.
 
-    Numbers are compared by value, so `1` is `1.0`, but not `true`; the order of the members of an object makes no
+    Numbers are compared by value, so `1` equals `1.0`, but not `true`. The order of the members of an object makes no
     difference.
 
     Args:
@@ -717,7 +720,7 @@ def shared_value(
 
 
 def _told_apart(value: JsonValue) -> object:
-    """Return a copy in which `true` is not equal to 1, as it is in Python."""
+    """Return a copy in which `true` is not equal to 1; in Python, `True == 1`."""
     if isinstance(value, bool):
         return "bool", value
     if isinstance(value, dict):

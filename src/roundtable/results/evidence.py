@@ -1,7 +1,7 @@
-"""The evidence check: whether the pages that claims cite contain the words that they quote.
+"""The evidence check: it finds out whether the pages that claims cite contain the quoted words.
 
-Pages are fetched on request only, from the public web only (see `roundtable.http.PublicWeb`), and compared as text. No
-model is asked, and no model's word counts.
+Pages are fetched only on request and only from the public web (see `roundtable.http.PublicWeb`), and compared as text.
+No model is called, and statements of models do not count.
 """
 
 from __future__ import annotations
@@ -30,23 +30,24 @@ if TYPE_CHECKING:
 __all__ = ["CheckedDebate", "EvidenceCheck", "EvidenceReport", "EvidenceStatus", "check_evidence", "has_words"]
 
 EvidenceStatus: TypeAlias = Literal["found", "not found", "not fetched", "no quote"]
-"""`found` if the page contains the quoted words, `not found` if its whole text does not; `not fetched` for the stated
-reason; `no quote` if there are too few words to look for, or too many, or the address itself holds them."""
+"""`found` if the page contains the quoted words; `not found` if its whole text does not contain them; `not fetched` for
+the stated reason; `no quote` if there are too few or too many words to look for, or if the address itself contains
+them."""
 
 MOST_PAGES: Final = 50
-"""Most pages that one check fetches."""
+"""Maximum number of pages that one check fetches."""
 FEWEST_WORDS: Final = 3
-"""Fewest words of a quote: one or two words are found on any page."""
+"""Minimum number of words of a quote, because one or two words are found on any page."""
 _NUMBER_CHARS: Final = 16
 """Characters around the edge of a quote that may belong to its first or last number."""
 _FEWEST_SIGNS: Final = 8
-"""Fewest letters and digits of a quote, also in scripts without spaces, such as Chinese."""
+"""Minimum number of letters and digits of a quote, also in scripts without spaces, such as Chinese."""
 _MOST_QUOTE_CHARS: Final = 2_000
-"""Most characters of a quote; those that agents give are cut before."""
+"""Maximum number of characters of a quote; quotes of agents are cut earlier."""
 _CONCURRENCY: Final = 4
 _ECHO: Final = "the address itself holds the quoted words"
 _ELLIPSIS: Final = re.compile(r" ?(?:\[ ?)?(?:\.{3,}|\u2026)(?: ?\])? ?")
-"""What stands for any words, in a text whose words are one space apart."""
+"""Matches an ellipsis, which means any words, in a text whose words are one space apart."""
 _SPELLINGS: Final = str.maketrans(
     {
         **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032`\u00b4", "'"),
@@ -58,43 +59,43 @@ _SPELLINGS: Final = str.maketrans(
     }
 )
 _EM_DASH: Final = {0x2014: "-"}
-"""Unlike a hyphen, it joins no words: it counts as one only after the edges of words are known."""
+"""A dash joins no words, unlike a hyphen, so it is replaced by a hyphen only after the edges of words are known."""
 _SIGNS_BEFORE: Final = re.compile(r"(?:[ \"';:]|[.,](?!\d))*")
 """Signs before a quote that do not count; `.5` and `,5` are numbers."""
 _SIGNS_AFTER: Final = " \"'.,;:"
 """Signs after a quote that do not count."""
 _NUMBER_BEFORE: Final = re.compile(r"\d[.,'/:\u066b\u066c]\Z|(?:^|[^\w.])\.\Z|(?:^|[^-])-\Z")
-"""What makes a number of what precedes its digits too: `1,` in `1,500`, `.` in `.5`, `-` in `-5`."""
+"""Text before digits that belongs to the same number: `1,` in `1,500`, `.` in `.5`, `-` in `-5`."""
 _NUMBER_AFTER: Final = re.compile(r"[.,'/:\u066b\u066c]\d")
 _THOUSANDS: Final = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})* \Z"), re.compile(r"\d{3}(?!\d)")
-"""What stands before, and after, the last space of a number such as `12 500`."""
+"""Text before and after the last space of a number such as `12 500`."""
 _WITHOUT_SPACES: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U0010ffff]")
-"""Signs of scripts that have no spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese."""
+"""Characters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese."""
 
 
 class EvidenceCheck(Value):
-    """What became of one source of one claim."""
+    """Result of the check of one source of one claim."""
 
     claim: str
     """Label of the claim."""
     agent_id: str
-    """Id of the agent that made it."""
+    """Id of the agent that made the claim."""
     url: str
     """Address of the page."""
     quote: str | None = None
     """The quoted words."""
     status: EvidenceStatus
-    """Whether the page contains them."""
+    """Whether the page contains the quoted words."""
     reason: str = ""
-    """Why the page was not fetched, or the words could not be looked for."""
+    """Why the page was not fetched, or why the words could not be looked for."""
     final_url: str | None = None
-    """Address of the page that was read, after redirects; `None` if none was."""
+    """Address of the page that was read, after redirects; `None` if no page was read."""
 
 
 class EvidenceReport(Value):
-    """What the pages say that the claims of a debate cite.
+    """The result of an evidence check: whether the pages that claims of a debate cite contain the quoted words.
 
-    `print(report)` shows it in a few lines; notebooks show a table of at most 20 kB.
+    `print(report)` shows the report in a few lines; notebooks show a table of at most 20 kB.
     """
 
     session_id: str
@@ -147,7 +148,7 @@ class CheckedDebate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _PageWords:
-    """What was read at an address: its words, or the reason why there are none."""
+    """The words that were read at an address, or the reason why there are none."""
 
     words: str = ""
     url: str | None = None
@@ -165,16 +166,16 @@ async def check_evidence(
     most_pages: int = MOST_PAGES,
     resolver: Resolver | None = None,
 ) -> EvidenceReport:
-    """Fetch the pages that claims cite, and look for the words that they quote; see `DebateResult.check_evidence`.
+    """Fetch the pages that claims cite, and look for the quoted words; see `DebateResult.check_evidence`.
 
     Args:
         debate: The debate.
-        graph: Its claims.
+        graph: The claims of the debate.
         allow: Hosts with their port, such as `127.0.0.1:8080`, that need not be public.
         domains: The only domains to open, with their subdomains; any domain if empty.
         timeout_s: Maximum seconds for each page.
-        most_pages: Most pages to fetch.
-        resolver: Looks up the IP addresses of a host; the system's name service by default.
+        most_pages: Maximum number of pages to fetch.
+        resolver: Function that looks up the IP addresses of a host; the system's name service by default.
 
     Raises:
         ConfigurationError: The extra `fetch` is not installed, or an argument is not valid.
@@ -216,7 +217,7 @@ async def check_evidence(
         with anyio.CancelScope(shield=True):
             await web.aclose()
     sources = [(claim.id, claim.agent_id, source) for claim in graph.claims for source in claim.evidence]
-    # On a thread: each page may be long, and its text and the quotes are written by others.
+    # On a thread, because pages may be long, and because others wrote their text and the quotes.
     checks = await run_in_thread(
         lambda: [_check(label, agent_id, source.url, source.quote, pages) for label, agent_id, source in sources]
     )
@@ -224,7 +225,7 @@ async def check_evidence(
 
 
 async def _read(web: PublicWeb, url: str, timeout_s: float) -> _PageWords:
-    """Fetch a page and return its words; what went wrong becomes the reason."""
+    """Fetch a page and return its words; if this fails, return the reason."""
     from roundtable.tools.definition import run_in_thread
     from roundtable.tools.fetch import ACCEPTED, read_page
 
@@ -233,7 +234,7 @@ async def _read(web: PublicWeb, url: str, timeout_s: float) -> _PageWords:
         words = await run_in_thread(lambda: _normal(read_page(page).text))
     except RoundtableError as error:
         return _PageWords(reason=error.message)
-    except Exception as error:  # noqa: BLE001  (a hostile page must not cost the other ones)
+    except Exception as error:  # noqa: BLE001  (a hostile page must not prevent the check of others)
         return _PageWords(reason=f"the page cannot be read: {type(error).__name__}")
     return _PageWords(words, page.url, page.is_cut)
 
@@ -269,7 +270,7 @@ def _check(claim: str, agent_id: str, url: str, quote: str | None, pages: Mappin
 
 
 def _why_unusable(url: str, quote: str | None) -> str:
-    """Return why a quote cannot be looked for; empty if it can."""
+    """Return why a quote cannot be looked for; an empty text if it can."""
     if len(quote or "") > _MOST_QUOTE_CHARS:
         return f"more than {_MOST_QUOTE_CHARS} characters are quoted"
     pieces = _pieces(quote or "")
@@ -281,22 +282,22 @@ def _why_unusable(url: str, quote: str | None) -> str:
 
 
 def _is_telling(piece: str) -> bool:
-    """Check whether words are so many that they do not stand on any page."""
+    """Check whether a quote is long enough that it is not found on just any page."""
     has_spaces = not _WITHOUT_SPACES.search(piece)
     letters = sum(char.isalnum() for char in piece)
     return letters >= _FEWEST_SIGNS and (len(piece.split()) >= FEWEST_WORDS or not has_spaces)
 
 
 def _echoes(url: str, quote: str) -> bool:
-    """Check whether an address holds the quoted words: then any page that repeats its address has them."""
+    """Check whether an address contains the quoted words; if so, any page that repeats its address contains them."""
     return has_words(unquote_plus(url), quote)
 
 
 def has_words(text: str, quote: str) -> bool:
-    r"""Check whether a text contains the words of a quote, in this order and without others between them.
+    r"""Check whether a text contains the words of a quote, in this order and without other words between them.
 
     Capitals, spaces, line breaks, and the forms of quotation marks and dashes make no difference; an ellipsis in the
-    quote stands for any words.
+    quote matches any words.
 
     Args:
         text: The text of a page.
@@ -311,7 +312,7 @@ def has_words(text: str, quote: str) -> bool:
 
 
 def _contains(page: str, quote: str) -> bool:
-    """Do the same as `has_words`, for a text in which spellings are equal already."""
+    """Check the same as `has_words`, for a text whose spelling is already normalised."""
     at = 0
     pieces = _pieces(quote)
     searched = page.translate(_EM_DASH)
@@ -325,7 +326,7 @@ def _contains(page: str, quote: str) -> bool:
 
 
 def _pieces(quote: str) -> list[str]:
-    """Return what stands between the ellipses of a quote, if it has letters, without signs at its edges."""
+    """Return the parts between the ellipses of a quote that have letters, without punctuation at their edges."""
     parts = (_without_edges(_normal(part)) for part in _ELLIPSIS.split(" ".join(quote.split())))
     return [part for part in parts if any(map(str.isalnum, part))]
 
@@ -363,10 +364,10 @@ def _is_within_number(before: str, passage: str, after: str) -> bool:
 
 
 def _joins(left: str, right: str) -> bool:
-    """Check whether two signs are part of one word, in scripts that have spaces between words."""
+    """Check whether two characters belong to one word, in scripts that have spaces between words."""
     return bool(left and right) and all(char.isalnum() and not _WITHOUT_SPACES.match(char) for char in (left, right))
 
 
 def _normal(text: str) -> str:
-    """Return a text in which spellings that mean the same are equal."""
+    """Return a text with normalised spelling: different spellings with the same meaning become equal."""
     return " ".join(unicodedata.normalize("NFKC", text).translate(_SPELLINGS).casefold().split())

@@ -1,4 +1,4 @@
-"""The report view of an evidence check: each source of each claim, with what its page says."""
+"""The report view of an evidence check: each source of each claim, and whether its page contains the quoted words."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def evidence_view(checked: EvidenceReport) -> ReportView:
 
 
 def check_in_words(check: EvidenceCheck) -> str:
-    """Return what became of a source, in words."""
+    """Return the result of the check of a source, in words."""
     match check.status:
         case "found":
             return "\N{CHECK MARK} the page has these words"

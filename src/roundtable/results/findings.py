@@ -39,29 +39,29 @@ __all__ = [
 ]
 
 _ANSWER_CHARS: Final = 60
-"""Longest answer within a line of findings."""
+"""Maximum length of an answer within a line of findings."""
 _MOST_NAMED: Final = 5
-"""Most agents named in a line of findings."""
+"""Maximum number of agents that a line of findings names."""
 
 COUNTED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("plurality", "majority", "supermajority", "unanimity", "hybrid", "random-dictator"), "its votes"),
     **dict.fromkeys(("confidence-weighted", "reconcile"), "its votes, weighed by confidence"),
     "log-odds": "its log-odds, from the accuracy of its voters",
     **dict.fromkeys(("linear-pool", "log-pool", "soft-vote"), "its pooled probability"),
-    "surprisingly-popular": "its share of votes less the share predicted for it",
+    "surprisingly-popular": "its share of votes minus the share predicted for it",
     "free-mad": "its trajectory score for each supporter",
     **dict.fromkeys(("judge", "judge-panel"), "votes of judges for it"),
     "approval": "its approvals",
     "score": "the mean or the sum of its grades",
     "median": "its lower median grade",
-    "star": "the sum of its grades, which decides who meets head to head",
+    "star": "the sum of its grades, which selects the two options of the final comparison",
     **dict.fromkeys(("cumulative", "borda", "dowdall"), "its points"),
-    "copeland": "its wins less its losses head to head",
-    **dict.fromkeys(("irv", "coombs"), "its votes in the last count in which it stood"),
-    "kemeny-young": "the pairwise preferences that the best ranking with it on top shares",
+    "copeland": "its wins minus its losses in comparisons of two options",
+    **dict.fromkeys(("irv", "coombs"), "its votes in the last count that included it"),
+    "kemeny-young": "the pairwise preferences that agree with the best ranking in which it comes first",
     **dict.fromkeys(("condorcet", "schulze", "ranked-pairs"), ""),
 }
-"""What the score of an option is under each rule; empty if the rule compares pairs and counts nothing for an option."""
+"""Meaning of an option's score under each rule; empty if the rule compares pairs and has no score for an option."""
 
 _SOURCES: Final = {
     "option": "the rule, over the options chosen",
@@ -90,13 +90,13 @@ def agent_names(result: DebateResult, agents: Iterable[str]) -> tuple[str, ...]:
 
 
 def is_stopped(result: DebateResult) -> bool:
-    """Check whether somebody ended the debate early, for good."""
+    """Check whether somebody stopped the debate early and for good."""
     reason = None if result.exit is None else result.exit.reason
     return status_in_words(result.session_status, reason) == "stopped"
 
 
 def interim_mark(result: DebateResult) -> str:
-    """Return the prefix for a decision that later rounds may still change; empty after the last round."""
+    """Return the prefix for a decision that later rounds may still change; an empty text after the last round."""
     complete = sum(record.complete for record in result.rounds)
     has_ended = result.session_status == "completed" or (result.session_status == "active" and result.exit is not None)
     if has_ended or not 0 < complete < result.total_rounds:
@@ -105,19 +105,19 @@ def interim_mark(result: DebateResult) -> str:
 
 
 def missing_agents(result: DebateResult) -> tuple[str, ...]:
-    """Return the ids of the agents that failed and gave no answer at all, or none in the last round."""
+    """Return the ids of the agents that failed and gave no answer, in the whole debate or in the last round."""
     last = {turn.agent_id for turn in result.rounds[-1].missing} if result.rounds else set()
     silent = {entry.agent_id for entry in result.roster.agents if entry.failed and not entry.answered}
     return tuple(agent.id for agent in result.agents if agent.id in last | silent)
 
 
 def answer_note(result: DebateResult) -> str:
-    """Return the source of an answer that is not the winner of the decision, with the decision; empty for a winner."""
+    """Return a note on an answer that is not the decision's winner, with the decision; empty if it is the winner."""
     decision = "no decision" if result.decision is None else result.decision.why
     if result.answer_source == "synthesis" and result.team is None:
         return f"From the synthesis: {decision}"
     if result.answer_source == "judge" and result.config.decide not in JUDGED:
-        return f"The word of the chair. A vote over the answers before it: {decision}"
+        return f"The chair gave the answer. A vote on the answers before it: {decision}"
     return ""
 
 
@@ -134,11 +134,11 @@ def finding_lines(result: DebateResult) -> Iterator[tuple[str, str]]:
     if vote is not None and vote.warnings:
         yield "Not counted in the vote", "; ".join(vote.warnings)
     if result.consensus is not None and result.consensus.causes:
-        yield "Measured so because", "; ".join(result.consensus.causes)
+        yield "Why measured this way", "; ".join(result.consensus.causes)
     if result.consensus is not None and result.consensus.warnings:
         yield "Not counted", "; ".join(result.consensus.warnings)
     if result.conformity_delta is not None:
-        yield "Change by hearing each other", f"{result.conformity_delta:+.2f}"
+        yield "Change through the debate", f"{result.conformity_delta:+.2f}"
     minority = result.minority_report
     yield from _dissents(result)
     if minority is not None and minority.not_compared:
@@ -160,7 +160,7 @@ def finding_lines(result: DebateResult) -> Iterator[tuple[str, str]]:
 
 
 def advice_in_words(result: DebateResult) -> tuple[str, str] | None:
-    """Return what is recommended, and why; `None` while rounds are to come, and for teams."""
+    """Return the recommendation and its reason; `None` for teams, and as long as further rounds are planned."""
     if result.response is None or interim_mark(result):
         return None
     advice = result.response.decision.action_recommendation
@@ -168,11 +168,11 @@ def advice_in_words(result: DebateResult) -> tuple[str, str] | None:
 
 
 def how_it_came_about(result: DebateResult, flow: OpinionFlow | None) -> str:
-    """Return in one line what happened between the first answers and the last; empty if there is nothing to say.
+    """Return in one line what happened between the first and the last answers; empty if there is nothing to say.
 
     Args:
         result: The result.
-        flow: Its opinion flow, if it has one.
+        flow: The opinion flow of the result, if it has one.
     """
     return "; ".join(_story(result, flow))
 
@@ -189,7 +189,7 @@ def _story(result: DebateResult, flow: OpinionFlow | None) -> Iterator[str]:
         yield f"alone: {'no majority' if baselines.majority is None else _short(baselines.majority)}"
     votes = [vote.choice for vote in result.votes]
     if votes and result.answer is not None and result.answer_source not in {"synthesis", "judge"}:
-        # A council's chair and a synthesis do not count votes.
+        # The answer of a council's chair or of a synthesis does not result from votes.
         yield f"after: {votes.count(result.answer)} of {counted(len(votes), 'agent')} for {_short(result.answer)}"
     elif result.decision is not None and result.decision.winner is None:
         yield "after: a tie" if result.decision.tied else "after: no answer"
@@ -246,7 +246,7 @@ def _short(text: str) -> str:
 
 
 def swing_in_words(result: DebateResult) -> str:
-    """Return how votes moved between a first vote and a last one; empty if the mode does not hold both."""
+    """Return how votes moved from the first vote to the last; empty if the mode does not have both votes."""
     swing = oxford_swing([turn for round_record in result.rounds for turn in round_record.turns])
     if not swing.swing:
         return ""
@@ -266,7 +266,7 @@ def _dissents(result: DebateResult) -> Iterator[tuple[str, str]]:
 
 
 def _votes(result: DebateResult) -> str:
-    """Return the votes in words: who voted for what, and who cast none that counts for one answer."""
+    """Return the votes in words: who voted for what, and whose vote counts for no single answer."""
     voters: dict[str, list[str]] = {}
     silent: dict[_NoVote, list[str]] = {}
     reasons = _missing_votes(result)
@@ -286,7 +286,7 @@ _NoVote: TypeAlias = Literal["several", "abstained", "failed"]
 
 
 def _missing_votes(result: DebateResult) -> dict[str, _NoVote]:
-    """Return by agent why a vote is for no single answer; who is missing gave none at all."""
+    """Return, by agent, why its vote is for no single answer; an agent that is not included gave no vote."""
     last = last_complete(result.rounds)
     if last is None:
         return {}
@@ -300,7 +300,7 @@ def _missing_votes(result: DebateResult) -> dict[str, _NoVote]:
         for turn in last.turns
         if turn.stage == stages[0] and turn.outcome == "answered"
     }
-    # Approving of no answer is a vote against all of them.
+    # A ballot that approves no answer is a vote against all answers.
     return {
         agent: "several" if isinstance(ballot, Approval) or first_places(ballot, str) else "abstained"
         for agent, ballot in ballots.items()
@@ -308,7 +308,7 @@ def _missing_votes(result: DebateResult) -> dict[str, _NoVote]:
 
 
 def head_to_head(result: DebateResult) -> PairTable | None:
-    """Return how options do against each other, in a vote on motions or by a rule on pairs; `None` for others."""
+    """Return the comparison of options in pairs, for a vote on motions or a rule that compares pairs; else `None`."""
     decision = result.decision
     if decision is None or len(decision.pairwise) < 2:
         return None
@@ -377,7 +377,7 @@ def _layers(result: DebateResult) -> Iterator[tuple[str, str]]:
 
 
 def synthesis_parts(result: DebateResult) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return heading and paragraphs of each part of the synthesis, or why there is none if it was tried."""
+    """Return the heading and paragraphs of each part of the synthesis, or the reason if the synthesis failed."""
     synthesis = result.synthesis
     if synthesis is None:
         reason = result.synthesis_reason

@@ -1,4 +1,4 @@
-"""Frames of debates: turns, sessions, votes, pairs and events as typed columns, for pandas, polars or Arrow."""
+"""Frames of debates: typed columns of turns, sessions, votes, pairs and events, for pandas, polars or Arrow."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ __all__ = [
 ]
 
 FrameKind: TypeAlias = Literal["turns", "sessions", "votes", "pairs", "events"]
-"""What a row of a frame is: a turn, a session, a vote, a pair of agents in a round, or a stored event."""
+"""The kind of rows of a frame: turns, sessions, votes, pairs of agents in a round, or stored events."""
 FrameBackend: TypeAlias = Literal["pandas", "polars", "arrow", "records", "csv", "latex"]
-"""What a frame is: a data frame of pandas or polars, an Arrow table, a list of rows, or a text in CSV or LaTeX."""
+"""The form of a frame: a data frame of pandas or polars, an Arrow table, a list of rows, or text in CSV or LaTeX."""
 Frame: TypeAlias = Any
 """A pandas or polars `DataFrame`, a `pyarrow.Table`, a list of rows, or a text, according to the `FrameBackend`."""
 ColumnType: TypeAlias = Literal["text", "whole", "number", "flag", "time"]
@@ -131,10 +131,10 @@ FRAME_COLUMNS: Final[Mapping[FrameKind, Mapping[str, ColumnType]]] = {
         "data": "text",
     },
 }
-"""The columns of each kind of frame, in order, with their types. New columns come at the end."""
+"""The columns of each kind of frame, in order, with their types. New columns are added at the end."""
 
 _BY_ROW: Final = frozenset({"records", "csv", "latex"})
-"""Backends that take whole rows."""
+"""Backends that need whole rows."""
 
 _DTYPES: Final = {"text": "string", "whole": "Int64", "number": "float64", "flag": "boolean"}
 
@@ -143,7 +143,7 @@ def rows_of(kind: FrameKind, result: DebateFields) -> Iterator[JsonObject]:
     """Yield the rows of a debate.
 
     Raises:
-        ConfigurationError: No frame is of this kind, or events were asked for, which only the storage has.
+        ConfigurationError: The kind is unknown; or it is `events`, which only the storage has.
     """
     match kind:
         case "turns":
@@ -162,7 +162,7 @@ def rows_of(kind: FrameKind, result: DebateFields) -> Iterator[JsonObject]:
 
 
 def event_rows(events: Iterable[DurableEvent]) -> Iterator[JsonObject]:
-    """Yield one row for each stored event; `data` is what streams send, as JSON."""
+    """Yield one row for each stored event; `data` is the JSON that event streams send."""
     for event in events:
         wire = event.to_wire()
         data = wire["data"]
@@ -181,17 +181,17 @@ def event_rows(events: Iterable[DurableEvent]) -> Iterator[JsonObject]:
 
 
 class FrameBuilder:
-    """Collects rows, and makes a frame with the typed columns of their kind, even without any row.
+    """Collects rows, and creates a frame with the typed columns of their kind, even if there are no rows.
 
-    A frame of pandas, polars or Arrow is filled column by column: rows are not kept, since those of a large frame take
-    several times the memory of its columns.
+    For pandas, polars and Arrow, values are collected by column. Rows are not kept, because the rows of a large frame
+    need several times the memory of its columns.
 
     Args:
-        kind: What a row is.
-        backend: What to make.
+        kind: Kind of rows.
+        backend: Form of the frame.
 
     Raises:
-        ConfigurationError: There is no such kind or backend, or the library of the backend is not installed.
+        ConfigurationError: The kind or backend is unknown, or the library of the backend is not installed.
 
     Example:
         >>> builder = FrameBuilder("events", "csv")
@@ -210,7 +210,7 @@ class FrameBuilder:
         self._rows: list[JsonObject] = []
         self._columns: dict[str, list[JsonValue]] = {name: [] for name in self._types}
         if backend not in _BY_ROW:
-            self.build()  # a library that is missing is noticed before anything is read
+            self.build()  # so that a missing library is noticed before anything is read
 
     def add(self, rows: Iterable[JsonObject]) -> None:
         """Add rows; names without a column are ignored, and columns without a value are empty."""
@@ -239,7 +239,7 @@ def frame_of_rows(kind: FrameKind, rows: Iterable[JsonObject], backend: FrameBac
     """Return rows as a frame; see `FrameBuilder`.
 
     Raises:
-        ConfigurationError: No frame is of this kind, the backend is unknown, or its library is not installed.
+        ConfigurationError: The kind or backend is unknown, or the library of the backend is not installed.
     """
     builder = FrameBuilder(kind, backend)
     builder.add(rows)

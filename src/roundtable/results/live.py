@@ -1,6 +1,6 @@
-"""A debate in progress in a cell of a notebook: who writes, what each holds, and the camps of each round.
+"""A live display of a running debate in a notebook cell: who writes, each agent's position, each round's camps.
 
-Outside a notebook, the same is a line of text for each answer. The display changes only when an event arrives.
+Outside a notebook, a line of text is written for each answer. The display changes only when an event arrives.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["LiveView", "show_live", "show_live_async"]
 
 _PAUSE_S: Final = 0.2
-"""Seconds between two changes of a cell at least; a model may send hundreds of pieces a second."""
+"""Minimum seconds between two updates of a cell, because a model may send hundreds of pieces per second."""
 _MOST_AGENTS: Final = (24, 12, 6, 3)
-"""Most agents that are shown, and fewer if their words are too long in HTML."""
+"""Maximum number of agents that are shown; the smaller numbers are tried if the HTML becomes too long."""
 _MOST_ROUNDS: Final = 3
 _MOST_CAMPS: Final = 5
 _NAME_CHARS: Final = 30
@@ -37,7 +37,7 @@ _CAMP_CHARS: Final = 50
 
 
 class _Stream(Protocol):
-    """A debate that is being held, as `sync.Roundtable.stream` returns it."""
+    """A running debate, as `sync.Roundtable.stream` returns it."""
 
     def __iter__(self) -> Iterator[Event]: ...
 
@@ -46,7 +46,7 @@ class _Stream(Protocol):
 
 
 class _AsyncStream(Protocol):
-    """A debate that is being held, as `Roundtable.stream` returns it."""
+    """A running debate, as `Roundtable.stream` returns it."""
 
     def __aiter__(self) -> AsyncIterator[Event]: ...
 
@@ -65,7 +65,7 @@ class _Seat:
 
 @dataclass(slots=True)
 class LiveView:
-    """What a debate in progress shows.
+    """The state of a running debate, for a live display.
 
     Example:
         >>> from roundtable import sync
@@ -84,12 +84,12 @@ class LiveView:
     rounds: int = 0
     """Rounds planned."""
     round: int = 0
-    """Current round; 0 before the first."""
+    """Current round; 0 before the first round."""
     _seats: dict[str, _Seat] = field(default_factory=dict)
     _camps: dict[int, tuple[str, tuple[tuple[str, str], ...]]] = field(default_factory=dict)
 
     def add(self, event: Event) -> str:
-        """Take an event; return a line of text about it, empty if it is not worth one."""
+        """Update the view with an event; return a line of text about it, or an empty text if it needs no line."""
         match event.type:
             case "debate_start":
                 self.topic, self.mode, self.rounds = event.topic, event.mode, event.rounds
@@ -209,7 +209,7 @@ class LiveView:
 
 
 class _Screen:
-    """Where a live view is shown: a cell of a notebook, or lines of text."""
+    """The place that shows a live view: a notebook cell, or lines of text."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._view = LiveView()
@@ -252,11 +252,11 @@ def _notebook_display() -> Any:  # noqa: ANN401  (IPython has no types, and is n
 def show_live(stream: _Stream, *, write: Callable[[str], None] = print) -> DebateResult:
     """Show a debate while it runs, and return its result.
 
-    In a notebook, the cell shows who is writing, the current position of each agent, the camps of each round, and at
-    the end the result. Elsewhere, it prints a line for each answer.
+    In a notebook, the cell shows who is writing, the current position of each agent, the camps of each round, and, at
+    the end, the result. Outside a notebook, the function writes a line for each answer.
 
     Args:
-        stream: The debate, as `roundtable.sync.Roundtable.stream` returns it, entered.
+        stream: The entered stream of the debate, from `roundtable.sync.Roundtable.stream`.
         write: Function that writes a line, for programs outside notebooks.
 
     Raises:
@@ -285,7 +285,7 @@ async def show_live_async(stream: _AsyncStream, *, write: Callable[[str], None] 
     """Show a debate while it runs, and return its result; see `show_live`.
 
     Args:
-        stream: The debate, as `roundtable.Roundtable.stream` returns it, entered.
+        stream: The entered stream of the debate, from `roundtable.Roundtable.stream`.
         write: Function that writes a line, for programs outside notebooks.
 
     Raises:

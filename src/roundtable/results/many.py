@@ -1,4 +1,4 @@
-"""Results of many debates: a sequence that can be shown as a table, and decided again without any call."""
+"""Results of many debates: a sequence that can be shown as a table; other rules can decide again without any call."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ _SHOWN: Final = {
 _MOST_SHOWN_ROWS: Final = 25
 _CELL_CHARS: Final = 80
 _MOST_SHOWN_BYTES: Final = 19_000
-"""Most bytes of its rows, so that the whole table stays below the limit of a cell."""
+"""Maximum number of bytes of the table's rows, so that the whole table stays below the limit of a cell."""
 
 
 def _cell(row: JsonObject, name: str) -> str:
-    """Return a cell of the table in a notebook; an interval of agreement has both ends."""
+    """Return the text of a cell of the notebook table; an interval of agreement is shown with both bounds."""
     value = row[name]
     if name == "agreement" and isinstance(value, float):
         most = row["agreementAtMost"]
@@ -66,19 +66,19 @@ class Progress(Value):
     """
 
     ended: int
-    """Debates that have ended, failed ones included."""
+    """Number of debates that have ended, including failed ones."""
     total: int
-    """Debates in all."""
+    """Total number of debates."""
     failed: int = 0
-    """Debates that failed."""
+    """Number of debates that failed."""
     usage: Usage = Usage()
-    """What the debates that ended have consumed, in earlier calls too."""
+    """What the debates that ended have consumed, including earlier calls of the method."""
     elapsed_s: float
-    """Seconds since the beginning."""
+    """Seconds since the call began."""
 
     @property
     def left_s(self) -> float | None:
-        """Seconds until the end if it goes on at this rate; `None` before the first debate has ended."""
+        """Estimated seconds until the end at the current rate; `None` before the first debate has ended."""
         return self.elapsed_s / self.ended * (self.total - self.ended) if self.ended else None
 
 
@@ -92,36 +92,36 @@ class FailedDebate(Value):
     error: ErrorInfo
     """What went wrong."""
     session_id: str | None = None
-    """Its session, if one was stored; it may be resumable."""
+    """Id of its session, if a session was stored; the session may be resumable."""
     partial: DebateResult | None = None
     """Result up to the failure, if there is one."""
 
 
 class RecoveredSession(Value):
-    """What became of a session that `Roundtable.recover` found unfinished."""
+    """The outcome of a session that `Roundtable.recover` found unfinished."""
 
     session_id: str
     """Id of the session."""
     topic: str
     """The question."""
     outcome: Literal["completed", "partial", "waiting", "ended", "taken", "failed"]
-    """`completed`, or `partial` if it ended early again, such as at its budget; `waiting` for information that its
-    agents require, or for somebody who holds it round by round; `ended` as somebody had asked, by a pause or a stop;
-    `taken` by another process, or by a caller of this one, in the meantime; or `failed`."""
+    """`completed`; `partial` if the session ended early again, for example because of its budget; `waiting` if it waits
+    for information that its agents require, or for an owner that runs it round by round; `ended` if a pause or stop had
+    been requested; `taken` if another process, or another caller in this process, runs it now; or `failed`."""
     result: DebateResult | None = None
-    """Its result, if it was continued here."""
+    """Result of the session, if it was continued here."""
     error: ErrorInfo | None = None
-    """Why it was not continued to its end."""
+    """Why the session was not continued to its end."""
 
 
 class Results(Sequence[DebateResult]):
     """The results of many debates, in the order of the request; see `Roundtable.debate_many`.
 
-    A debate that failed is in `failures` and in the table, never among the results.
+    A debate that failed is in `failures` and in the table, but not in the sequence of results.
 
     Args:
         held: The outcome of each debate.
-        rules: Registry in which `redecide` looks up rules; the built-in ones if omitted.
+        rules: Registry in which `redecide` looks up rules; the built-in rules if omitted.
 
     Example:
         >>> from roundtable import sync
@@ -134,7 +134,7 @@ class Results(Sequence[DebateResult]):
 
     def __init__(self, held: Iterable[DebateResult | FailedDebate], *, rules: Registry[Rule] | None = None) -> None:
         self.held: tuple[DebateResult | FailedDebate, ...] = tuple(held)
-        """The outcome of each debate in order, failures included."""
+        """The outcome of each debate in order, including failures."""
         self._rules = rules
         self._results = tuple(outcome for outcome in self.held if isinstance(outcome, DebateResult))
 
@@ -178,12 +178,12 @@ class Results(Sequence[DebateResult]):
 
     @property
     def usage(self) -> Usage:
-        """Usage of all debates together, failed ones included where it is known."""
+        """Usage of all debates together, including failed debates if their usage is known."""
         results = (outcome if isinstance(outcome, DebateResult) else outcome.partial for outcome in self.held)
         return sum((result.usage for result in results if result is not None), Usage())
 
     def to_records(self) -> list[JsonObject]:
-        """Return one flat row per debate, failed ones included; `DebateResult.to_records` has the turns."""
+        """Return one flat row per debate, including failed ones; for rows per turn, see `DebateResult.to_records`."""
         return [
             debate_row(outcome) if isinstance(outcome, DebateResult) else _failed_row(outcome) for outcome in self.held
         ]
@@ -199,10 +199,10 @@ class Results(Sequence[DebateResult]):
     def frames(self, kind: FrameKind = "sessions", backend: FrameBackend = "pandas") -> Frame:
         """Return all turns, sessions, votes or pairs as a frame with typed columns, as `DebateResult.frames` does.
 
-        Sessions include the failed ones; turns and votes of failed debates are included as far as they are known.
+        Sessions include failed debates; turns and votes of failed debates are included as far as they are known.
 
         Args:
-            kind: What a row is: `turns`, `sessions`, `votes` or `pairs`.
+            kind: Kind of rows: `turns`, `sessions`, `votes` or `pairs`.
             backend: `pandas` (extra `frames`), `polars`, `arrow`, `records`, `csv` or `latex`.
 
         Raises:
@@ -221,9 +221,9 @@ class Results(Sequence[DebateResult]):
         return frame_of_rows(kind, rows, backend)
 
     def redecide(self, rule: str | Rule) -> Results:
-        """Apply another decision rule to the last round of each debate; nothing is called, paid for or stored.
+        """Apply another decision rule to the last round of each debate; no model is called, and nothing is stored.
 
-        A vote on motions is counted again from its ballots; a rule that cannot read such ballots is refused.
+        A vote on motions is counted again from its ballots; a rule that cannot count such ballots is refused.
 
         The outcome of the rule becomes the answer, even if a chair has concluded or judges have voted. Everything else,
         such as agreement and positions, stays the same.
@@ -232,15 +232,15 @@ class Results(Sequence[DebateResult]):
             rule: The rule by name with parameters, as in `"supermajority(2/3)"`, or your own rule object.
 
         Raises:
-            ConfigurationError: The rule is unknown, it cannot count positions or the ballots of a stored vote, or it
-                needs votes of judges and there are none.
+            ConfigurationError: The rule is unknown, cannot count positions or the ballots of a stored vote, or needs
+                votes of judges although there are none.
         """
         check_rule(rule, self._rules, vote=any(map(_has_voted, self._results)))
         check_stored_vote(rule, sorted({kind for result in self._results for kind in _vote_kinds(result)}), self._rules)
         name, rules = rule if isinstance(rule, str) else rule.name, self._rules
         if name in JUDGED and any(last_complete(result.rounds) and not _judged(result) for result in self._results):
             hint = f"Run the debates with decide={name!r}."
-            raise ConfigurationError(f"the rule {name!r} counts votes of judges, and nobody judged", hint=hint)
+            raise ConfigurationError(f"the rule {name!r} counts votes of judges, but there are none", hint=hint)
         if isinstance(rule, Rule):
             rules = Registry[Rule]("decision rule")
             rules.add(name, rule, summary=rule.summary)
@@ -264,7 +264,7 @@ def _redecided(result: DebateResult, rule: str, rules: Registry[Rule] | None) ->
 
 
 def _vote_kinds(result: DebateResult) -> set[str]:
-    """Return the kinds of ballots of the last vote on motions; empty without one."""
+    """Return the kinds of ballots of the last vote on motions; an empty set without such a vote."""
     last = last_complete(result.rounds)
     turns = () if last is None else last.turns
     return {turn.answer.kind for turn in turns if turn.stage == VOTE_STAGE and turn.outcome == "answered"}

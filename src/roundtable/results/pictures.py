@@ -25,28 +25,28 @@ __all__ = ["ResultPictures"]
 
 _NAME_CHARS: Final = 24
 _NUMBER_PLACE: Final = 0.7
-"""Where the number of a round stands along its arrow, from 0 to 1."""
+"""Position of the number of a round along its arrow, from 0 (start) to 1 (head)."""
 _ANSWER_CHARS: Final = 32
 _MOST_PAIRS: Final = 66
-"""Pairs of agents in one picture: those of twelve agents."""
+"""Maximum number of pairs of agents in one picture: the pairs of twelve agents."""
 _DROPPED: Final = "#c1121f"
 _CLAIM_MARKS: Final = (
     ("answered", "#555555", "another agent answered"),
     ("unanswered", "#ffffff", "no other agent answered"),
     ("last", "#cccccc", "no other agent spoke after it"),
 )
-"""State of a claim, the colour of its dot, and what that means."""
+"""State of a claim, the colour of its dot, and the meaning of the state."""
 _SAME, _DIFFERENT, _UNKNOWN = "same", "different", "not compared"
 
 
 class ResultPictures:
-    """Draws a debate; each picture is one call that returns its axes (extra `plot`).
+    """Draws a debate; each method draws one picture and returns its axes (extra `plot`).
 
     Args:
         rounds: The rounds.
-        agents: Who took part.
+        agents: The agents that took part.
         title: Title of the picture of the rounds.
-        independent: Least and greatest agreement before the debate; `None` where it was not measured.
+        independent: Lower and upper bound of the agreement before the debate; `None` if it was not measured.
         decision: The decision.
 
     Example:
@@ -91,8 +91,8 @@ class ResultPictures:
         A line has a gap where a turn failed. The legend is below the axes.
 
         Args:
-            ax: Where to draw; a new figure if omitted. In a figure of your own, `layout="constrained"` makes room for
-                the legend.
+            ax: Axes to draw on; a new figure if omitted. In your own figure, `layout="constrained"` makes room for the
+                legend.
 
         Raises:
             ConfigurationError: matplotlib is not installed.
@@ -110,14 +110,14 @@ class ResultPictures:
     def opinions(self, ax: Axes | None = None) -> Axes:
         """Draw who held which answer in each round: a band for each answer, a line for each agent.
 
-        A line that changes its band shows a move; a gap, an agent without an answer. The table is
-        `result.opinion_flow().to_records()`.
+        A line that changes its band shows a move; a gap in a line shows that the agent gave no answer.
+        `result.opinion_flow().to_records()` returns the same data as a table.
 
         Args:
-            ax: Where to draw; a new figure if omitted.
+            ax: Axes to draw on; a new figure if omitted.
 
         Raises:
-            ConfigurationError: matplotlib is not installed, or sides were assigned, so that nobody moves.
+            ConfigurationError: matplotlib is not installed; or sides were assigned, so there are no moves.
         """
         flow = self._flow()
         bands, heights = _bands(flow)
@@ -161,10 +161,10 @@ class ResultPictures:
         )
 
     def pairs(self, ax: Axes | None = None) -> Axes:
-        """Draw for each pair of agents and each round whether their answers say the same, as far as that is known.
+        """Draw, for each pair of agents and each round, whether their answers say the same, as far as known.
 
         Args:
-            ax: Where to draw; a new figure if omitted.
+            ax: Axes to draw on; a new figure if omitted.
 
         Raises:
             ConfigurationError: matplotlib is not installed, sides were assigned, or there are more than twelve agents.
@@ -203,12 +203,13 @@ class ResultPictures:
         )
 
     def influence(self, ax: Axes | None = None) -> Axes:
-        """Draw who took whose answer: an arrow from those who held it in the round before to the agent that moved.
+        """Draw who took whose answer: arrows from its holders in the round before to the agent that moved to it.
 
-        The table is `result.opinion_flow().followed()`. Whether an agent moved because of another one is not known.
+        `result.opinion_flow().followed()` returns the same data as a table. It is not known whether an agent moved
+        because of another agent.
 
         Args:
-            ax: Where to draw; a new figure if omitted.
+            ax: Axes to draw on; a new figure if omitted.
 
         Raises:
             ConfigurationError: matplotlib is not installed, or sides were assigned.
@@ -227,7 +228,7 @@ class ResultPictures:
             arrow["connectionstyle"] = "arc3,rad=0.12"
             ax.annotate("", xy=places[agent], xytext=places[source], arrowprops=arrow)
             (x, y), (u, v) = places[source], places[agent]
-            # Near its head: in the middle, the numbers of arrows that cross would lie on each other.
+            # Near the head of the arrow: in the middle, the numbers of crossing arrows would overlap.
             ax.text(
                 (1 - _NUMBER_PLACE) * x + _NUMBER_PLACE * u,
                 (1 - _NUMBER_PLACE) * y + _NUMBER_PLACE * v,
@@ -257,10 +258,10 @@ class ResultPictures:
     def arguments(self, ax: Axes | None = None) -> Axes:
         """Draw the claims: a column for each round, a band for each agent, an arrow from a claim to an earlier one.
 
-        The table is `result.argument_graph().to_records()`.
+        `result.argument_graph().to_records()` returns the same data as a table.
 
         Args:
-            ax: Where to draw; a new figure if omitted.
+            ax: Axes to draw on; a new figure if omitted.
 
         Raises:
             ConfigurationError: matplotlib is not installed, or no answer has claims.
@@ -268,7 +269,7 @@ class ResultPictures:
         graph = argument_graph(self._rounds)
         if not graph.claims:
             msg = "there are no claims to draw"
-            raise ConfigurationError(msg, hint="Hold the debate with claims=True.")
+            raise ConfigurationError(msg, hint="Run the debate with claims=True.")
         agents = [agent for agent in self._names if any(claim.agent_id == agent for claim in graph.claims)]
         agents += dict.fromkeys(claim.agent_id for claim in graph.claims if claim.agent_id not in self._names)
         numbers = [*dict.fromkeys(claim.round for claim in graph.claims)]
@@ -286,7 +287,7 @@ class ResultPictures:
         for state, colour, label in _CLAIM_MARKS:
             xs, ys = _points(places[claim.id] for claim in graph.claims if claim.state == state)
             if xs:
-                # A white rim parts the dot from arrows that pass behind it.
+                # A white rim separates the dot from arrows that pass behind it.
                 ax.scatter(xs, ys, s=110, color="#ffffff", zorder=2.4)
                 ax.scatter(xs, ys, s=38, color=colour, edgecolors="#333333", zorder=3, label=label)
         xs, ys = _points(places[claim.id] for claim in graph.dropped)
@@ -310,12 +311,12 @@ class ResultPictures:
         )
 
     def votes(self, ax: Axes | None = None) -> Axes:
-        """Draw what the decision rule counted for each option; for rules on pairs, the table of pairs.
+        """Draw the score of each option under the decision rule; for rules that compare pairs, draw the table of pairs.
 
-        The tables are `result.decision.scores` and `result.decision.pairwise`.
+        `result.decision.scores` and `result.decision.pairwise` contain the same data.
 
         Args:
-            ax: Where to draw; a new figure if omitted.
+            ax: Axes to draw on; a new figure if omitted.
 
         Raises:
             ConfigurationError: matplotlib is not installed, or there is no decision.
@@ -371,7 +372,7 @@ class ResultPictures:
         """Draw the reported confidence of each answer, by round, in the colour of its camp.
 
         Args:
-            ax: Where to draw; a new figure if omitted.
+            ax: Axes to draw on; a new figure if omitted.
 
         Raises:
             ConfigurationError: matplotlib is not installed, or sides were assigned.
@@ -402,10 +403,10 @@ class ResultPictures:
         )
 
     def tokens(self, ax: Axes | None = None) -> Axes:
-        """Draw the tokens of each agent by round, prompts and answers together, failed turns included.
+        """Draw the tokens of each agent by round: prompts and answers together, including failed turns.
 
         Args:
-            ax: Where to draw; a new figure if omitted.
+            ax: Axes to draw on; a new figure if omitted.
 
         Raises:
             ConfigurationError: matplotlib is not installed.
@@ -439,10 +440,10 @@ class ResultPictures:
     def time(self, ax: Axes | None = None) -> Axes:
         """Draw when each turn ran: a bar from its start to its end, a row for each agent. Failed turns are hatched.
 
-        The table is `result.to_frame()`, with the column `durationS`.
+        The column `durationS` of `result.to_frame()` contains the durations.
 
         Args:
-            ax: Where to draw; a new figure if omitted.
+            ax: Axes to draw on; a new figure if omitted.
 
         Raises:
             ConfigurationError: matplotlib is not installed, or there is no turn.
@@ -486,7 +487,7 @@ class ResultPictures:
         return [agent for agent in self._names if agent in spoke]
 
     def _verdicts(self, flow: OpinionFlow) -> dict[tuple[int, frozenset[str]], str]:
-        """Return how each two answers of a round relate."""
+        """Return, for each two answers of a round, whether they say the same."""
         known = pair_verdicts(self._complete)
         answered = {(opinion.round, opinion.agent_id) for opinion in flow.opinions if opinion.camp is not None}
         return {
@@ -503,7 +504,7 @@ def _points(places: Iterable[tuple[float, float]]) -> tuple[list[float], list[fl
 
 
 def _claim_places(claims: Sequence[ArgumentClaim], agents: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """Return where each claim is drawn: its round, and below each other within the band of its agent."""
+    """Return the position of each claim: at its round, one below the other within the band of its agent."""
     by_cell: dict[tuple[int, str], list[str]] = {}
     for claim in claims:
         by_cell.setdefault((claim.round, claim.agent_id), []).append(claim.id)
@@ -518,7 +519,7 @@ def _claim_places(claims: Sequence[ArgumentClaim], agents: Sequence[str]) -> dic
 
 
 def _bands(flow: OpinionFlow) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the lower edge and the height of the band of each camp; it has room for the most agents of a round."""
+    """Return the lower edge and the height of each camp's band; it has room for the camp's largest round."""
     heights = {camp.label: float(max(camp.holders)) for camp in flow.camps}
     edges: dict[str, float] = {}
     edge = 0.0
@@ -529,7 +530,7 @@ def _bands(flow: OpinionFlow) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def _lanes(flow: OpinionFlow, bands: Mapping[str, float]) -> dict[tuple[str, int], float]:
-    """Return the height of each agent in each round, within the band of its camp."""
+    """Return the vertical position of each agent in each round, within the band of its camp."""
     lanes: dict[tuple[str, int], float] = {}
     lane_counts: dict[tuple[str, int], int] = {}
     for opinion in flow.opinions:

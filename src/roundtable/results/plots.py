@@ -1,4 +1,4 @@
-"""Parts of pictures that several modules draw; the only module that imports matplotlib."""
+"""Parts of pictures that several modules draw, and the checks for matplotlib."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ __all__ = [
 ]
 
 COLOURS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
-"""Colours that remain different for colour-blind readers (Okabe and Ito, 2008); shapes and positions say the same."""
+"""Colours that colour-blind readers can distinguish (Okabe and Ito, 2008). Shapes and positions show the same
+information."""
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
-"""Shapes that tell lines apart without colour."""
+"""Shapes that distinguish lines without colour."""
 
 _LABEL_CHARS: Final = 60
 _PLOT_HEIGHT: Final = 4.0
@@ -39,19 +40,19 @@ _PLOT_HEIGHT: Final = 4.0
 _LEGEND_LINE_HEIGHT: Final = 0.2
 """Height of a line of the legend, in inches."""
 _HALF_LEGEND_CHARS: Final = 34
-"""Longest entry of a legend in two columns, in characters."""
+"""Maximum length of an entry of a legend with two columns, in characters."""
 _LEGEND_DISTANCE: Final = 5.0
-"""Distance of the legend from the axes, in its font size: room for the numbers of the rounds and their label."""
+"""Distance of the legend from the axes, in units of its font size; the axis numbers and label need this room."""
 _LEGEND_LINES: Final = 3
-"""Most lines of the legend that are not about an agent."""
+"""Maximum number of legend lines that are not about an agent."""
 
 
 def new_axes(height: float, width: float = 6.4) -> Axes:
     """Return the axes of a new figure.
 
     Args:
-        height: Its height in inches.
-        width: Its width in inches.
+        height: Height of the figure in inches.
+        width: Width of the figure in inches.
 
     Raises:
         ConfigurationError: matplotlib is not installed.
@@ -65,7 +66,7 @@ def new_axes(height: float, width: float = 6.4) -> Axes:
 
 
 def legend_below(ax: Axes, ncols: int = 1) -> None:
-    """Write the legend below the axes, since lines can be anywhere within them."""
+    """Write the legend below the axes, because lines may be anywhere within them."""
     ax.legend(
         loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=_LEGEND_DISTANCE, fontsize="small", ncols=ncols
     )
@@ -85,7 +86,7 @@ def check_plots() -> None:
 
 
 def save_picture(ax: Axes, *paths: Path) -> None:
-    """Save the figure of a picture to files, whose endings name the formats, and close it.
+    """Save the figure of a picture to files and close it; the suffix of a file determines its format.
 
     Raises:
         StorageError: A file cannot be written.
@@ -110,7 +111,7 @@ def write_caption(ax: Axes, title: str, caption: str, *, chars: int = 88) -> Axe
     Args:
         ax: The picture.
         title: The title.
-        caption: What it shows.
+        caption: What the picture shows.
         chars: Longest line of the caption; fewer than 88 where labels leave little room for the axes.
     """
     lines = textwrap.wrap(caption.replace("$", r"\$"), chars)
@@ -130,7 +131,7 @@ def write_caption(ax: Axes, title: str, caption: str, *, chars: int = 88) -> Axe
 
 
 def plain_label(text: str, most: int) -> str:
-    """Return a text shortened, with dollar signs escaped, which would start a formula."""
+    """Return a shortened text with escaped dollar signs, which would otherwise start a formula."""
     return textwrap.shorten(text, most, placeholder="\u2026").replace("$", r"\$")
 
 
@@ -147,11 +148,12 @@ def draw_rounds(
 
     Args:
         rounds: The rounds; only complete ones are drawn.
-        agents: Who took part.
+        agents: The agents that took part.
         title: Title of the figure, shortened to 60 characters.
         independent_agreement: Agreement before the debate, drawn as a line.
-        independent_at_most: The same if answers that nobody compared say the same; then the range is shaded.
-        ax: Where to draw; a new figure when left out.
+        independent_at_most: Upper bound of this agreement, for the case that answers that nobody compared say the same;
+        if it is higher, the range is shaded.
+        ax: Axes to draw on; a new figure when left out.
 
     Raises:
         ConfigurationError: matplotlib is not installed.
@@ -174,7 +176,7 @@ def draw_rounds(
             _with_gaps(confidences, numbers),
             marker=MARKERS[seat % len(MARKERS)],
             color=COLOURS[seat % len(COLOURS)],
-            # Colours and markers repeat; a dashed line is the second agent with them.
+            # Colours and markers repeat; a dashed line shows the second agent with the same colour and marker.
             linestyle="-" if seat < len(COLOURS) else "--",
             linewidth=1,
             label=labels[seat],
@@ -196,7 +198,7 @@ def draw_rounds(
 
 
 def _draw_agreement(ax: Axes, complete: Sequence[RoundRecord]) -> None:
-    """Draw agreement as a line, and as upright bars where it lies between two figures."""
+    """Draw agreement as a line, and vertical bars where agreement lies between two values."""
     numbers = [round_record.number for round_record in complete]
     levels = {
         round_record.number: round_record.consensus.agreement_level
@@ -211,7 +213,7 @@ def _draw_agreement(ax: Axes, complete: Sequence[RoundRecord]) -> None:
     ax.plot(numbers, _with_gaps(levels, numbers), marker="s", linewidth=3, color="black", label="agreement")
     open_rounds = [number for number, level in levels.items() if most[number] > level]
     if open_rounds:
-        # Bars, not an area: a round between two measured ones is seen, and so is a single round.
+        # Bars, not an area, so that a round between two measured rounds and a single round are visible.
         ax.vlines(
             open_rounds,
             [levels[number] for number in open_rounds],
@@ -224,7 +226,7 @@ def _draw_agreement(ax: Axes, complete: Sequence[RoundRecord]) -> None:
 
 
 def _with_gaps(values: Mapping[int, float], numbers: Sequence[int]) -> list[float]:
-    """Return the value of each round; NaN where there is none, which interrupts the line."""
+    """Return the value of each round; for a missing value NaN, which interrupts the line."""
     return [values.get(number, math.nan) for number in numbers]
 
 

@@ -1,4 +1,4 @@
-"""Reruns: what a debate decides if its last round is held again with something changed."""
+"""Reruns: what a debate decides if its last round is repeated with a change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from roundtable.types import Share, Usage, Value
 __all__ = ["RerunAudit", "RerunChange", "RerunOutcome"]
 
 RerunChange: TypeAlias = Literal["seats", "labels"]
-"""What is shuffled: the order of the agents and all that depends on the seed, or only the latter."""
+"""What is changed: the order of the agents and the seed (`"seats"`), or only the seed (`"labels"`)."""
 
 _HOLDS: Final[Mapping[bool | None, str]] = {True: "Held", False: "Changed", None: "Not compared"}
 
@@ -24,28 +24,28 @@ class RerunOutcome(Value):
     """One repetition of the last round."""
 
     session_id: str
-    """Its own session, a fork of the audited one."""
+    """Id of the repetition's session, which is a fork of the audited session."""
     answer: str | None
-    """Its answer; `None` if it has none."""
+    """Answer of the repetition; `None` if it has no answer."""
     holds: bool | None
-    """Whether its answer is the same as the audited one; `None` if nobody compared the two wordings."""
+    """Whether the repetition's answer is the same as the audited answer; `None` if nobody compared the two wordings."""
     agreement: Share | None
-    """Agreement of its answers, as far as it is certain; `None` if no agent answered."""
+    """Agreement of the repetition's answers, as far as it is certain; `None` if no agent answered."""
     agreement_in_words: str
     """The agreement as a figure or an interval."""
 
 
 class RerunAudit(Value):
-    """How often the answer of a debate holds if the last round is repeated; see `Roundtable.rerun`."""
+    """How often a debate's answer stays the same if the last round is repeated; see `Roundtable.rerun`."""
 
     session_id: str
     """The audited session."""
     topic: str
-    """Its question."""
+    """Question of the audited session."""
     answer: str | None
-    """Its answer."""
+    """Answer of the audited session."""
     change: RerunChange
-    """What was shuffled."""
+    """What was changed."""
     without: str | None
     """Name of the agent that was left out; `None` if all took part."""
     round: int
@@ -58,28 +58,28 @@ class RerunAudit(Value):
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
     @property
     def held(self) -> int:
-        """How many repetitions have the same answer for certain."""
+        """Number of repetitions that certainly have the same answer."""
         return sum(outcome.holds is True for outcome in self.outcomes)
 
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
     @property
     def held_at_most(self) -> int:
-        """The same if every answer that nobody compared says the same too."""
+        """Number of repetitions with the same answer, if every answer that nobody compared says the same too."""
         return sum(outcome.holds is not False for outcome in self.outcomes)
 
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it
     @property
     def interval(self) -> tuple[float, float]:
-        """In how many of all possible repetitions the answer holds: 95 % Wilson interval, in [0, 1].
+        """Share of all possible repetitions in which the answer stays the same: 95 % Wilson interval, in [0, 1].
 
-        It reaches from the lower bound for `held` to the upper bound for `held_at_most`.
+        The interval reaches from the lower bound for `held` to the upper bound for `held_at_most`.
         """
         times = len(self.outcomes)
         return wilson_interval(self.held, times).low, wilson_interval(self.held_at_most, times).high
 
     @property
     def answers(self) -> Mapping[str | None, int]:
-        """How many repetitions gave each answer, the most frequent first; wordings are not joined."""
+        """Number of repetitions by answer, the most frequent answer first; different wordings are not joined."""
         return dict(Counter(outcome.answer for outcome in self.outcomes).most_common())
 
     def to_text(self) -> str:

@@ -1,4 +1,4 @@
-"""Rows of tables of turns and of debates."""
+"""Rows for tables of turns and tables of debates."""
 
 from __future__ import annotations
 
@@ -49,11 +49,12 @@ DEBATE_COLUMNS: Final = (
 """Columns of a table of debates, in order."""
 
 _READS_AS_JSON: Final = re.compile(r'\s*(?:["\[{]|null\s*\Z|\Z)')
-"""Choices that are quoted in a table, since they look like another ballot or like none."""
+"""Matches choices that must be quoted in a table, because they look like another kind of ballot or like an empty
+cell."""
 
 
 class DebateFields(DebateFacts, Protocol):
-    """What rows of a debate are made from: the fields of `DebateResult`, which imports this module."""
+    """The fields of `DebateResult` from which rows are made; a protocol, because `DebateResult` imports this module."""
 
     @property
     def status(self) -> str:
@@ -77,7 +78,7 @@ class DebateFields(DebateFacts, Protocol):
 
     @property
     def independent_agreement_at_most(self) -> float | None:
-        """The same if answers that nobody compared say the same."""
+        """Upper bound of the independent agreement, if answers that nobody compared say the same."""
 
     @property
     def conformity_delta(self) -> float | None:
@@ -89,7 +90,7 @@ class DebateFields(DebateFacts, Protocol):
 
     @property
     def roster(self) -> Roster:
-        """Who was asked, and who answered."""
+        """Agents that were asked, with the turns that they answered and the turns that failed."""
 
     @property
     def error(self) -> ErrorInfo | None:
@@ -105,7 +106,7 @@ class DebateFields(DebateFacts, Protocol):
 
     @property
     def updated_at(self) -> datetime:
-        """When it last changed."""
+        """When the session last changed."""
 
 
 def turn_row(session_id: str, turn: AnyTurn) -> JsonObject:

@@ -1,4 +1,4 @@
-"""Results from debates that other projects recorded, so that tables, pictures, audits and reports work on them."""
+"""Results from debates that other projects recorded, so that tables, pictures, audits and reports work with them."""
 
 from __future__ import annotations
 
@@ -42,13 +42,14 @@ def result_of_transcript(
 ) -> DebateResult:
     """Return a recorded debate as a result: its decision is the plurality of the last round.
 
-    Where answers are known, they are compared, and a text without one abstains; otherwise whole texts are. Agreement is
-    measured as by `analyzer="declared"`, which needs no model. Times, costs and confidences are not known: a confidence
-    is 0.5, and the time is 1970.
+    If answers are known, the answers are compared, and a text without an answer counts as an abstention. If no answers
+    are known, whole texts are compared. Agreement is measured as with `analyzer="declared"`, which needs no model.
+    Times, costs and confidences are not known; every confidence is 0.5, and the time is 1970.
 
     Args:
         transcript: The debate, from `roundtable.metrics.read_transcript`.
-        extract: Function from a text to its answer, or to `None` if it has none; by default the answers of the file.
+        extract: Function that returns the answer in a text, or `None` if it has no answer; by default, the answers in
+        the file are used.
         independent: Whether agents answered the first round without seeing each other.
 
     Example:

@@ -71,7 +71,7 @@ __all__ = ["Movement", "movement_of", "numbered_answers", "view_of", "with_names
 
 _MOST_MOVES: Final = 6
 _FLOW_CHARS: Final = 40
-"""Longest answer in a sentence on who moved."""
+"""Maximum length of an answer in a sentence about who moved."""
 _MOST_POINTS: Final = 3
 
 _NUMBERED: Final = re.compile(r"\bAnswer [0-9]{1,3}\b")
@@ -79,7 +79,7 @@ _NUMBERED: Final = re.compile(r"\bAnswer [0-9]{1,3}\b")
 _STATES: Final = {
     "partial": "not finished",
     "paused": "paused",
-    "needs_context": "waiting for information its agents asked for",
+    "needs_context": "waiting for information that its agents requested",
 }
 
 
@@ -89,7 +89,7 @@ class Movement:
     Args:
         flow: The opinion flow; `None` if the result has none.
         rounds: The rounds of the result.
-        names: Names of its agents by id, by seat.
+        names: Names of the agents by id, in the order of the agents.
     """
 
     def __init__(self, flow: OpinionFlow | None, rounds: Sequence[RoundRecord], names: Mapping[str, str]) -> None:
@@ -107,7 +107,7 @@ class Movement:
         }
 
     def flow_view(self) -> FlowView | None:
-        """Return who held what in each round; `None` with less than two rounds."""
+        """Return who held which answer in each round; `None` with fewer than two rounds."""
         flow = self._flow
         if flow is None or len(flow.rounds) < 2:
             return None
@@ -155,7 +155,7 @@ class Movement:
         return short_name(unmarked(self._answers.get(camp or "", "no answer")), _FLOW_CHARS)
 
     def camps(self, answer: str | None, points: Mapping[str, Sequence[str]]) -> tuple[CampView, ...]:
-        """Return the camps with those who hold them in the last complete round, and their key points.
+        """Return the camps with their holders in the last complete round, and the holders' key points.
 
         Args:
             answer: The answer of the debate.
@@ -184,13 +184,13 @@ class Movement:
         return tuple(views)
 
     def camp_of(self, answer: AgentResponse, number: int) -> str:
-        """Return the label of the camp of an answer; empty unless it is the agent's last one in the round."""
+        """Return the label of an answer's camp; an empty text unless it is the agent's last answer in the round."""
         opinion = self._held.get((answer.agent_id, number))
         is_last = self._said.get((answer.agent_id, number)) is answer
         return opinion.camp or "" if opinion is not None and is_last else ""
 
     def change_of(self, answer: AgentResponse, number: int) -> ChangeView | None:
-        """Return what an answer changed against the same agent's answer in the round before; `None` without one."""
+        """Return what changed from the agent's answer in the round before; `None` if there was no answer before."""
         before = self._said.get((answer.agent_id, number - 1))
         opinion = self._held.get((answer.agent_id, number))
         if before is None or opinion is None or self._said.get((answer.agent_id, number)) is not answer:
@@ -222,11 +222,11 @@ def _flow_cell(opinion: Opinion | None) -> FlowCell:
 
 
 def numbered_answers(config: DebateConfig, names: Mapping[str, str]) -> dict[str, str]:
-    """Return who gave each answer that a council saw by number, such as `Answer 2`; empty for other modes.
+    """Return the author of each answer that a council saw by number, such as `Answer 2`; empty for other modes.
 
     Args:
-        config: The debate.
-        names: Names of its agents by id, by seat.
+        config: Configuration of the debate.
+        names: Names of the agents by id, in the order of the agents.
     """
     if config.mode != "council":
         return {}
@@ -235,7 +235,7 @@ def numbered_answers(config: DebateConfig, names: Mapping[str, str]) -> dict[str
 
 
 def with_names(text: str, numbered: Mapping[str, str]) -> str:
-    """Return text in which each known number of an answer is followed by the name of its author.
+    """Return the text with the author's name after each known number of an answer.
 
     Example:
         >>> with_names("Answer 2 > Answer 3", {"Answer 2": "Bo"})
@@ -256,7 +256,7 @@ def view_of(result: DebateResult, checked: EvidenceReport | None = None) -> Repo
 
     Args:
         result: The result.
-        checked: What the pages say that its claims cite, if somebody has looked.
+        checked: Result of the check of the pages that its claims cite, if they were checked.
     """
     graph = result.argument_graph()
     seats = {agent.id: number for number, agent in enumerate(result.agents)}
@@ -307,7 +307,7 @@ def movement_of(result: DebateResult, flow: OpinionFlow | None) -> Movement:
 
     Args:
         result: The result.
-        flow: Its opinion flow, if it has one.
+        flow: The opinion flow of the result, if it has one.
     """
     return Movement(flow, result.rounds, _agents(result))
 
@@ -366,7 +366,7 @@ def _decision_line(result: DebateResult) -> str:
 
 
 def _counted(result: DebateResult) -> str:
-    """Return what the scores of the options are; empty if they are not to be shown."""
+    """Return the meaning of the options' scores; an empty text if scores are not shown."""
     return "" if result.decision is None else COUNTED.get(result.decision.rule, "its score by this rule")
 
 
@@ -519,7 +519,7 @@ def _facts_of(result: DebateResult, flow: FlowView | None, claims: str) -> Itera
 
 
 def _method(result: DebateResult) -> str:
-    """Return how the agreement was measured; a vote may join answers that nobody had compared before it."""
+    """Return how the agreement was measured; a later vote may join answers that nobody had compared before."""
     method = "" if result.consensus is None else result.consensus.method
     return f"{method}, before the vote" if result.answer_source == "vote" else method
 
@@ -542,9 +542,9 @@ class _RoundReader:
     Args:
         result: The result that the round is part of.
         record: The round.
-        seats: Seat of each agent.
+        seats: Position of each agent in the order of agents.
         movement: The camps and moves of the debate.
-        numbered: For each number under which members of a council see an answer who gave it.
+        numbered: Author of each answer, by the number under which members of a council see it.
     """
 
     def __init__(
@@ -612,7 +612,7 @@ class _RoundReader:
         )
 
     def _verdict(self, turn: Turn) -> str | None:
-        """Return which agent's answer a judge voted for; judges see aliases instead of names."""
+        """Return the agent and the answer that a judge voted for; judges see aliases instead of names."""
         choice = turn.answer.choice if turn.answer.kind == "ballot" else None
         chosen = self._judged.get(choice or "")
         if chosen is None or chosen.answer.kind != "position":

@@ -47,7 +47,7 @@ _HEADERS: Final = {
 
 router: APIRouter = APIRouter(include_in_schema=False)
 
-_PRIVATE_FACTS: Final = frozenset({"Usage", "Measured so because"})
+_PRIVATE_FACTS: Final = frozenset({"Usage", "Why measured this way"})
 _PRIVATE_EXITS: Final = frozenset({"error", "quorum_lost", "budget"})
 """Exit reasons whose details contain texts of errors, or amounts of money."""
 _NO_ANSWER: Final = "It gave no answer."
