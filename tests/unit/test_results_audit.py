@@ -310,7 +310,7 @@ async def test_a_vote_on_motions_is_counted_without_each_ballot() -> None:
     assert by_rule(audit) == {rule: decision.winner for rule, decision in again.items() if decision}
     assert "approval" in {one.change for one in audit.not_tried}
     assert audit.weighted is None
-    assert any("can still be voted for" in note for note in audit.notes)
+    assert any("can still vote for" in note for note in audit.notes)
     assert audit.switches_tried == 4 * 3
     assert [row.change for row in audit.ties] == ["ties are declared", "ties go to the first option"]
 

@@ -187,7 +187,7 @@ class RoundtableClient:
         await self._post(session_id, "extend", request)
 
     async def fork(self, session_id: str, *, at_round: int, **request: Unpack[ForkKeywords]) -> str:
-        """Start a session that shares the first rounds of another one, and return its id; `watch` returns its events.
+        """Start a session that shares another session's first rounds, and return its id; `watch` returns its events.
 
         If the response is lost, the request is sent again with the same idempotency key, so only one fork starts.
 

@@ -112,7 +112,7 @@ class SyncRoundtableClient:
         return SyncEventStream(self._portal.make(lambda: self._client.watch(session_id, after=after)), self._portal)
 
     def result(self, session_id: str) -> DebateResult:
-        """Return the result of a session as it stands now, like `Roundtable.session`."""
+        """Return the current result of a session, like `Roundtable.session`."""
         return self._portal.call(lambda: self._client.result(session_id))
 
     def audit(self, session_id: str) -> DecisionAudit:
@@ -120,7 +120,7 @@ class SyncRoundtableClient:
         return self._portal.call(lambda: self._client.audit(session_id))
 
     def arguments(self, session_id: str) -> ArgumentGraph:
-        """Return the claims of a session and what they refer to, like `DebateResult.argument_graph`."""
+        """Return the claims of a session and their references, like `DebateResult.argument_graph`."""
         return self._portal.call(lambda: self._client.arguments(session_id))
 
     def sessions(
@@ -158,7 +158,7 @@ class SyncRoundtableClient:
         self._portal.call(lambda: self._client.extend(session_id, **request))
 
     def fork(self, session_id: str, *, at_round: int, **request: Unpack[ForkKeywords]) -> str:
-        """Start a session that shares the first rounds of another, and return its id; `watch` returns its events."""
+        """Start a session that shares another session's first rounds, and return its id; `watch` returns its events."""
         return self._portal.call(lambda: self._client.fork(session_id, at_round=at_round, **request))
 
     def approvals(self, session_id: str) -> tuple[OpenApproval, ...]:
@@ -168,7 +168,7 @@ class SyncRoundtableClient:
     def decide_approval(
         self, session_id: str, approval_id: str, *, allowed: bool, reason: str = ""
     ) -> tuple[OpenApproval, ...]:
-        """Allow a tool call, or refuse it; return the calls that still wait."""
+        """Allow or refuse a tool call; return the calls that still wait for approval."""
         return self._portal.call(
             lambda: self._client.decide_approval(session_id, approval_id, allowed=allowed, reason=reason)
         )
@@ -194,5 +194,5 @@ class SyncRoundtableClient:
         return self._portal.call(self._client.profiles)
 
     def me(self) -> JsonObject:
-        """Return the user of this client, as the server sees it, and what is left of its limits."""
+        """Return the user of this client, as the server sees it, and how much of its limits is left."""
         return self._portal.call(self._client.me)
