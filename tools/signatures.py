@@ -55,27 +55,29 @@ CONVERSE_TYPES = {
 CALLER_DEFAULTS = {"metadata": "None"}
 
 CALLER_DOCS = {
-    "mode": "Debate mode: its name, with its options after a colon, as in `expert-panel:facilitated=true`, or a mode "
-    "object. A session with a mode object resumes on this table; elsewhere a plugin has to bring a mode of that name.",
-    "agents": "Who debates, instead of the table's agents: agents, models, configurations or names.",
-    "options": "Options to choose from, at least 2. When left out, the agents find their own positions.",
+    "mode": "Debate mode: a mode object, or a name, with options after a colon, as in `expert-panel:facilitated=true`. "
+    "A session with a mode object can be resumed on this table; on another table, a plugin must provide a mode of that "
+    "name.",
+    "agents": "Agents that debate instead of the table's agents: agents, models, configurations or names.",
+    "options": "Options that the agents choose from, at least 2. When left out, the agents find their own positions.",
     "attachments": "Files that belong to the question, at most 20: PNG, JPEG, GIF and WebP images, PDF documents, and "
-    "texts. Each is a path, its bytes, or an `Attachment`. All agents must be able to see them.",
-    "decide": "Rule that turns a round's positions, or its votes, into a decision: its name, with parameters as in "
-    '`"supermajority(2/3)"`, or a `Rule` of your own, which this table then knows by its name. When left out, '
-    '`"schulze"` with a vote, else `"plurality"`. A rule for rankings, grades or approvals asks for a vote by itself, '
-    'unless the debate has options. With `"judge"` and `"judge-panel"`, models that take no part vote after each '
-    "round; see `seats`.",
-    "exit_when": "Criterion that ends the debate early, such as `ConsensusReached(0.9) & MinRounds(2)`, or as "
-    'text: `"consensus(0.9) & min_rounds(2)"`.',
-    "quorum": "Minimum number of answers per stage, or per round if agents answer one after another; with fewer, the "
-    "debate fails with `QuorumLost`. The table's `quorum` when left out.",
-    "search": 'How agents search the web in this debate, instead of what the table says: `"auto"`, `True`, `False`, or '
-    "options. Stored with the session.",
+    "texts. Each is given as a path, as bytes, or as an `Attachment`. All agents must be able to see all files.",
+    "decide": "Rule that turns a round's positions or votes into a decision: a name, with parameters as in "
+    '`"supermajority(2/3)"`, or your own `Rule`, which this table registers under its name. When left out, the rule is '
+    '`"schulze"` with a vote, else `"plurality"`. A rule for rankings, grades or approvals implies a vote, unless the '
+    'debate has options. With `"judge"` and `"judge-panel"`, models that do not debate vote after each round; see '
+    "`seats`.",
+    "exit_when": "Exit criterion that ends the debate early, such as `ConsensusReached(0.9) & MinRounds(2)`, or the "
+    'same as text: `"consensus(0.9) & min_rounds(2)"`.',
+    "quorum": "Minimum number of answers per stage, or per round if agents answer one after another. With fewer "
+    "answers, the debate fails with `QuorumLost`. When left out, the table's `quorum` applies.",
+    "search": 'How agents search the web in this debate: `"auto"`, `True`, `False`, or options. Replaces the table\'s '
+    "setting, and is stored with the session.",
     "answer_schema": "Type of an object that every agent returns in addition to its position: a pydantic model, "
-    "another class that pydantic knows, or a JSON Schema. It is checked as JSON Schema (extra `schema`), and the agent "
-    "is asked once more if it does not fit. `value` of the result is what those who hold the answer agree on.",
-    "budget": "Limits for this debate, in addition to those of the table.",
+    "another class that pydantic supports, or a JSON Schema. The object is checked against the JSON Schema (extra "
+    "`schema`); if it does not fit, the agent is asked once more. `value` of the result contains the value that more "
+    "than half of the agents with the winning answer gave.",
+    "budget": "Limits for this debate, in addition to the limits of the table.",
     "metadata": "Your own notes, stored with the session.",
 }
 """Descriptions of options that Python callers give otherwise, or that have other limits there."""
@@ -148,7 +150,7 @@ def _options_module() -> str:
     ]
     return "\n".join(
         [
-            '"""What Python callers can say about a debate, objects included.',
+            '"""The options that Python callers can set for a debate; values may be objects.',
             "",
             HEADER,
             '"""',
@@ -174,24 +176,24 @@ def _options_module() -> str:
             '__all__ = ["CallerRequest", "ConverseOptions", "DebateOptions", "Perspectives"]',
             "",
             "Perspectives: TypeAlias = \"Sequence[str | Perspective] | Literal['auto'] | None\"",
-            '"""Perspectives of an expert panel: names or values; `"auto"` has a model write them for the question."""',
+            '"""Perspectives of an expert panel: names or values; `"auto"` lets a model write them for the question."""',
             "",
             "",
             "class DebateOptions(TypedDict, total=False):",
-            '    """Options of a debate besides its topic; `Roundtable.debate` explains each."""',
+            '    """Options of a debate besides its topic; `Roundtable.debate` explains each option."""',
             "",
             *keywords,
             "",
             "",
             "class ConverseOptions(TypedDict, total=False):",
-            '    """Options of a conversation; `Roundtable.converse` explains each."""',
+            '    """Options of a conversation; `Roundtable.converse` explains each option."""',
             "",
             *(f"    {name}: {kind}" for name, kind in CONVERSE_TYPES.items()),
             "",
             "",
             "@dataclass(frozen=True, slots=True, kw_only=True)",
             "class CallerRequest:",
-            '    """What a caller asks for in one debate, with the defaults of what was left out."""',
+            '    """The request of a caller for one debate, with the defaults of omitted options."""',
             "",
             "    topic: str",
             *fields,
@@ -271,7 +273,7 @@ def _client_module() -> str:
         *_keywords("DebateKeywords", "Options of a debate besides its topic", options()),
         *_keywords(
             "ForkKeywords",
-            "What can differ in a fork",
+            "Options that can differ in a fork",
             _without(ForkRequest, "at_round", *options()),
             method="fork",
             base="DebateKeywords",
@@ -282,7 +284,7 @@ def _client_module() -> str:
             _without(ConversationRequest, "agents", "messages"),
             method="converse",
         ),
-        *_keywords("ResumeKeywords", "How to resume a session", _without(ResumeRequest), method="start_resume"),
+        *_keywords("ResumeKeywords", "Options of a resumed session", _without(ResumeRequest), method="start_resume"),
         *_keywords(
             "ExtendKeywords",
             "Options of further rounds",
@@ -293,7 +295,7 @@ def _client_module() -> str:
     ]
     return "\n".join(
         [
-            '"""What callers of a server can say about debates, conversations and stored sessions.',
+            '"""The options that callers of a server can set for debates, conversations and stored sessions.',
             "",
             HEADER,
             '"""',
@@ -340,7 +342,7 @@ def _keywords(
         "",
         "",
         f"class {name}({base}, total=False):",
-        f'    """{summary}; `roundtable.Roundtable.{method}` explains each."""',
+        f'    """{summary}; `roundtable.Roundtable.{method}` explains each option."""',
         "",
         *(f"    {field}: {CLIENT_TYPES.get(field) or _without_none(known[field])}" for field in names),
         *(["    step: bool"] if name in steps else []),

@@ -403,9 +403,7 @@ class QuorumLost(RoundtableError):
     default_message = "Too few agents answered"
     default_code = "QUORUM_LOST"
     default_retryable = True
-    default_hint: ClassVar[str | None] = (
-        "Fix the causes named, then resume the session; stored answers are not asked for again."
-    )
+    default_hint: ClassVar[str | None] = "Fix the named causes, then resume the session; stored answers are kept."
 
     def __init__(
         self,

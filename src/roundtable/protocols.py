@@ -79,7 +79,7 @@ class Clock(Protocol):
     """Source of time; passed in so that tests do not have to wait."""
 
     def now(self) -> datetime:
-        """Return the wall time, with its zone, in UTC."""
+        """Return the wall-clock time in UTC, with its time zone."""
 
     def monotonic(self) -> float:
         """Return seconds that never run backwards."""
@@ -129,7 +129,7 @@ class ChatModel(Protocol):
 
 @runtime_checkable
 class Prepares(Protocol):
-    """Optional part of a `ChatModel`: something to fetch or load before its first call."""
+    """Optional part of a `ChatModel`, for a model that must fetch or load something before its first call."""
 
     async def prepare(self) -> None:
         """Prepare for calls, before the deadline of any call starts; idempotent.
@@ -200,7 +200,7 @@ class Agent(Protocol):
         """Answer `context.turn` from what `context` shows.
 
         Raises:
-            RoundtableError: The agent could not answer; the debate records it and goes on.
+            RoundtableError: The agent could not answer; the debate records the error and continues.
         """
 
     async def health_check(self) -> AgentHealth:
@@ -364,7 +364,7 @@ class Storage(Protocol):
     async def read(
         self, session_id: str, after: int = 0, *, tenant: str = "default"
     ) -> tuple[SessionRecord, tuple[DurableEvent, ...]]:
-        """Return the session and its events numbered above `after`, in order."""
+        """Return the session and its events with numbers above `after`, in order."""
 
     async def list(self, filter: SessionFilter) -> tuple[SessionSummary, ...]:
         """List sessions, newest first."""

@@ -171,7 +171,7 @@ def _is_shaper(mode: object) -> TypeGuard[TurnShaper]:
 
 
 def visible_responses(view: DebateContext, spec: TurnSpec) -> tuple[AgentResponse, ...]:
-    """Return the positions that a turn may see, in the order and under the names of its spec."""
+    """Return the positions that a turn may see, in the order and with the names that its spec states."""
     return _select_visible({turn.key: turn for turn in view.transcript}, spec)
 
 
@@ -425,7 +425,7 @@ def _check_result(result: object, spec: TurnSpec, agent: Agent) -> TurnResult:
     kind = result.answer.kind if isinstance(result, TurnResult) else type(result).__name__
     if not isinstance(result, TurnResult) or kind != spec.answer:
         msg = f"agent {agent.id!r} returned {kind!r}, but the turn requires {spec.answer!r}"
-        raise AgentError(msg, hint="take_turn returns a TurnResult that holds an answer of the kind the turn states.")
+        raise AgentError(msg, hint="take_turn must return a TurnResult with an answer of the required kind.")
     answer = result.answer
     if isinstance(answer, AgentResponse) and (answer.agent_id, answer.agent_name) != (agent.id, agent.name):
         renamed = answer.model_copy(update={"agent_id": agent.id, "agent_name": agent.name})
@@ -522,7 +522,7 @@ def error_info(failure: RoundtableError) -> ErrorInfo:
 
 
 def error_from_info(info: ErrorInfo) -> RoundtableError:
-    """Convert a stored error to an exception; its cause comes back as text.
+    """Convert a stored error to an exception; of its cause, only the text is restored.
 
     An error of an unknown class, such as a plugin's, becomes an error of the documented class with the same code.
 

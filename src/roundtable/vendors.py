@@ -284,7 +284,7 @@ a key."""
 
 
 def vendors_by_key() -> dict[tuple[str, ...], tuple[Vendor, ...]]:
-    """Group the vendors that take a key by its variables, in their order.
+    """Group the vendors that use a key by the variables of the key, in the order of the vendors.
 
     Example:
         >>> [vendor.name for vendor in vendors_by_key()["OPENAI_API_KEY",]]

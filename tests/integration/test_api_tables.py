@@ -273,7 +273,7 @@ async def test_a_stored_agent_that_cannot_be_made_here_is_said_before_anything_h
     agents = [*seated(CountingModel("Tea"), "ada")]
     result = await Roundtable(agents, storage=storage).debate("Which?", rounds=1)
     stranger = Roundtable(scripted_agents({"bo": "Tea"}), storage=storage, settings=Settings())
-    with pytest.raises(ConfigurationError, match=r"lacks what session .+ agent 'ada'"):
+    with pytest.raises(ConfigurationError, match=r"lacks objects that session .+ agent 'ada'"):
         await stranger.extend(result.session_id)
     assert (await stranger.session(result.session_id)).to_json() == result.to_json()
 

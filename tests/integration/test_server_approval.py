@@ -314,7 +314,9 @@ async def test_a_session_that_began_with_approval_does_not_go_on_without_it() ->
         handle = await table.start("Shall we order?", rounds=2, step=True)
         await handle.wait()
     async with table_of(shop, storage=storage, approve_tools=None) as without:
-        with pytest.raises(ConfigurationError, match=r"lacks what session .* started with: .*approve_tools") as caught:
+        with pytest.raises(
+            ConfigurationError, match=r"lacks objects that session .* started with: .*approve_tools"
+        ) as caught:
             await without.resume(handle.session_id)
         assert "approve_tools" in str(caught.value.details)
     assert shop.orders == []

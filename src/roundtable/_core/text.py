@@ -10,7 +10,7 @@ J = TypeVar("J")
 
 
 def encodable(text: str) -> str:
-    """Return text that can be encoded: half a surrogate pair becomes its escape."""
+    """Return a text that can be encoded: a lone surrogate is replaced by its escape sequence."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -31,7 +31,7 @@ def error_text(error: object) -> str:
 
 
 def well_formed(text: str) -> str:
-    """Join surrogate pairs, and replace half a pair, which cannot be encoded, by U+FFFD.
+    """Join surrogate pairs, and replace a lone surrogate, which cannot be encoded, by U+FFFD.
 
     Example:
         >>> well_formed("a" + chr(0xD800) + "b") == "a" + chr(0xFFFD) + "b"

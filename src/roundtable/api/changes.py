@@ -335,7 +335,7 @@ def check_objects_present(
     if needs_approval and objects.approval and options.approve_tools is None:
         missing.append("approve_tools")
     if missing:
-        msg = f"this table lacks what session {record.id!r} started with: {', '.join(missing)}"
+        msg = f"this table lacks objects that session {record.id!r} started with: {', '.join(missing)}"
         hint = (
             "Pass what is missing, as in Roundtable(agents=[...], tools=[...]), or --tools; or continue without it: "
             "on_change='adopt' (--adopt) creates agents by name and leaves out the rest."

@@ -1,4 +1,4 @@
-"""What Python callers can say about a debate, objects included.
+"""The options that Python callers can set for a debate; values may be objects.
 
 Written by `tools/generate.py` from `roundtable.types.request`; change it there.
 """
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["CallerRequest", "ConverseOptions", "DebateOptions", "Perspectives"]
 
 Perspectives: TypeAlias = "Sequence[str | Perspective] | Literal['auto'] | None"
-"""Perspectives of an expert panel: names or values; `"auto"` has a model write them for the question."""
+"""Perspectives of an expert panel: names or values; `"auto"` lets a model write them for the question."""
 
 
 class DebateOptions(TypedDict, total=False):
-    """Options of a debate besides its topic; `Roundtable.debate` explains each."""
+    """Options of a debate besides its topic; `Roundtable.debate` explains each option."""
 
     mode: ModeName | DebateModeStrategy
     rounds: int
@@ -54,7 +54,7 @@ class DebateOptions(TypedDict, total=False):
 
 
 class ConverseOptions(TypedDict, total=False):
-    """Options of a conversation; `Roundtable.converse` explains each."""
+    """Options of a conversation; `Roundtable.converse` explains each option."""
 
     rounds: int
     order: TeamOrder
@@ -67,7 +67,7 @@ class ConverseOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallerRequest:
-    """What a caller asks for in one debate, with the defaults of what was left out."""
+    """The request of a caller for one debate, with the defaults of omitted options."""
 
     topic: str
     mode: ModeName | DebateModeStrategy = "collaborative"

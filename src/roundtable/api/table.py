@@ -217,12 +217,13 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
 
         Args:
             topic: The question, 1 to 10,000 characters.
-            mode: Debate mode: its name, with its options after a colon, as in `expert-panel:facilitated=true`, or a
-                mode object. A session with a mode object resumes on this table; elsewhere a plugin has to bring a mode
-                of that name.
+            mode: Debate mode: a mode object, or a name, with options after a colon, as in
+                `expert-panel:facilitated=true`. A session with a mode object can be resumed on this table; on another
+                table, a plugin must provide a mode of that name.
             rounds: Maximum number of rounds, 1 to 10 unless `ROUNDTABLE_MAX_ROUNDS` allows more.
-            agents: Who debates, instead of the table's agents: agents, models, configurations or names.
-            options: Options to choose from, at least 2. When left out, the agents find their own positions.
+            agents: Agents that debate instead of the table's agents: agents, models, configurations or names.
+            options: Options that the agents choose from, at least 2. When left out, the agents find their own
+                positions.
             attachments: Files that belong to the question, at most 20: PNG, JPEG, GIF and WebP images, PDF documents,
                 and texts. Each is a path, its bytes, or an `Attachment`. All agents must be able to see them.
             decide: Rule that turns a round's positions, or its votes, into a decision: its name, with parameters as in
@@ -237,13 +238,13 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
                 `"consensus(0.9) & min_rounds(2)"`.
             exit_on_consensus: Whether the debate also ends when agreement, convergence or confidence reaches its
                 threshold in `ROUNDTABLE_EXIT_*`. An exit criterion, if given, is checked first.
-            quorum: Minimum number of answers per stage, or per round if agents answer one after another; with fewer,
-                the debate fails with `QuorumLost`. The table's `quorum` when left out.
+            quorum: Minimum number of answers per stage, or per round if agents answer one after another. With fewer
+                answers, the debate fails with `QuorumLost`. When left out, the table's `quorum` applies.
             focus_question: Narrower question for the rounds.
             perspectives: Perspectives of an expert panel, by name or in full; with `"auto"`, a model writes them for
                 the question.
-            search: How agents search the web in this debate, instead of what the table says: `"auto"`, `True`, `False`,
-                or options. Stored with the session.
+            search: How agents search the web in this debate: `"auto"`, `True`, `False`, or options. Replaces the
+                table's setting, and is stored with the session.
             baseline: Whether all agents first answer alone and in private, which costs one call per agent. No agent
                 sees these answers. They are the basis of the independent agreement and the baselines in the result.
             synthesize: Whether one model summarizes the debate at its end (common ground, differences, conclusion),

@@ -1,4 +1,4 @@
-"""What callers of a server can say about debates, conversations and stored sessions.
+"""The options that callers of a server can set for debates, conversations and stored sessions.
 
 Written by `tools/generate.py` from `roundtable.types.request`; change it there.
 """
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class DebateKeywords(TypedDict, total=False):
-    """Options of a debate besides its topic; `roundtable.Roundtable.debate` explains each."""
+    """Options of a debate besides its topic; `roundtable.Roundtable.debate` explains each option."""
 
     mode: str
     rounds: int
@@ -50,13 +50,13 @@ class DebateKeywords(TypedDict, total=False):
 
 
 class ForkKeywords(DebateKeywords, total=False):
-    """What can differ in a fork; `roundtable.Roundtable.fork` explains each."""
+    """Options that can differ in a fork; `roundtable.Roundtable.fork` explains each option."""
 
     context_results: Sequence[ContextResult]
 
 
 class ConversationKeywords(TypedDict, total=False):
-    """Options of a conversation; `roundtable.Roundtable.converse` explains each."""
+    """Options of a conversation; `roundtable.Roundtable.converse` explains each option."""
 
     rounds: int
     order: TeamOrder
@@ -66,7 +66,7 @@ class ConversationKeywords(TypedDict, total=False):
 
 
 class ResumeKeywords(TypedDict, total=False):
-    """How to resume a session; `roundtable.Roundtable.start_resume` explains each."""
+    """Options of a resumed session; `roundtable.Roundtable.start_resume` explains each option."""
 
     context_results: Sequence[ContextResult]
     force: bool
@@ -77,7 +77,7 @@ class ResumeKeywords(TypedDict, total=False):
 
 
 class ExtendKeywords(ResumeKeywords, total=False):
-    """Options of further rounds; `roundtable.Roundtable.start_resume` explains each."""
+    """Options of further rounds; `roundtable.Roundtable.start_resume` explains each option."""
 
     rounds: int
     focus_question: str

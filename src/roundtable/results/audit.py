@@ -515,7 +515,7 @@ class _Audit:
             self._skip("ties go to the first option", "judges decide by a majority, which cannot tie")
             return
         if self.ballots.is_open:
-            self._skip("ties go to the first option", "the answers have no order but that of the seats")
+            self._skip("ties go to the first option", "the answers have no order except the order of the agents")
             return
         yield self._count(self.ballots).to_counterfactual("ties are declared")
         yield self._count(self.ballots, tie="first").to_counterfactual("ties go to the first option")
@@ -546,7 +546,7 @@ class _Audit:
         first = self.result.rounds[0]
         private = [turn for turn in first.turns if turn.stage == BASELINE_STAGE]
         if not private:
-            self._skip("private answers before the debate", "the debate was held without baseline=True")
+            self._skip("private answers before the debate", "the debate was run without baseline=True")
             return None
         if self.stage is not None and self.stage in {JUDGE_STAGE, self.own_stage}:
             self._skip("private answers before the debate", "they were not voted on, and the decision is a vote")

@@ -518,7 +518,7 @@ class DebateResult(Value):
         """Render as Markdown; text of agents is escaped.
 
         Args:
-            evidence: What `check_evidence` found, to be shown beside the claims.
+            evidence: Result of `check_evidence`, which is shown next to the claims.
         """
         return report.to_markdown(view_of(self, evidence))
 
@@ -529,7 +529,7 @@ class DebateResult(Value):
         loads no other files. Text of agents is escaped, and links lead only to http, https and mailto addresses.
 
         Args:
-            evidence: What `check_evidence` found, to be shown beside the claims.
+            evidence: Result of `check_evidence`, which is shown next to the claims.
 
         Example:
             >>> from roundtable import sync

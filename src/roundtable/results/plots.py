@@ -112,7 +112,7 @@ def write_caption(ax: Axes, title: str, caption: str, *, chars: int = 88) -> Axe
         ax: The picture.
         title: The title.
         caption: What the picture shows.
-        chars: Longest line of the caption; fewer than 88 where labels leave little room for the axes.
+        chars: Maximum length of a line of the caption; pass fewer than 88 if labels leave little room for the axes.
     """
     lines = textwrap.wrap(caption.replace("$", r"\$"), chars)
     ax.annotate(
