@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["CallerRequest", "ConverseOptions", "DebateOptions", "Perspectives"]
 
 Perspectives: TypeAlias = "Sequence[str | Perspective] | Literal['auto'] | None"
-"""Perspectives of an expert panel: names or values; `"auto"` lets a model write them for the question."""
+"""Perspectives of an expert panel: names or values; with `"auto"`, a model writes them."""
 
 
 class DebateOptions(TypedDict, total=False):
