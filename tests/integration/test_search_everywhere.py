@@ -207,7 +207,7 @@ async def test_what_a_wire_has_is_told_and_what_it_lacks_is_warned_about_once(
     assert {name: tool.get(name, body.get(name)) for name in told} == told
     first, second = (turn.result.warnings for held in result.rounds for turn in held.turns)
     assert [one for one in first if "does not support" in one] == [
-        f"the web search of {provider!r} does not support {name}; it searches without" for name in without
+        f"the web search of {provider!r} does not support {name}; it searches without this" for name in without
     ]
     assert not [one for one in second if "search" in one]
 

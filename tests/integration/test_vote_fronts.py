@@ -117,7 +117,7 @@ async def test_in_python_and_its_reports(vote: Vote) -> None:
         assert CAPTION in page
         assert page.count('scope="row" dir="auto"') == 3
     put_forward = {f"{city} ({name.title()})" for name, city in CITIES.items()}
-    (line,) = (line for line in markdown.splitlines() if line.startswith("- **Motions, with those who put them"))
+    (line,) = (line for line in markdown.splitlines() if line.startswith("- **Motions, with the agents that"))
     assert {*line.partition("** ")[2].split("; ")} == put_forward
     assert all(f"put forward by {name.title()}; first choice of {name.title()}<" in result.to_html() for name in CITIES)
     ballots = [row["ballot"] for row in result.to_records() if row["stage"] == "vote"]

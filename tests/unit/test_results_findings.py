@@ -436,7 +436,7 @@ async def test_every_report_carries_what_was_found() -> None:
         "**Outside the largest camp:** Cy: 3 cup",
         "**Without debate:** plurality of 3 answers: none; one agent alone: 1 cup",
         "**Movement:** 33% of answers changed from round to round, compared by position",
-        "**Facing another position:** 33% took one of the others', 67% kept theirs",
+        "**Facing another position:** 33% took another agent's answer, 67% kept their own",
         "**Recommended:** Look at the details before you rely on it",
         "**Conflict:** Confidence — Ada: 90 % sure; Bo: 80 % sure; Cy: 20 % sure",
         "**Look again:** Low confidence: Cy",

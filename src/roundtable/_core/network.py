@@ -108,7 +108,7 @@ def _check(event: str, arguments: tuple[object, ...]) -> None:
         if isinstance(address, tuple) and address and not _is_here(address[0]):
             raise _forbidden(f"no connection to {address[0]!r}")
     elif event in _STARTS:
-        raise _forbidden("no start of a program, which could use it")
+        raise _forbidden("no start of a program, because it could use the network")
 
 
 def _is_here(host: object) -> bool:

@@ -337,21 +337,22 @@ def check_objects_present(
     if missing:
         msg = f"this table lacks objects that session {record.id!r} started with: {', '.join(missing)}"
         hint = (
-            "Pass what is missing, as in Roundtable(agents=[...], tools=[...]), or --tools; or continue without it: "
-            "on_change='adopt' (--adopt) creates agents by name and leaves out the rest."
+            "Pass the missing objects, as in Roundtable(agents=[...], tools=[...]), or --tools; or continue without "
+            "them: on_change='adopt' (--adopt) creates agents by name and leaves out the rest."
         )
         if missing == ["approve_tools"]:
             hint = (
-                "Its tool calls had to be approved: pass approve_tools again, or --approve-tools; or let tools be "
-                "called without approval: on_change='adopt' (--adopt)."
+                "Tool calls of this session needed approval: pass approve_tools again, or --approve-tools; or let tools "
+                "be called without approval: on_change='adopt' (--adopt)."
             )
         if any(each.startswith("tool ") for each in missing):
             hint = " ".join([hint, *tool_hints(record)])
         absent = (agent for agent in record.agents if agent.id in objects.agents and agent.id not in seated)
         if any(agent.provider == "human" for agent in absent):
             hint = (
-                "Pass what is missing, including the person: Roundtable(agents=[HumanModel(ask, ...)]); or continue "
-                "without the person: fork(..., agents=...). on_change='adopt' (--adopt) cannot replace a person."
+                "Pass the missing objects, including the person: Roundtable(agents=[HumanModel(ask, ...)]); or "
+                "continue without the person: fork(..., agents=...). on_change='adopt' (--adopt) cannot replace "
+                "a person."
             )
         raise ConfigurationError(msg, hint=hint, details={"lacking": [*missing]})
 

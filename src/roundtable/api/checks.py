@@ -228,7 +228,7 @@ def check_seen(attachments: Sequence[Attachment], agents: Iterable[object]) -> N
         names = "; ".join(f"{agent} cannot see {', '.join(files)}" for agent, files in blind.items())
         hint = (
             "Choose models that see images and PDF documents, or attach their text. For a model that the library does "
-            "not know, such as one of your own server, set ProviderConfig(inputs=('image', 'pdf'))."
+            "not know, such as a model on your own server, set ProviderConfig(inputs=('image', 'pdf'))."
         )
         msg = f"not every agent can see the attached files: {names}"
         raise ConfigurationError(

@@ -466,7 +466,7 @@ def _total_cost(costs: Iterable[Decimal | None]) -> float | None:
 def _total_estimate(by_agent: tuple[AgentEstimate, ...], totals_by_agent: dict[str, _AgentTotals]) -> Estimate:
     foreign = [estimate.agent.id for estimate in totals_by_agent.values() if not isinstance(estimate.agent, BaseAgent)]
     notes = [
-        "calls, tokens and cost exclude retries; a try that a provider refuses is free, one that breaks off may cost"
+        "calls, tokens and cost exclude retries; a refused try costs nothing, but a try that breaks off may be billed"
     ]
     searches = sum(estimate.searches for estimate in by_agent)
     if searches:
@@ -475,7 +475,7 @@ def _total_estimate(by_agent: tuple[AgentEstimate, ...], totals_by_agent: dict[s
             f"{SEARCH_TOKENS:,} tokens of pages; Google accepts no limit, so its agents may search more often"
         )
     if foreign:
-        notes.append(f"the use by {', '.join(foreign)} is unknown: prompts are known only for a BaseAgent")
+        notes.append(f"how much {', '.join(foreign)} may use is unknown, because only prompts of a BaseAgent are known")
     return Estimate(
         turns=sum(estimate.turns for estimate in by_agent),
         calls=sum(estimate.calls for estimate in by_agent),

@@ -423,7 +423,7 @@ class _Audit:
             (agent, option) for agent, option in product(current, options) if key(current[agent] or "") != key(option)
         ]
         if len(pairs) > _MOST_SWITCHES:
-            self._skip("one vote for another option", f"there are more than {_MOST_SWITCHES} of them")
+            self._skip("one vote for another option", f"there are more than {_MOST_SWITCHES} such votes")
             return (), None
         rows = (
             self._count(self._switched(agent, option)).to_counterfactual(
@@ -522,9 +522,9 @@ class _Audit:
 
     def _weighted(self) -> Counterfactual | None:
         if self.stage is not None:
-            self._skip("votes weighed by confidence", "ballots of a separate vote state no confidence")
+            self._skip("votes weighted by confidence", "ballots of a separate vote state no confidence")
             return None
-        return self._count(self.ballots, by_confidence=True).to_counterfactual("votes weighed by confidence")
+        return self._count(self.ballots, by_confidence=True).to_counterfactual("votes weighted by confidence")
 
     # Answers of an earlier time
 
@@ -535,7 +535,7 @@ class _Audit:
             return None
         is_vote = self.stage is not None and self.stage in {JUDGE_STAGE, self.own_stage}
         if is_vote and not any(turn.stage == self.stage for turn in first.turns):
-            self._skip("the first round only", "its answers were not voted on, and the decision is a vote")
+            self._skip("the first round only", "the decision is a vote, but nobody voted on these answers")
             return None
         answers = [turn for turn in first.turns if turn.outcome == "answered" and turn.answer.kind == "position"]
         alone = [turn.independent for turn in answers if turn.stage not in {BASELINE_STAGE, CHAIR_STAGE}]
@@ -549,7 +549,7 @@ class _Audit:
             self._skip("private answers before the debate", "the debate was run without baseline=True")
             return None
         if self.stage is not None and self.stage in {JUDGE_STAGE, self.own_stage}:
-            self._skip("private answers before the debate", "they were not voted on, and the decision is a vote")
+            self._skip("private answers before the debate", "the decision is a vote, but nobody voted on these answers")
             return None
         # In another stage they count as answers. They contain no comparisons, because no agent had seen another answer.
         turns = tuple(turn.model_copy(update={"stage": "independent"}) for turn in private)

@@ -647,7 +647,7 @@ def _conformity_delta(record: DebateRecord, last: RoundRecord | None) -> float |
 
 def _why_no_answer(record: DebateRecord, last: RoundRecord | None, decision: Decision | None) -> str:
     if record.session.config.team is not None:
-        return "the team was not summed up"
+        return "no summary of the team's reports was written"
     if last is None:
         return f"no round was completed{_cut_off_vote(record)}"
     if decision is None:

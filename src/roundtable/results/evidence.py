@@ -45,7 +45,7 @@ _FEWEST_SIGNS: Final = 8
 _MOST_QUOTE_CHARS: Final = 2_000
 """Maximum number of characters of a quote; quotes of agents are cut earlier."""
 _CONCURRENCY: Final = 4
-_ECHO: Final = "the address itself holds the quoted words"
+_ECHO: Final = "the address itself contains the quoted words"
 _ELLIPSIS: Final = re.compile(r" ?(?:\[ ?)?(?:\.{3,}|\u2026)(?: ?\])? ?")
 """Matches an ellipsis, which means any words, in a text whose words are one space apart."""
 _SPELLINGS: Final = str.maketrans(

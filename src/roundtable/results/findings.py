@@ -45,7 +45,7 @@ _MOST_NAMED: Final = 5
 
 COUNTED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("plurality", "majority", "supermajority", "unanimity", "hybrid", "random-dictator"), "its votes"),
-    **dict.fromkeys(("confidence-weighted", "reconcile"), "its votes, weighed by confidence"),
+    **dict.fromkeys(("confidence-weighted", "reconcile"), "its votes, weighted by confidence"),
     "log-odds": "its log-odds, from the accuracy of its voters",
     **dict.fromkeys(("linear-pool", "log-pool", "soft-vote"), "its pooled probability"),
     "surprisingly-popular": "its share of votes minus the share predicted for it",
@@ -128,7 +128,7 @@ def finding_lines(result: DebateResult) -> Iterator[tuple[str, str]]:
     vote = None if result.decision is None else result.decision.vote
     if vote is not None and result.config.options is None:
         motions = (f"{motion.name} ({', '.join(agent_names(result, motion.agents))})" for motion in vote.motions)
-        yield "Motions, with those who put them forward", "; ".join(motions)
+        yield "Motions, with the agents that proposed them", "; ".join(motions)
     if result.votes:
         yield "Votes", _votes(result)
     if vote is not None and vote.warnings:
@@ -345,7 +345,7 @@ def _health(result: DebateResult) -> Iterator[tuple[str, str]]:
     elif health.unclear_moves:
         yield "Movement", unclear
     if health.conformity is not None and health.obstinacy is not None:
-        reactions = f"{health.conformity:.0%} took one of the others', {health.obstinacy:.0%} kept theirs"
+        reactions = f"{health.conformity:.0%} took another agent's answer, {health.obstinacy:.0%} kept their own"
         yield "Facing another position", reactions
     outvoted = [score for score in health.sycophancy if score.outvoted]
     if outvoted:
@@ -408,4 +408,4 @@ def _baselines(result: DebateResult) -> Iterator[tuple[str, str]]:
     plurality = f"plurality of {counted(baselines.votes, 'answer')}: {majority}"
     yield "Without debate", f"{plurality}; one agent alone: {baselines.single}"
     if baselines.cost_multiple is not None:
-        yield "Calls for each call without debate", f"{baselines.cost_multiple:g}"
+        yield "Calls per call without debate", f"{baselines.cost_multiple:g}"
