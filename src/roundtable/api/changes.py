@@ -342,8 +342,8 @@ def check_objects_present(
         )
         if missing == ["approve_tools"]:
             hint = (
-                "Tool calls of this session needed approval: pass approve_tools again, or --approve-tools; or let tools "
-                "be called without approval: on_change='adopt' (--adopt)."
+                "Tool calls of this session needed approval: pass approve_tools again, or --approve-tools; or let "
+                "tools be called without approval: on_change='adopt' (--adopt)."
             )
         if any(each.startswith("tool ") for each in missing):
             hint = " ".join([hint, *tool_hints(record)])
