@@ -225,17 +225,18 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             options: Options that the agents choose from, at least 2. When left out, the agents find their own
                 positions.
             attachments: Files that belong to the question, at most 20: PNG, JPEG, GIF and WebP images, PDF documents,
-                and texts. Each is a path, its bytes, or an `Attachment`. All agents must be able to see them.
-            decide: Rule that turns a round's positions, or its votes, into a decision: its name, with parameters as in
-                `"supermajority(2/3)"`, or a `Rule` of your own, which this table then knows by its name. When left out,
-                `"schulze"` with a vote, else `"plurality"`. A rule for rankings, grades or approvals asks for a vote by
-                itself, unless the debate has options. With `"judge"` and `"judge-panel"`, models that take no part vote
-                after each round; see `seats`.
+                and texts. Each is given as a path, as bytes, or as an `Attachment`. All agents must be able to see all
+                files.
+            decide: Rule that turns a round's positions or votes into a decision: a name, with parameters as in
+                `"supermajority(2/3)"`, or your own `Rule`, which this table registers under its name. When left out,
+                the rule is `"schulze"` with a vote, else `"plurality"`. A rule for rankings, grades or approvals
+                implies a vote, unless the debate has options. With `"judge"` and `"judge-panel"`, models that do not
+                debate vote after each round; see `seats`.
             vote: Whether the debating agents vote after the last round, or with `"every"` after every round. They vote
                 on each other's answers, or on the options if the debate has any. Each vote costs one call per debating
                 agent. Voters see the answers without names, and no agent sees the votes.
-            exit_when: Criterion that ends the debate early, such as `ConsensusReached(0.9) & MinRounds(2)`, or as text:
-                `"consensus(0.9) & min_rounds(2)"`.
+            exit_when: Exit criterion that ends the debate early, such as `ConsensusReached(0.9) & MinRounds(2)`, or the
+                same as text: `"consensus(0.9) & min_rounds(2)"`.
             exit_on_consensus: Whether the debate also ends when agreement, convergence or confidence reaches its
                 threshold in `ROUNDTABLE_EXIT_*`. An exit criterion, if given, is checked first.
             quorum: Minimum number of answers per stage, or per round if agents answer one after another. With fewer
@@ -253,12 +254,12 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
                 sources and with the earlier claims that it supports or attacks. Claims make answers and prompts longer;
                 the estimate shows how much.
             answer_schema: Type of an object that every agent returns in addition to its position: a pydantic model,
-                another class that pydantic knows, or a JSON Schema. It is checked as JSON Schema (extra `schema`), and
-                the agent is asked once more if it does not fit. `value` of the result is what those who hold the answer
-                agree on.
+                another class that pydantic supports, or a JSON Schema. The object is checked against the JSON Schema
+                (extra `schema`); if it does not fit, the agent is asked once more. `value` of the result contains the
+                value that more than half of the agents with the winning answer gave.
             skip_rounds_when: Level, 0 to 1: if the independent answers agree at least this much, the debate ends after
                 the first round. `exit` of the result states how many rounds and turns this saved.
-            budget: Limits for this debate, in addition to those of the table.
+            budget: Limits for this debate, in addition to the limits of the table.
             deadline_s: Seconds after which running calls are cancelled and the result is partial.
             metadata: Your own notes, stored with the session.
 
