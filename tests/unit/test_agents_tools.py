@@ -279,7 +279,7 @@ async def test_the_usage_of_all_calls_is_summed() -> None:
 async def test_fewer_calls_than_asked_for_are_told_where_there_were_tools() -> None:
     asked = ToolPolicy(min=1, max=5)
     result, _ = await turn(YES, toolkit=Toolkit(), tools=asked)
-    assert result.warnings[-1] == "0 tool calls were made, where at least 1 was asked for"
+    assert result.warnings[-1] == "0 tool calls were made, but the mode requires at least 1"
     result, requests = await turn(YES, tools=asked)
     assert not any("tool calls" in warning for warning in result.warnings)
     assert "TOOLS" not in requests[0].messages[0].content

@@ -1,4 +1,4 @@
-"""Build the answer of a turn from what the model wrote and the evidence gathered on the way."""
+"""Build the answer of a turn from what the model wrote and the evidence that the turn gathered."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ def to_answer(
     compared: tuple[Comparison, ...] = (),
     claims: tuple[Claim, ...] = (),
 ) -> Answer:
-    """Build the answer of one kind, with the evidence gathered on the way.
+    """Build the answer of one kind, with the evidence that the turn gathered.
 
     Args:
         parsed: What the model wrote.
-        kind: Kind of answer that the turn asks for.
+        kind: Kind of answer that the turn requires.
         config: The agent.
         talk: The calls of the turn.
         response: The last response of the model.
         compared: What the agent says about earlier answers.
-        claims: Its reasons as claims.
+        claims: The reasons of the agent, as claims.
     """
     match kind:
         case "position":

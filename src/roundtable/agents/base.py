@@ -93,7 +93,7 @@ _FAILED_CALLS: Final = (
     APITimeoutError,
     BudgetExceeded,
 )
-"""Errors of a call, in contrast to those that end a debate, such as of its storage."""
+"""Errors that a call raises; other errors, such as the errors of a storage, end the debate."""
 _SEARCH_TOOL = "web_search"
 _CITE_SOURCES: Final = (
     "Rest on recent sources of authority, and mark each statement with the number of its source, such as [1]."
@@ -109,20 +109,20 @@ _CUT_OFF_HINT = "The answer was cut off; raise `max_tokens` of the agent."
 
 @dataclass(slots=True)
 class Conversation:
-    """Calls one model for one turn and counts its usage, so that a failed turn is charged too."""
+    """The calls of one model for one turn. Their usage is counted, so that a failed turn is charged as well."""
 
     model: ChatModel
     """Model that is called."""
     fence: Fence
-    """Quotes what tools return."""
+    """Fence that quotes the results of tools."""
     tools: TurnTools
-    """Runs its tool calls."""
+    """Tools that run the calls that the model requests."""
     listener: TurnListener | None = None
-    """Follows the turn."""
+    """Listener that is notified of the steps of the turn."""
     search: SeatSearch = field(default_factory=lambda: SeatSearch(None))
-    """Stores in which sessions the provider refused to search."""
+    """Web search, which knows the sessions in which the provider refused to search."""
     usage: Usage = NO_USAGE
-    """What has been spent so far."""
+    """The usage so far."""
     usage_by_call: list[Usage] = field(default_factory=list)
     """The usage of each call."""
     request_ids: list[str] = field(default_factory=list)
@@ -130,22 +130,22 @@ class Conversation:
     answered: bool = False
     """Whether the model has answered, so that at least one call was paid for."""
     citations: list[Citation] = field(default_factory=list)
-    """Sources the provider returned, over all calls."""
+    """Sources that the provider returned in all calls."""
     server_calls: list[ToolCallRecord] = field(default_factory=list)
-    """Tools the provider ran itself, such as its search; they do not count against the allowance."""
+    """Calls of tools that the provider ran itself, such as its search; they do not count against the allowance."""
     warnings: list[str] = field(default_factory=list)
-    """Warnings about the calls, each one once."""
+    """Warnings about the calls; equal warnings are listed once."""
 
     async def ask(self, request: ChatRequest, max_steps: int | None = None, *, tools: bool = True) -> ChatResponse:
-        """Call the model until it answers without asking for a tool.
+        """Call the model until it answers without requesting a tool.
 
-        When the tool allowance or the steps are used up, the model is called once more without tools. An answer that
-        is submitted through a tool ends the conversation. A model that cannot search and call tools in one request
-        searches first.
+        When the allowance of tool calls or the steps are used up, the model is called once more without tools. An
+        answer that is submitted through a tool ends the conversation. If a model cannot search and call tools in the
+        same request, a separate call searches first.
 
         Args:
-            request: The call; tools are added to it.
-            max_steps: Most model calls; 11 when left out, of which 10 may ask for tools.
+            request: The request; tools are added to it.
+            max_steps: The most model calls; if left out, 11, of which 10 may request tools.
             tools: Whether tools may be called.
         """
         available = self.tools.offered if tools else ()
@@ -161,7 +161,7 @@ class Conversation:
             if step_request.search and self.search.is_refused(step_request.metadata.get("session", "")):
                 request = request.model_copy(update={"search": self.search.off})
             if response.finish_reason == "pause" and steps_left > 0:
-                # The provider continues its answer once it is sent back.
+                # The provider continues the answer when it gets the answer back.
                 text_so_far += response.text
                 messages = (*request.messages, response.to_message())
                 request = request.model_copy(update={"messages": messages})
@@ -180,12 +180,12 @@ class Conversation:
             request = request.model_copy(update={"messages": (*request.messages, message, *answers)})
 
     async def void(self, error: RoundtableError) -> None:
-        """Notify the listener that the model is asked once more, and that the pieces so far are void."""
+        """Notify the listener that the model is asked once more, and that the text received so far does not count."""
         if self.listener is not None:
             await self.listener.retrying(2, 0.0, error)
 
     async def _call_or_drop_search(self, request: ChatRequest) -> ChatResponse:
-        """Call the model; if it refuses the search, call it without one, and do not search again in this session."""
+        """Call the model. If it refuses the search, call it without a search, and stop searching in this session."""
         try:
             return await self._call(request)
         except RoundtableError as error:
@@ -196,7 +196,7 @@ class Conversation:
         try:
             response = await self._call(request.model_copy(update={"search": self.search.off}))
         except RoundtableError as error:
-            # A request that fails in the same way without a search was not refused because of it.
+            # If the request is refused without a search as well, the search was not the reason.
             if not (refuses_request(error) or isinstance(error, BudgetExceeded)):
                 self.search.refuse(session, failure)
             raise
@@ -204,16 +204,17 @@ class Conversation:
         return response
 
     def _submitted_response(self, response: ChatResponse, answer: JsonObject) -> ChatResponse:
-        """Return the response with the submitted answer as its text, confidence on the scale of the model's texts."""
+        """Return the response with the submitted answer as text; the confidence is converted to the model's scale."""
         confidence = answer.get("confidence")
         if isinstance(confidence, int | float):
             answer = answer | {"confidence": confidence * self.model.profile.confidence_scale}
         return response.model_copy(update={"text": json.dumps(answer), "tool_calls": (), "finish_reason": "stop"})
 
     async def _search_first(self, request: ChatRequest) -> ChatRequest:
-        """Search in a separate call; return the request with the results, and without the search.
+        """Search in a separate call. Return the request with the results, and with the search turned off.
 
-        A search that fails temporarily is recorded, and the prompt says so: the model can answer without results.
+        If the search fails temporarily, the failure is recorded and mentioned in the prompt: the model can answer
+        without results.
         """
         name = self.model.profile.search_model or request.model
         try:
@@ -266,7 +267,7 @@ class Conversation:
         return response
 
     async def _before_call(self, listener: TurnListener) -> None:
-        """Announce a call to the listener; a turn cancelled after a paid call ends with an error that has the cost."""
+        """Announce a call to the listener. If a turn is cancelled after a paid call, raise an error with the cost."""
         try:
             await listener.before_call()
         except TurnCancelled as cancelled:
@@ -296,16 +297,21 @@ async def _notify_retry(listener: TurnListener, notice: RetryNotice) -> None:
 class BaseAgent:
     """An agent that answers through a chat model.
 
-    Override `build_messages` to prompt differently (or one of the steps it calls, `build_system_prompt`
-    and `build_user_message`), `parse` to read answers differently, `repair` to ask again differently;
-    everything else is fixed. A subclass may instead override `generate_response` alone. It then answers
-    positions only, its usage is not counted, and its model calls are not reported.
+    A subclass may override these methods; everything else is fixed:
+
+    - `build_messages` to change the prompt, or one of the steps that it calls: `build_system_prompt` and
+      `build_user_message`
+    - `parse` to change how answers are parsed
+    - `repair` to change how the agent is asked again
+
+    A subclass may instead override `generate_response` alone. The agent then answers with positions only, its usage is
+    not counted, and its model calls are not reported.
 
     Args:
-        config: Who the agent is.
-        model: The model it calls.
-        toolkit: Tools it may use.
-        search: Options of the provider's own web search, where it has one; `config.search` when left out.
+        config: Configuration of the agent: its id, name, model and so on.
+        model: The model that the agent calls.
+        toolkit: Tools that the agent may use.
+        search: Options of the provider's own web search, if it has one; if left out, `config.search`.
         nonce: Source of fence ids; random unless a test needs repeatable prompts.
 
     Example:
@@ -340,7 +346,7 @@ class BaseAgent:
 
     @property
     def id(self) -> str:
-        """Unique within a debate."""
+        """Id of the agent, unique within a debate."""
         return self.config.id
 
     @property
@@ -375,16 +381,16 @@ class BaseAgent:
         """Return the first request of a turn, without its tools; nothing is sent.
 
         Raises:
-            ContextTooLong: It does not fit the model's window.
+            ContextTooLong: The prompt does not fit the model's context window.
         """
         return self._request(context, self.build_messages(context, Fence(self._nonce())))
 
     def set_toolkit(self, toolkit: AgentToolkit | None) -> None:
-        """Replace the agent's tools, from its next turn on."""
+        """Replace the agent's tools, starting with the next turn."""
         self._toolkit = toolkit
 
     def set_search(self, search: NativeSearch | None) -> None:
-        """Set the options of the web search, from the next turn on; `None` means no search.
+        """Set the options of the web search, starting with the next turn; `None` means no search.
 
         Raises:
             ConfigurationError: The provider's search does not support the options.
@@ -392,15 +398,15 @@ class BaseAgent:
         self._search = self._seat_search(search)
 
     def search_refused(self, session_id: str) -> None:
-        """Turn the search off for a session in which the provider refused it before."""
+        """Turn the search off for a session in which the provider has already refused it."""
         self._search.refuse(session_id)
 
     def with_search_config(self, config: AgentConfig, notes: Iterable[str] = ()) -> Self:
         """Return a copy of this agent with another search configuration, for one seat.
 
         Args:
-            config: Who the agent is; a change of anything but `search` has no effect.
-            notes: Warnings about the search, for the first answer of each session.
+            config: Configuration of the agent; it should differ from the present one only in `search`.
+            notes: Warnings about the search, to add to the first answer of each session.
         """
         agent = copy(self)
         agent.config = config
@@ -507,7 +513,7 @@ class BaseAgent:
     def _references(
         self, parsed: Parsed, context: DebateContext, request: ChatRequest
     ) -> tuple[tuple[Comparison, ...], tuple[Claim, ...], tuple[str, ...]]:
-        """Return what the answer says about earlier answers and claims, and warnings about what cannot be counted."""
+        """Return the answer's comparisons and claims, and warnings about those that cannot be counted."""
         if not parsed.compared and not parsed.claims:
             return (), (), ()
         prompt = "\n".join(message.content for message in request.messages)
@@ -563,7 +569,7 @@ class BaseAgent:
     async def _parse_or_repair(
         self, response: ChatResponse, context: DebateContext, request: ChatRequest, conversation: Conversation
     ) -> tuple[Parsed, ChatResponse]:
-        """Parse the answer; if it cannot be used, ask once more and charge that call to the turn."""
+        """Parse the answer. If it cannot be used, ask once more, and charge the second call to the turn."""
         self._check_refusal(response)
         parsed, failure = self._read(response.text, context)
         repair_message = None if failure is None else self.repair(failure, context)
@@ -574,7 +580,7 @@ class BaseAgent:
                 repair_message, response, request, conversation, readable=parsed is not failure
             )
             second = parsed if again is None else self._read(again.text, context)[0]
-            # A readable answer is never lost to a second one that is not.
+            # A readable first answer is kept if the second answer is not readable.
             if again is not None and (parsed is failure or not isinstance(second, ParseFailure)):
                 parsed, response = second, again
         if isinstance(parsed, ParseFailure) and self._answer_kind(context) == "position":
@@ -596,13 +602,15 @@ class BaseAgent:
         *,
         readable: bool,
     ) -> ChatResponse | None:
-        """Ask once more with a message about the first response; `None` if that failed and the first is readable.
+        """Ask once more, with a message about the first response.
+
+        Return `None` if the call failed but the first response is readable.
 
         Raises:
-            RoundtableError: The call failed, and there is no readable answer to fall back on.
+            RoundtableError: The call failed, and the first response is not readable.
         """
         previous = (Message(role="assistant", content=response.text),) if response.text.strip() else ()
-        # The answer already has the search results; the same answer in another form needs no second search.
+        # The first answer already used the search results; to write it in another form, no second search is needed.
         facts = {"messages": (*request.messages, *previous, message), "search": self.chat_model.profile.no_search}
         try:
             again = await conversation.ask(request.model_copy(update=facts), 1, tools=False)
@@ -615,12 +623,12 @@ class BaseAgent:
         return again
 
     def _read(self, text: str, context: DebateContext) -> tuple[Parsed | ParseFailure, ParseFailure | None]:
-        """Parse an answer; return it, and why the agent is to be asked again, if there is a reason."""
+        """Parse an answer. Return it, and the reason to ask the agent again, if there is one."""
         parsed = self.parse(text, context)
         return (parsed, parsed) if isinstance(parsed, ParseFailure) else self._checked(parsed, text, context)
 
     def _checked(self, parsed: Parsed, text: str, context: DebateContext) -> tuple[Parsed, ParseFailure | None]:
-        """Return an answer without a value that does not fit the schema, and why it does not; the position counts."""
+        """Remove the answer's value if it does not fit the schema, and return the reason; the position still counts."""
         schema = asked_value(context, self.chat_model.profile)
         problem = "" if schema is None else value_problem(parsed.value, schema)
         if not problem:
@@ -638,7 +646,7 @@ class BaseAgent:
     def build_messages(self, context: DebateContext, fence: Fence) -> tuple[Message, ...]:
         """Build the prompt: a system message in the library's own words, and a user message that quotes all other text.
 
-        Override point. Quote text from others with `fence.quote`.
+        Subclasses may override this method. They must quote text from others with `fence.quote`.
         """
         is_overridden = self._overrides("build_system_prompt")
         system = self.build_system_prompt(context) if is_overridden else self._system(context, fence)
@@ -653,14 +661,14 @@ class BaseAgent:
         )
 
     def build_system_prompt(self, context: DebateContext) -> str:
-        """Return the system prompt of a turn: who the agent is, what the mode asks, how to read quotations."""
+        """Return the system prompt of a turn: who the agent is, what the mode requires, how to read quotations."""
         return self._system(context, Fence(self._nonce()))
 
     def build_user_message(self, context: DebateContext) -> str:
         """Return the user message of a turn: question, supplied information, earlier answers, answer format.
 
         Raises:
-            ContextTooLong: It does not fit the model's window.
+            ContextTooLong: The prompt does not fit the model's context window.
         """
         fence = Fence(self._nonce())
         return self._user(context, fence, self._system(context, fence))
@@ -675,7 +683,7 @@ class BaseAgent:
         return compose_user(context, self.chat_model.profile, fence, quotations, max_tokens=limit, system=system)
 
     def _quotations(self, context: DebateContext) -> list[Quotation]:
-        """Return the visible positions with the turns they are from; the spec of the turn says which."""
+        """Return the visible positions and the turns that they come from; the turn's spec decides what is visible."""
         positions = {
             turn.key for turn in context.transcript if turn.outcome == "answered" and turn.answer.kind == "position"
         }
@@ -697,7 +705,7 @@ class BaseAgent:
         return label_quotations(quotations)
 
     def parse_response(self, raw_text: str, context: DebateContext) -> Parsed | ParseFailure:
-        """Read a model's text as the kind of answer the turn asks for."""
+        """Parse a model's text as the kind of answer that the turn requires."""
         options = (context.turn.options if context.turn else None) or context.options
         scale = self.chat_model.profile.confidence_scale
         is_vote = context.turn is not None and bool(context.turn.motions)
@@ -706,13 +714,14 @@ class BaseAgent:
         return parse_answer(raw_text, kind, confidence_scale=scale, options=options, motions=is_vote, claims=claims)
 
     def parse(self, text: str, context: DebateContext) -> Parsed | ParseFailure:
-        """Read a model's text. Override point; a `ParseFailure` leads to one repair try."""
+        """Parse a model's text. Subclasses may override this; after a `ParseFailure`, the model is asked again."""
         return self.parse_response(text, context)
 
     def repair(self, failure: ParseFailure, context: DebateContext) -> Message | None:
-        """Return the message that asks again after an unreadable answer; `None` does not ask. Override point.
+        """Return the message that asks again after an unreadable answer; with `None`, the model is not asked again.
 
-        The model's own answer precedes this message; do not quote any of it outside the fence.
+        Subclasses may override this method. The model's own answer precedes this message; do not quote any part of the
+        answer outside the fence.
         """
         return Message(
             role="user",
@@ -742,7 +751,7 @@ class BaseAgent:
         return await ask_for_synthesis(self.chat_model, self.config, context, Fence(self._nonce()))
 
     async def health_check(self) -> AgentHealth:
-        """Try a minimal call, once. A failure, such as no answer within 15 s, is reported and never raised."""
+        """Make one minimal call. A failure, such as no answer within 15 s, is reported in the result, never raised."""
         return await checked(self.chat_model, self.model, self.id)
 
 
@@ -756,7 +765,7 @@ def _question_message(text: str, context: DebateContext) -> Message:
 
 
 def _prompt_version(turn: TurnSpec | None) -> str:
-    """Return the version of a turn's prompt texts: the library's, and the mode's prompt id if it has one."""
+    """Return the version of a turn's prompt texts: the library's version and, if there is one, the mode's prompt id."""
     return f"{PROMPT_VERSION} {turn.prompt_id}" if turn and turn.prompt_id else PROMPT_VERSION
 
 
@@ -769,6 +778,6 @@ def _example_messages(example: tuple[str, str] | tuple[()]) -> tuple[Message, ..
 
 
 class CitingAgent(BaseAgent):
-    """An agent whose model searches for every answer: its prompt asks for sources."""
+    """An agent whose model searches for every answer; its prompt therefore requests sources."""
 
     _cites_sources = True

@@ -27,19 +27,22 @@ def from_callable(
 ) -> BaseAgent:
     """Create an agent that asks a function, such as one that runs an agent of another library.
 
-    The function gets a `roundtable.types.ChatRequest` and returns a text, the fields of the answer, or a pydantic model
-    or dataclass with these fields; also together with a `Usage`. See `roundtable.providers.CallableModel`. The agent
-    takes part in every mode. A session with it resumes on a table that has an agent of the same id.
+    The function gets a `roundtable.types.ChatRequest`. It returns a text, the fields of the answer as a mapping, or a
+    pydantic model or dataclass with these fields; it may return a tuple of this answer and a `Usage`. See
+    `roundtable.providers.CallableModel`.
+
+    The agent takes part in every mode. To resume a session with such an agent, use a table that has an agent with the
+    same id.
 
     Args:
-        function: Answers a request; plain or async.
+        function: Function that answers a request; plain or async.
         id: Id of the agent in the debate.
-        name: Display name; made from the id when left out.
-        persona: Its persona, or the name of one.
-        system_prompt: Instructions before those of the mode.
+        name: Display name; if left out, it is made from the id.
+        persona: The persona of the agent, or the name of a persona.
+        system_prompt: Instructions that come before the instructions of the mode.
         provider: Name of the provider in records and prices.
-        model: Name of the model in records and prices; the id when left out.
-        profile: What the library must know to prompt it.
+        model: Name of the model in records and prices; if left out, the id.
+        profile: What the library must know to prompt the model.
 
     Raises:
         ConfigurationError: `function` cannot be called.
@@ -52,7 +55,7 @@ def from_callable(
         ...     table.debate("Tea or coffee?", rounds=1).answer
         'Tea'
     """
-    # Imported on use, so that `import roundtable.agents` loads no provider.
+    # This import is here so that `import roundtable.agents` loads no provider.
     from roundtable.providers.callables import CallableModel
 
     config = AgentConfig.model_validate(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["HEALTH_TIMEOUT_S", "HEALTH_TTL_S", "AgentStatus", "HealthCache", "checked"]
 
 HEALTH_TIMEOUT_S: Final = 15.0
-"""Seconds a model has to answer a health check, after it has fetched and loaded what it needs."""
+"""Seconds that a model has to answer a health check; the time to download and load the model does not count."""
 
 HEALTH_TTL_S: Final = 60.0
 """Seconds for which the result of a health check is valid."""
@@ -32,16 +32,16 @@ class AgentStatus(AgentInfo):
     """
 
     active: bool
-    """Whether it takes part: it is not deactivated, and its last health check, if any, succeeded."""
+    """Whether the agent takes part: it is not deactivated, and its last health check, if any, succeeded."""
     error: str | None = None
-    """Why it does not take part."""
+    """Why the agent does not take part."""
 
 
 class HealthCache:
-    """Caches results of health checks, so that checking again soon costs no call.
+    """Cache for results of health checks, so that another check soon after costs no call.
 
     Args:
-        ttl_s: Seconds for which a result is valid; a result exactly that old still is.
+        ttl_s: Seconds for which a result is valid; a result of exactly this age is still valid.
         clock: Source of time.
 
     Example:
@@ -66,7 +66,7 @@ class HealthCache:
         return health
 
     def is_good_since(self, agent_id: str, moment: float) -> bool:
-        """Check whether an agent's last check succeeded, and was later than `moment` of the clock's `monotonic`."""
+        """Check whether an agent's last check succeeded and took place after `moment`, in the clock's `monotonic`."""
         health, checked_at = self._results.get(agent_id, (None, 0.0))
         return health is not None and health.healthy and checked_at > moment
 
@@ -113,7 +113,7 @@ async def checked(model: ChatModel, name: str, agent_id: str) -> AgentHealth:
 
 
 def _with_one_try(gateway: Gateway, model: ChatModel) -> ChatModel:
-    """Return a model with one try and a short deadline per call; of a fallback model, each of its models."""
+    """Return a model with one try and a short deadline per call; in a fallback model, change each of its models so."""
     if isinstance(model, FallbackModel):
         return model.over(partial(_with_one_try, gateway))
     guarded = model if isinstance(model, GuardedModel) else gateway.guard(model)

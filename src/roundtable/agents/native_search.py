@@ -1,4 +1,4 @@
-"""The provider's own web search, as one agent uses it: what it requests, and what was refused."""
+"""The provider's own web search, as one agent uses it: the options that it requests, and the refusals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["SEARCH_REFUSED", "Searching", "SeatSearch", "refuses_request", "refuses_search"]
 
 Searching: TypeAlias = "NativeSearch | Literal[False] | None"
-"""What a request asks for: a search with options, `False` for none even if it is built in, `None` for nothing."""
+"""The search setting of a request: options of a search, `False` to turn off a built-in search, or `None` if unset."""
 
 SEARCH_REFUSED: Final = "the provider refused its own web search, so this agent goes on without it"
 """Start of the warning about a refused search."""
@@ -33,34 +33,34 @@ _SHOWN_CHARS: Final = 300
 
 
 class SeatSearch:
-    """Search of one agent: its options, and per session the refusals and the warnings to report.
+    """The web search of one agent: its options and, for each session, the refusals and the warnings to report.
 
     Args:
-        wanted: What the agent's requests ask for.
-        notes: Warnings that the first answer of each session carries.
-        built_in: Whether the model searches unless a request turns that off.
+        wanted: The search setting of the agent's requests.
+        notes: Warnings to add to the first answer of each session.
+        built_in: Whether the model searches unless a request turns the search off.
     """
 
     def __init__(self, wanted: Searching, notes: Iterable[str] = (), *, built_in: bool = False) -> None:
         self.wanted: Searching = wanted
         self.off: Literal[False] | None = False if built_in else None
-        """Value for a request that must not search."""
+        """The search setting of a request that must not search."""
         self.notes: tuple[str, ...] = tuple(notes)
         self._unreported: OrderedDict[str, list[str]] = OrderedDict()
         self._refused: OrderedDict[str, None] = OrderedDict()
 
     def asked_in(self, context: DebateContext) -> Searching:
-        """Return what a turn asks for; a turn that may call no tools does not search."""
+        """Return the search setting for a turn; a turn that may not call tools does not search."""
         if self.wanted and context.turn is not None and context.turn.tools.max == 0:
             return self.off
         return self.off if self.is_refused(context.session_id) else self.wanted
 
     def refuse(self, session: str, error: RoundtableError | None = None) -> None:
-        """Stop searching in a session; its first refusal is reported.
+        """Stop searching in a session; the first refusal of a session is reported.
 
         Args:
-            session: Its id.
-            error: The provider's refusal, or the budget's; `None` if it is recorded already.
+            session: Id of the session.
+            error: Error of the provider or the budget that refused the search; `None` if it is already recorded.
         """
         if error is not None and session not in self._refused:
             why = _NO_BUDGET if isinstance(error, BudgetExceeded) else SEARCH_REFUSED
@@ -86,7 +86,7 @@ class SeatSearch:
 
 
 def refuses_request(error: RoundtableError) -> bool:
-    """Check whether a provider rejects a request as such, for any reason."""
+    """Check whether an error means that a provider will always reject the request, for whatever reason."""
     status = (error.details or {}).get("status")
     return status in _REFUSING_STATUSES and not error.retryable and not isinstance(error, ContextTooLong)
 

@@ -39,7 +39,7 @@ MODE_PERSONAS: Final[Mapping[str, tuple[Persona, ...]]] = {
         Persona(name="Innovator", description="You look for a way nobody has tried."),
     ),
 }
-"""Personas by mode. Modes with roles use `ROLE_PERSONAS`, all others the general personas."""
+"""Personas by mode. Modes with roles use `ROLE_PERSONAS`; all other modes use the general personas."""
 
 ROLE_PERSONAS: Final[Mapping[str, Persona]] = {
     "primary": Persona(name="Advocate", description="You make the case for the proposal."),
@@ -59,7 +59,7 @@ def personas_for(count: int, mode: DebateModeStrategy | str | None = None) -> tu
 
     Args:
         count: Number of seats at the table.
-        mode: The mode, or the name of a built-in one; general personas when left out.
+        mode: The mode, or the name of a built-in mode; if left out, the general personas are used.
 
     Returns:
         One persona per seat; `None` in Delphi, where nothing may identify the participants.
@@ -91,11 +91,11 @@ def _strategy(name: str) -> DebateModeStrategy | None:
 def seat_personas(
     seats: Sequence[tuple[str, str | None]], mode: DebateModeStrategy | str | None = None
 ) -> tuple[AgentConfig, ...]:
-    """Return an agent for each seat; the agents differ by persona.
+    """Return the configuration of an agent for each seat; the agents differ by persona.
 
     Args:
         seats: Provider and model of each seat; the first persona goes to the first seat, and so on.
-        mode: The mode they will debate in, so that no persona contradicts a role.
+        mode: The mode of the debate, so that no persona contradicts a role.
 
     Example:
         >>> [agent.id for agent in seat_personas([("local", None), ("local", None)])]

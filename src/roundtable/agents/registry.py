@@ -1,4 +1,4 @@
-"""Agents and the providers that make them, with the method names of the TypeScript API."""
+"""The registry of agents and of the providers that create them, with the method names of the TypeScript API."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 AgentFactory: TypeAlias = "Callable[[AgentConfig], BaseAgent]"
-"""A function that makes an agent from its configuration."""
+"""A function that creates an agent from its configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class _ProviderEntry:
 
 
 class AgentRegistry:
-    """Makes agents of each provider, and stores those made by `create_agent`.
+    """Registry that creates agents of each provider, and stores the agents that `create_agent` creates.
 
     Args:
         clock: Source of time; results of health checks are valid for 60 s.
@@ -72,13 +72,13 @@ class AgentRegistry:
         default_model: str | None = None,
         light_model: str | None = None,
     ) -> None:
-        """Add a provider, replacing one of the same name.
+        """Add a provider; it replaces a provider with the same name.
 
         Args:
-            provider: Its name.
-            factory: Makes its agents.
-            default_model: Model of agents that do not name one.
-            light_model: Small model for auxiliary work such as analysis; the default model when left out.
+            provider: Name of the provider.
+            factory: Function that creates the agents of the provider.
+            default_model: Model of agents whose configuration names no model.
+            light_model: Small model for auxiliary work such as analysis; if left out, the default model.
         """
         self._providers.add(provider, _ProviderEntry(factory, default_model, light_model), replace=True)
 
@@ -99,11 +99,11 @@ class AgentRegistry:
         return self.get_available_providers()
 
     def get_provider_factory(self, provider: str) -> AgentFactory | None:
-        """Return the function that makes the agents of a provider; `None` if the provider is unknown."""
+        """Return the function that creates the agents of a provider; `None` if the provider is unknown."""
         return self._providers.get(provider).factory if provider in self._providers else None
 
     def get_default_model(self, provider: str) -> str | None:
-        """Return the model of configurations that do not name one.
+        """Return the model that a provider uses if a configuration names no model.
 
         Raises:
             ConfigurationError: The provider is unknown.
@@ -111,7 +111,7 @@ class AgentRegistry:
         return self._providers.get(provider).default_model
 
     def get_light_model(self, provider: str) -> str | None:
-        """Return the small model for auxiliary work such as analysis; the default model where there is none.
+        """Return the small model for auxiliary work such as analysis; if there is none, the default model.
 
         Raises:
             ConfigurationError: The provider is unknown.
@@ -120,10 +120,10 @@ class AgentRegistry:
         return entry.light_model or entry.default_model
 
     def build(self, config: AgentConfig) -> BaseAgent:
-        """Make an agent without storing it.
+        """Create an agent without storing it.
 
         Raises:
-            ConfigurationError: The provider is unknown, or cannot make this agent.
+            ConfigurationError: The provider is unknown, or cannot create this agent.
         """
         agent = self._providers.get(config.provider).factory(config)
         if self._toolkit is not None:
@@ -131,7 +131,7 @@ class AgentRegistry:
         return agent
 
     def create_agent(self, config: AgentConfig) -> BaseAgent:
-        """Make an agent and store it under its id.
+        """Create an agent and store it under its id.
 
         Raises:
             ConfigurationError: The provider is unknown, or the id is taken.
@@ -142,7 +142,7 @@ class AgentRegistry:
         return agent
 
     def add_agent(self, agent: Agent) -> None:
-        """Store an agent that was made elsewhere.
+        """Store an agent that was created elsewhere.
 
         Raises:
             ConfigurationError: The id is taken.
@@ -156,7 +156,7 @@ class AgentRegistry:
             raise ConfigurationError(msg, hint="Give every agent its own id.")
 
     def resolve(self, configs: Iterable[AgentConfig]) -> dict[str, Agent]:
-        """Return an agent for each configuration: the stored one with its id, else a new one, which is not stored."""
+        """Return an agent for each configuration: the stored agent with the same id, else a new one, not stored."""
         return {config.id: self._agents.get(config.id) or self.build(config) for config in configs}
 
     def get_agent(self, agent_id: str) -> Agent | None:
@@ -167,15 +167,15 @@ class AgentRegistry:
         """Return a stored agent.
 
         Raises:
-            ConfigurationError: No agent has this id; the message lists the stored ones.
+            ConfigurationError: No agent has this id; the message lists the stored agents.
         """
         return self.get_agents([agent_id])[0]
 
     def get_agents(self, agent_ids: Sequence[str]) -> tuple[Agent, ...]:
-        """Return stored agents, all of them or none.
+        """Return the stored agents with these ids.
 
         Raises:
-            ConfigurationError: One of the ids is unknown; the message lists the stored ones.
+            ConfigurationError: One of the ids is unknown; the message lists the stored agents.
         """
         missing = [agent_id for agent_id in agent_ids if agent_id not in self._agents]
         if missing:
@@ -209,12 +209,15 @@ class AgentRegistry:
         return agent_id in self._agents and agent_id not in self._deactivated and agent_id not in self._failed
 
     def activate_agent(self, agent_id: str) -> bool:
-        """Activate an agent again and discard why it was inactive; return whether it is known."""
+        """Activate an agent again, and discard the reason why it was inactive. Return whether the agent is stored."""
         self._forget_state(agent_id)
         return agent_id in self._agents
 
     def deactivate_agent(self, agent_id: str, error: str | None = None) -> bool:
-        """Deactivate an agent until `activate_agent`, even if its health checks succeed; return whether it is known."""
+        """Deactivate an agent until `activate_agent` is called, even if health checks succeed.
+
+        Return whether the agent is stored.
+        """
         if agent_id not in self._agents:
             return False
         self._deactivated[agent_id] = error
@@ -225,7 +228,7 @@ class AgentRegistry:
         return tuple(agent.get_info() for agent in self._agents.values())
 
     def get_agent_health_status(self) -> tuple[AgentStatus, ...]:
-        """Describe all stored agents, whether they are active, and why not."""
+        """Describe all stored agents: whether they are active and, if not, why."""
         return tuple(self._status(agent) for agent in self._agents.values())
 
     def get_active_agent_info_list(self) -> tuple[AgentStatus, ...]:
@@ -250,13 +253,13 @@ class AgentRegistry:
         self.health.forget(agent_id)
 
     def remove_agent(self, agent_id: str) -> bool:
-        """Remove an agent; return whether it was known."""
+        """Remove an agent; return whether it was stored."""
         self._forget_state(agent_id)
         self._created.pop(agent_id, None)
         return self._agents.pop(agent_id, None) is not None
 
     def remove_agents_by_prefix(self, prefix: str) -> int:
-        """Remove the agents whose ids start with a prefix; return how many."""
+        """Remove the agents whose ids start with a prefix; return the number of removed agents."""
         matches = [agent_id for agent_id in self._agents if agent_id.startswith(prefix)]
         for agent_id in matches:
             self.remove_agent(agent_id)
@@ -267,7 +270,7 @@ class AgentRegistry:
         self.remove_agents_by_prefix("")
 
     def clear_providers(self) -> None:
-        """Remove all providers; agents already made stay."""
+        """Remove all providers; agents that were already created stay."""
         self._providers.clear()
 
     def clear(self) -> None:
@@ -276,7 +279,7 @@ class AgentRegistry:
         self.clear_providers()
 
     def set_toolkit(self, toolkit: AgentToolkit) -> None:
-        """Set the tools of all stored agents, and of those made from now on."""
+        """Set the tools of all stored agents, and of all agents that are created from now on."""
         self._toolkit = toolkit
         for agent in self._agents.values():
             set_toolkit = getattr(agent, "set_toolkit", None)
@@ -284,14 +287,14 @@ class AgentRegistry:
                 set_toolkit(toolkit)
 
     async def aclose(self) -> None:
-        """Close the models of the stored agents that `create_agent` made; idempotent."""
+        """Close the models of the stored agents that `create_agent` created; idempotent."""
         for agent in self._created.values():
             await agent.chat_model.aclose()
 
     async def run_health_checks(self, *, fresh: bool = False) -> dict[str, AgentHealth]:
-        """Check all agents at once; those that fail are left out of `get_active_agents` until a check succeeds.
+        """Check all agents at the same time. An agent that fails is missing in `get_active_agents` until it succeeds.
 
-        A check is a small paid call, so a result of the last 60 s is returned again.
+        A check is a small call that costs money, so a result of the last 60 s is used again.
 
         Args:
             fresh: Whether to check every agent again, even if it was just checked.
@@ -326,7 +329,7 @@ async def _check_health(agent: Agent) -> AgentHealth:
 
 
 def config_of(agent: Agent) -> AgentConfig:
-    """Return the configuration that an agent was made from, or one built from its `get_info`.
+    """Return the configuration that an agent was created from, or a configuration built from its `get_info`.
 
     Example:
         >>> from roundtable.testing import scripted_agents

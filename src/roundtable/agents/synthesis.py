@@ -49,7 +49,7 @@ _PLACEHOLDERS: Final[Mapping[str, str]] = {
     "conclusion": "The synthesis draws no conclusion.",
     "recommendation": "The synthesis recommends nothing.",
 }
-"""Text for fields that an answer leaves out."""
+"""Texts of fields that an answer leaves out."""
 _SCHEMA: Final = OutputSchema(
     name="debate_synthesis",
     definition={
@@ -62,17 +62,17 @@ _SCHEMA: Final = OutputSchema(
 
 
 class Synthesized(NamedTuple):
-    """A synthesis, and what it consumed."""
+    """A synthesis, and the usage of its calls."""
 
     synthesis: SynthesisResult
     usage: Usage
 
 
 class Synthesizer:
-    """Writes the synthesis of a debate with one model; if the answer cannot be read, it asks once more.
+    """Writer of the synthesis of a debate. If the answer of its model cannot be read, it asks the model once more.
 
-    If the second answer cannot be read either, its readable parts are used, at worst its whole text as the conclusion;
-    then `readable` is False.
+    If the second answer cannot be read either, the readable parts of one of the answers are used. If there are none,
+    the whole text of an answer becomes the conclusion. In both cases, `readable` is False.
 
     Args:
         model: The model.
@@ -108,7 +108,7 @@ class Synthesizer:
         """Write the synthesis of a debate.
 
         Raises:
-            ParseError: Both answers are blank; `usage` is what they consumed.
+            ParseError: Both answers are blank; `usage` is the usage of both calls.
             RoundtableError: The model failed.
         """
         request = self.request(view)
@@ -116,7 +116,7 @@ class Synthesizer:
         try:
             return Synthesized(self._read_and_sign(first), first.usage)
         except ParseError as error:
-            logger.info("the synthesis is asked for once more: %s", error.message)
+            logger.info("the model is asked once more for a synthesis: %s", error.message)
         try:
             second = await self.model.complete(request)
         except RoundtableError as error:
@@ -147,7 +147,7 @@ async def ask_for_synthesis(
 
 
 def synthesis_request(model: ChatModel, config: AgentConfig, context: DebateContext, fence: Fence) -> ChatRequest:
-    """Build the request; of a debate too long for the model's window, it quotes the latest answers.
+    """Build the request. If the debate is too long for the model's context window, only the latest answers are quoted.
 
     Turns are quoted by round, with votes and rankings, but without private answers. If there are no turns, the
     positions of `context.previous_responses` are quoted.
@@ -201,10 +201,10 @@ def _read(response: ChatResponse, config: AgentConfig) -> SynthesisResult:
 
 
 def _read_leniently(responses: Sequence[ChatResponse], config: AgentConfig) -> SynthesisResult:
-    """Read the first response as a synthesis, else use the readable parts of any of them.
+    """Parse the first response as a synthesis; if that fails, use the readable parts of any of the responses.
 
     Raises:
-        ParseError: All of them are blank.
+        ParseError: All responses are blank.
     """
     try:
         return _read(responses[0], config)

@@ -1,4 +1,4 @@
-"""The tools of one turn: which may be called, how often and how many at once, and a record of every call."""
+"""The tools of one turn: which tools may be called, how often and how many at once, and a record of every call."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["CALLS_AT_ONCE", "MOST_TOOL_ROUNDS", "TurnTools", "allowed_tools", "searched_pages"]
 
 MOST_TOOL_ROUNDS: Final = 10
-"""Default for the model calls of one turn that may ask for tools; one call without tools follows."""
+"""Default limit for the model calls of one turn that may request tools; one more call without tools follows."""
 CALLS_AT_ONCE: Final = 4
-"""Maximum tools of one turn that run at the same time."""
+"""Maximum number of tools of one turn that run at the same time."""
 
 _MOST_ARGUMENT_CHARS: Final = 65_536
 _MOST_NAME_CHARS: Final = 128
@@ -43,25 +43,25 @@ class HasTools(Protocol):
 
     @property
     def toolkit(self) -> AgentToolkit | None:
-        """Tools it may use; `None` for none."""
+        """Tools that the agent may use; `None` for no tools."""
 
 
 @dataclass(slots=True)
 class TurnTools:
-    """Runs the tool calls of one turn, within the turn's policy."""
+    """The tools of one turn; they run the model's tool calls as far as the turn's policy allows."""
 
     toolkit: DefaultAgentToolkit | None
-    """Tools of the turn; `None` where there are none."""
+    """Tools of the turn; `None` if there are none."""
     policy: ToolPolicy
     """How many calls are allowed, and of which tools."""
     fence: Fence
-    """Quotes what tools return."""
+    """Fence that quotes the results of tools."""
     listener: TurnListener | None = None
-    """Follows every call."""
+    """Listener that is notified of every call."""
     records: list[ToolCallRecord] = field(default_factory=list)
-    """Calls made, refused ones included, in the order they were asked for."""
+    """The calls, including refused calls, in the order in which the model requested them."""
     citations: list[Citation] = field(default_factory=list)
-    """Sources named in the results."""
+    """Sources that the results name."""
     _ids: set[str] = field(default_factory=set)
 
     @property
@@ -98,14 +98,14 @@ class TurnTools:
         return usage
 
     def shortfall(self) -> tuple[str, ...]:
-        """Return a warning if fewer calls were made than the mode asks for, although there were tools to call."""
+        """Return a warning if fewer calls were made than the mode requires, although tools were available."""
         count = len(self.records)
         if count >= self.policy.min or not self.offered:
             return ()
-        return (f"{count} tool calls were made, where at least {self.policy.min} was asked for",)
+        return (f"{count} tool calls were made, but the mode requires at least {self.policy.min}",)
 
     def with_unique_ids(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-        """Return the calls with unique ids: those without an id, or with the id of an earlier call, get a new one."""
+        """Return the calls with unique ids. A call without an id, or with the id of an earlier call, gets a new id."""
         unique_calls: list[ToolCall] = []
         for call in calls:
             unused_id, number = call.id, len(self._ids)
@@ -121,10 +121,10 @@ class TurnTools:
 
         Args:
             calls: The calls, with unique ids.
-            step: Number of the model call that asked for them, from 1.
+            step: Number of the model call that requested these tool calls, from 1.
 
         Returns:
-            One message for each call, in their order.
+            One message for each call, in the order of the calls.
         """
         calls_left = self.policy.max - len(self.records)
         tool_names = {tool.name for tool in self.offered}
@@ -199,9 +199,9 @@ class TurnTools:
 def allowed_tools(
     agent: HasTools, context: DebateContext, fence: Fence, listener: TurnListener | None = None
 ) -> TurnTools:
-    """Return the tools of one turn, bound to it; without a turn, those that the default policy allows.
+    """Return the tools of one turn, bound to this turn. Outside of a turn, the default policy decides.
 
-    A model that cannot call tools is offered none.
+    A model that cannot call tools gets none.
     """
     policy = context.turn.tools if context.turn else ToolPolicy()
     toolkit = agent.toolkit if policy.max and agent.chat_model.profile.calls_tools else None

@@ -1,4 +1,4 @@
-"""Models of providers: dialects over HTTP, the model inside this process, and the scripted double."""
+"""The models of the providers: over HTTP, inside this process, and scripted for tests."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class MessageBuilder(ResponseBuilder):
         self.take_stop(text_of(message.get("stop_reason")))
 
     def take_stop(self, reason: str) -> None:
-        """Set why the answer ended."""
+        """Set the reason why the answer ended."""
         if reason:
             self.end(_FINISH.get(reason, "other"), explicit=reason == "stop_sequence")
 
@@ -159,7 +159,7 @@ def _without_encrypted(content: JsonValue) -> JsonValue:
 
 
 def usage_of(usage: JsonObject) -> Usage:
-    """Parse the usage of one call. Anthropic counts cached input separately; here it counts as input too.
+    """Parse the usage of one call. Anthropic counts cached input separately; here it is part of the input tokens.
 
     Example:
         >>> usage_of({"input_tokens": 3, "cache_read_input_tokens": 10, "output_tokens": 5}).input_tokens
@@ -178,7 +178,7 @@ def usage_of(usage: JsonObject) -> Usage:
 
 
 def rejects_temperature(model: str) -> bool:
-    """Check whether a model rejects sampling parameters. Models from version 4.7 on do.
+    """Check whether a model rejects sampling parameters. Models from version 4.7 on reject them.
 
     See https://platform.claude.com/docs/en/about-claude/models/migration-guide.
 
@@ -197,7 +197,7 @@ def build_request(request: ChatRequest, *, provider: str, base_url: str, stream:
 
     Args:
         request: The chat request.
-        provider: Provider whose native content is sent back.
+        provider: Name of the provider; earlier answers of this provider are sent back in its own format.
         base_url: Root of the API, without `/v1`.
         stream: Whether to stream the answer.
     """
@@ -346,7 +346,7 @@ class _Block:
             try:
                 block["input"] = object_of(load_json(arguments))
             except RoundtableError:
-                # The tool call holds the invalid text; the provider expects an object back.
+                # The tool call keeps the invalid text; in the content, the provider expects an object.
                 block["input"] = {}
         if self.citations:
             block["citations"] = self.citations
@@ -354,7 +354,7 @@ class _Block:
 
 
 class MessageDecoder(EventDecoder[MessageBuilder]):
-    """Decoder of one streamed answer, complete with `message_stop`."""
+    """Decoder of one streamed answer, which is complete when `message_stop` arrives."""
 
     def __init__(self, provider: str, headers: Mapping[str, str], *, whole: ParseDocument) -> None:
         super().__init__(MessageBuilder(provider, headers), whole=whole)
@@ -472,7 +472,7 @@ class AnthropicMessages:
     """The dialect `anthropic`, see https://docs.claude.com/en/api/messages.
 
     Args:
-        provider: Name for errors.
+        provider: Name of the provider in errors.
 
     Example:
         >>> from roundtable.types import ChatRequest, Message

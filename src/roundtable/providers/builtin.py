@@ -28,7 +28,7 @@ __all__ = ["BUILTIN_SPECS", "DeferredProvider", "builtin_providers", "chat_model
 _Factory: TypeAlias = "Callable[[str | None, ProviderConfig, Settings], StreamingModel]"
 _ROUTER_SEARCH: Final = SearchProfile(by_default=False, takes=("max_uses",))
 
-_COMMAND: Final = "The program {!r} on this machine, with its login."
+_COMMAND: Final = "The program {!r} on this machine, which uses its own login."
 _WITHOUT_HTTP: Final = {
     "local": ("local", "LocalProvider", "A small model inside this process, without a key or a network."),
     "claude-cli": ("command", "CLAUDE", _COMMAND.format("claude")),
@@ -42,17 +42,17 @@ _WITHOUT_HTTP: Final = {
     "client": (
         "mcp_client",
         "ClientProvider",
-        "The model of the MCP client that starts the debate; 'client:NAME' tells several apart.",
+        "The model of the MCP client that starts the debate; 'client:NAME' distinguishes several.",
     ),
     "human": (
         "human",
         "HumanProvider",
-        "A person, asked at this terminal by a command; 'human:NAME' tells several apart.",
+        "A person, asked at this terminal by a command; 'human:NAME' distinguishes several.",
     ),
-    "replay": ("cassette", "ReplayProvider", "What a cassette holds, without a network."),
+    "replay": ("cassette", "ReplayProvider", "The recorded answers of a cassette, without a network."),
     "scripted": ("scripted", "ScriptedProvider", "Answers from a JSON file, for tests and demonstrations."),
 }
-"""Module, factory and description of the other providers; of programs, the profile instead of the factory."""
+"""Module, factory and description of each provider without HTTP; a program has its profile in place of a factory."""
 
 
 class DeferredProvider:
@@ -79,7 +79,7 @@ class DeferredProvider:
 
     @property
     def api(self) -> ModelApi | None:
-        """The row of the vendor; `None` for a provider without an API."""
+        """The row of the vendor in `VENDORS`; `None` for a provider without an API."""
         return VENDORS.get(self._name)
 
     def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> StreamingModel:
@@ -99,13 +99,13 @@ class DeferredProvider:
 
 
 def _spec(vendor: Vendor) -> ProviderSpec:
-    """Bind the dialect of its wire format to a vendor."""
+    """Return the provider for a vendor, with the dialect of the vendor's wire format."""
     row = {item.name: getattr(vendor, item.name) for item in fields(ModelApi)}
     return ProviderSpec(**row, dialect=_dialect(vendor))
 
 
 def _dialect(vendor: Vendor) -> Dialect:
-    # Each wire format is imported on use: a debate uses one or two of them.
+    # Each wire format is imported only when it is used: a debate uses one or two of them.
     match vendor.wire:
         case "anthropic":
             from roundtable.providers.anthropic import AnthropicMessages
@@ -135,7 +135,7 @@ def _variant(plain: ProviderSpec, server: ChatServer) -> ProviderSpec:
     """Return the compatible provider with the settings of one server."""
     from roundtable.providers.openai_chat import OpenAIChat
 
-    # A server that is only known to be compatible may send no terminator.
+    # A compatible server may end a stream without a terminator.
     dialect = OpenAIChat("compatible", server=replace(server, done_required=False))
     search = _ROUTER_SEARCH if server.search == "plugin" else None
     return replace(
@@ -184,11 +184,13 @@ class _Specs(Mapping[str, ProviderSpec]):
 
 
 BUILTIN_SPECS: Final[Mapping[str, ProviderSpec]] = _Specs()
-"""Built-in providers that are a dialect and data."""
+"""The built-in HTTP providers; each one consists of a dialect and data."""
 
 
 def builtin_providers() -> tuple[ProviderEntry, ...]:
-    """Return the built-in providers to register. Each call creates new factories, which own what their models share.
+    """Return the built-in providers to register.
+
+    Each call creates new factories. A factory owns the resources that its models share.
 
     Example:
         >>> [entry.name for entry in builtin_providers()][-4:]
@@ -201,7 +203,7 @@ def builtin_providers() -> tuple[ProviderEntry, ...]:
 
 
 def provider_modules(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the modules that the models of some built-in providers need, also when a call fails.
+    """Return the modules that the models of these built-in providers import, including those for failed calls.
 
     Example:
         >>> provider_modules(["scripted", "acme"])
@@ -256,15 +258,15 @@ def chat_model(
 
     Args:
         name: `provider:model`, or `provider` for its default model.
-        api_key: The secret key; left out, the provider's environment variable.
+        api_key: The secret key; if left out, it is read from the provider's environment variable.
         base_url: Root of the API.
         client: Your own `httpx.AsyncClient`, used as it is and never closed.
         timeout_s: Total deadline of a call in seconds.
-        profile: Name of the server, such as `"groq"`, where the provider knows several.
-        retry: How often a call is tried. When left out, each call is one request; at a table, the table's gateway
-            retries.
-        config: The six options above in one value, with rates and a model; options passed separately win.
-        settings: Settings from the environment; read now when left out.
+        profile: Name of the server, such as `"groq"`, if the provider knows several servers.
+        retry: How often a call is tried. If left out, each call is one request, and in a debate the gateway of the
+            table retries it.
+        config: The six options above in one value, with rate limits and a model. Options passed separately win.
+        settings: Settings from the environment; if left out, they are read now.
         specs: The HTTP providers; add your own with `{**BUILTIN_SPECS, "acme": spec}`.
 
     Raises:

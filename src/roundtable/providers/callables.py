@@ -28,8 +28,9 @@ __all__ = ["AskFunction", "CallableAnswer", "CallableModel", "CallableReply"]
 
 CallableAnswer: TypeAlias = "str | Mapping[str, JsonValue] | BaseModel | ChatResponse | Any"
 """Answer of a function: a text, the fields of the answer as a mapping, a pydantic model or a dataclass, or a whole
-`ChatResponse`. A text with a JSON object that has fields of the answer is read as a model's text is; other text, with
-braces too, is the position, vote or ranking."""
+`ChatResponse`. A text that contains a JSON object with fields of the answer is parsed like the text of a model; so is
+a text that is a JSON object as a whole. Any other text, even one with braces, is the position, vote or ranking
+itself."""
 
 CallableReply: TypeAlias = "CallableAnswer | tuple[CallableAnswer, Usage]"
 """What a function returns: its answer, or the answer and what it consumed."""
@@ -39,21 +40,23 @@ AskFunction: TypeAlias = Callable[[ChatRequest], "CallableReply | Awaitable[Call
 
 
 _MOST_THREADS: Final = 100
-"""Threads of one function at most, in each event loop; the gateway's `concurrency` is the limit that matters."""
+"""The most threads of one function in each event loop; the limit meant for users is the gateway's `concurrency`."""
 
 
 class CallableModel(NonStreamingModel):
-    """A `ChatModel` that calls a function. `roundtable.agents.from_callable` makes an agent of one.
+    """A `ChatModel` that calls a function. `roundtable.agents.from_callable` makes an agent of such a function.
 
-    The function gets a `ChatRequest`. Most need two of its properties: `request.instructions`, the system message, and
-    `request.prompt`, the rest as one text, which asks for the answer as JSON. `request.response_schema` is the schema
-    of that JSON, if there is one. Its calls are retried, limited and counted like those of any model.
+    The function gets a `ChatRequest`. Most functions need only two of its properties: `request.instructions` is the
+    system message; `request.prompt` is the rest as one text, which asks for the answer as JSON.
+    `request.response_schema` is the schema of that JSON, if there is one. Calls of the function are retried, limited
+    and counted like the calls of any model.
 
     Args:
         function: Answers a request; a function that is not async runs in a thread.
         provider: Name of the provider in records and prices.
         model: Name of the model in records and prices.
-        profile: What the library must know to prompt it; by default it follows JSON Schemas and calls no tools.
+        profile: What the library must know to prompt the model; by default, the model follows JSON Schemas and calls
+            no tools.
 
     Raises:
         ConfigurationError: `function` cannot be called.
@@ -81,14 +84,14 @@ class CallableModel(NonStreamingModel):
         self.model = model
         self.profile: ModelProfile = profile or ModelProfile(structured_output=True, calls_tools=False)
         self._function = function
-        # Threads of its own: functions that take minutes must not keep storages and files from theirs.
+        # A limiter of its own: functions that take minutes must not use up the threads of storages and files.
         self._limiters: PerLoop[anyio.CapacityLimiter] = PerLoop(partial(anyio.CapacityLimiter, _MOST_THREADS))
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Call the function.
 
         Raises:
-            AgentError: It returned nothing, or something that is not an answer.
+            AgentError: The function returned nothing, or something that is not an answer.
         """
         reply = await self._call(request)
         usage: Usage | None = None
@@ -134,7 +137,7 @@ class CallableModel(NonStreamingModel):
 
 
 def _holds_answer(text: str, fields: Collection[str]) -> bool:
-    """Check whether a text is read as JSON: it holds an object with fields of the answer, or is a whole object."""
+    """Check whether to parse a text as JSON: it contains an object with fields of the answer, or is an object."""
     if "{" not in text:
         return False
     if find_document(text, lambda document: not fields or not document.keys().isdisjoint(fields)) is not None:

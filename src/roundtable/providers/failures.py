@@ -1,4 +1,4 @@
-"""From a provider's error response to an error: one table for all dialects."""
+"""The errors to raise for the error responses of providers, from one table for all dialects."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Refusal", "error_for", "read_refusal", "redact", "request_id_of", "retry_after_of"]
 
 MESSAGE_CHARS: Final = 1000
-"""Most characters of a provider's own message in an error."""
+"""The most characters that an error quotes from a provider's own message."""
 
 _QUOTA: Final = frozenset(
     {
@@ -70,7 +70,7 @@ class Refusal:
     kinds: frozenset[str] = frozenset()
     """Its codes and types, in lower case."""
     status: int | None = None
-    """The status in the body, where the HTTP status says nothing."""
+    """The status that the body names; it counts only if the HTTP status is not an error."""
     request_id: str | None = None
     """The provider's id of the call, if the body has one."""
     retry_after_s: float | None = None
@@ -78,7 +78,9 @@ class Refusal:
 
 
 def read_refusal(body: bytes | JsonValue) -> Refusal:
-    """Read an error body of any known shape; an unknown one gives an empty refusal. Never raises.
+    """Parse an error body of any known shape. Never raises.
+
+    JSON of an unknown shape becomes an empty refusal. The message of a body that is not JSON is its text.
 
     Example:
         >>> read_refusal(b'{"error": {"message": "No.", "type": "invalid_request_error", "code": 400}}').message
@@ -144,8 +146,9 @@ def error_for(provider: str, status: int, headers: Mapping[str, str], refusal: R
 
     Args:
         provider: Name of the provider.
-        status: HTTP status of the answer. An error inside an answer of status 200 counts as one of the status that the
-            body names or its codes mean, else as 503; the message never claims this 503.
+        status: HTTP status of the answer. If this status is not an error, the status comes from the body: it is the
+            one that the body names, else the one that matches the body's codes, else 503. The message mentions only a
+            status that was really sent.
         headers: Headers of the answer, names in lower case.
         refusal: What the body says.
     """
@@ -182,7 +185,7 @@ def _status_of_kinds(kinds: frozenset[str]) -> int:
 
 
 def _classify(status: int, refusal: Refusal) -> tuple[type[RoundtableError], bool | None, str | None]:
-    """Return the error class, whether a retry may help (`None`: as the class says), and a hint for this case."""
+    """Return the error class, whether a retry may help (`None`: the default of the class), and a hint."""
     kinds = refusal.kinds
     if status == 402 or (status in {400, 403, 429} and kinds & _QUOTA):
         return APIAuthError, False, "The account has no credit or quota left; check its billing."
@@ -221,7 +224,7 @@ def _shown_id(text: str) -> str | None:
 
 
 def retry_after_of(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that the provider asks to wait; `None` where the headers hold no sensible number.
+    """Return how many seconds the provider asks the client to wait; `None` if the headers hold no sensible number.
 
     Example:
         >>> retry_after_of({"retry-after": "1.5"}), retry_after_of({"retry-after": "soon"})
@@ -229,7 +232,7 @@ def retry_after_of(headers: Mapping[str, str]) -> float | None:
     """
     millis = _number(headers.get("retry-after-ms", ""))
     if millis is not None:
-        # A number here decides alone, even a senseless one.
+        # If this header holds a number, even a senseless one, the other header is ignored.
         return _sensible(millis / 1000)
     text = headers.get("retry-after", "").strip()
     seconds = _number(text)

@@ -92,7 +92,7 @@ _AGES: Final[Mapping[str, timedelta]] = {
     "year": timedelta(days=366),
 }
 _UNSIGNED: Final = "skip_thought_signature_validator"
-"""Placeholder for the thought signature of a call by another model.
+"""Placeholder that is sent as the thought signature of a call that another model made.
 
 See https://ai.google.dev/gemini-api/docs/thought-signatures.
 """
@@ -269,7 +269,7 @@ class ContentBuilder(ResponseBuilder):
         if text_of(call.get("name")):
             self._close_call()
             raw_arguments = call.get("args")
-            # Arguments that are not an object reach the tool unchanged, and the provider as an empty object.
+            # Arguments that are not an object go to the tool unchanged; the provider gets an empty object instead.
             is_valid = raw_arguments is None or isinstance(raw_arguments, dict)
             self._invalid_arguments = "" if is_valid else json.dumps(raw_arguments, ensure_ascii=False)
             self._open_call = (dict(part), PartialArguments(object_of(raw_arguments)))
@@ -293,7 +293,7 @@ class ContentBuilder(ResponseBuilder):
         call = {**object_of(whole["functionCall"]), "args": arguments}
         whole["functionCall"] = {name: call[name] for name in ("id", "name", "args") if name in call}
         self._add_part(whole)
-        # Only one delta: the pieces need not come in the order of the JSON text.
+        # Only one delta: the pieces may arrive in a different order than in the JSON text.
         text = json.dumps(arguments, ensure_ascii=False) if arguments else self._invalid_arguments
         self.add_call(self.call_count - 1, arguments=text)
 
@@ -321,7 +321,7 @@ class ContentBuilder(ResponseBuilder):
     def _add_sources(self, candidate: JsonObject) -> None:
         grounding = object_of(candidate.get("groundingMetadata"))
         chunks = [object_of(chunk) for chunk in items_of(grounding.get("groundingChunks"))]
-        # Indices count over all chunks of a stream; some chunks repeat earlier sources.
+        # Indices refer to the sources of the whole stream; some chunks repeat earlier sources.
         count = len(self._chunks)
         self._chunks += chunks[count:] if count <= len(chunks) and chunks[:count] == self._chunks else chunks
         for support in map(object_of, items_of(grounding.get("groundingSupports"))):
@@ -394,7 +394,7 @@ def usage_of(usage: JsonObject) -> Usage:
 
 
 def combines(model: str) -> bool:
-    """Check whether a model combines search, functions and a schema in one call. Models from Gemini 3 on do.
+    """Check whether a model can combine search, functions and a schema in one call. Models from Gemini 3 on can.
 
     See https://ai.google.dev/gemini-api/docs/tool-combination.
 
@@ -411,12 +411,12 @@ def build_request(request: ChatRequest, *, provider: str, base_url: str, stream:
 
     Args:
         request: The chat request.
-        provider: Provider whose native content is sent back.
+        provider: Name of the provider; earlier answers of this provider are sent back in its own format.
         base_url: Root of the API; `/v1beta` is added if it has no version.
         stream: Whether to stream the answer.
 
     Raises:
-        ConfigurationError: The request has search and functions, and the model does not combine them.
+        ConfigurationError: The request has search and functions, and the model cannot combine them.
     """
     if request.search and request.tools and not combines(request.model):
         raise ConfigurationError(
@@ -486,7 +486,7 @@ def _contents(request: ChatRequest, provider: str) -> list[JsonValue]:
 
 
 class _History:
-    """Names and ids of earlier calls: a result names its function, and its id only if the call had one."""
+    """Names and ids of earlier calls. A result has the name of its function, and an id only if the call had one."""
 
     def __init__(self, provider: str, *, signs: bool) -> None:
         self._provider = provider
@@ -559,7 +559,7 @@ class GoogleGenerate:
     """The dialect `google`, see https://ai.google.dev/api/generate-content.
 
     Args:
-        provider: Name for errors.
+        provider: Name of the provider in errors.
 
     Example:
         >>> from roundtable.types import ChatRequest, Message
@@ -606,7 +606,7 @@ class GoogleGenerate:
 
 
 class ContentDecoder(EventDecoder[ContentBuilder]):
-    """Decoder of one streamed answer, as events or a JSON array, complete with a finish reason."""
+    """Decoder of one answer, streamed as events or as a JSON array. A finish reason completes the answer."""
 
     def __init__(self, provider: str, headers: Mapping[str, str], *, whole: ParseDocument) -> None:
         super().__init__(ContentBuilder(provider, headers), whole=whole)
@@ -619,7 +619,7 @@ class ContentDecoder(EventDecoder[ContentBuilder]):
         return self.draft.finish is not None
 
     def is_document(self, start: bytes) -> bool:
-        """Check by its first byte whether the answer is a document; an array is a stream."""
+        """Check whether the answer is a document, by its first byte; an array is a stream."""
         return start in b"{<"
 
     def frame(self, chunk: bytes) -> list[SseEvent]:
@@ -648,10 +648,10 @@ class ContentDecoder(EventDecoder[ContentBuilder]):
 
 
 def _adds_text(chunk: JsonObject) -> bool:
-    """Check whether a chunk that equals the one before it adds text, or repeats it.
+    """Check whether a chunk that equals the previous chunk adds new text; if not, the stream repeats itself.
 
-    Some models send the finish reason with every chunk, and may send the same word twice. A repeated count of tokens
-    shows a repetition: with more text it would have grown.
+    Some models send the finish reason with every chunk, and may send the same word twice. If the chunk has a token
+    count, it is a repetition: new text would have raised the count.
     """
     if tokens_of(object_of(chunk.get("usageMetadata")).get("candidatesTokenCount")):
         return False

@@ -1,4 +1,4 @@
-"""A model behind HTTP: a dialect and a client put together."""
+"""A model that is called over HTTP: it combines a dialect with a client."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _DATED: Final = re.compile(
 _SALT: Final = os.urandom(16)
 
 FIRST_LISTED: Final = "first-listed"
-"""Placeholder for the first model that a server lists, for a server from the environment without a model id."""
+"""Placeholder for the first model that a server lists; used if the environment names a server but no model id."""
 
 
 class EventDecoder(ABC, Generic[DraftT]):
@@ -62,7 +62,7 @@ class EventDecoder(ABC, Generic[DraftT]):
     def __init__(self, draft: DraftT, *, whole: ParseDocument) -> None:
         self.draft: DraftT = draft
         self.is_done: bool = False
-        """Whether the terminator has come."""
+        """Whether the terminator has arrived."""
         self._whole = whole
         self._framer = SseFramer(bare=True)
         self._document: bytearray | None = bytearray()
@@ -127,7 +127,7 @@ class EventDecoder(ABC, Generic[DraftT]):
         return start in b"{[<"
 
     def _sniff(self, document: bytearray, chunk: bytes) -> bytes:
-        """Collect the bytes of a document; return those that belong to a stream."""
+        """Collect the bytes of a document; return the bytes that belong to a stream."""
         if not document:
             # Drop white space at once: scanning all of it again with every chunk would take minutes.
             chunk = chunk.lstrip(_SPACE)
@@ -208,18 +208,18 @@ class HttpChatModel:
 
     Args:
         spec: The provider.
-        http: The client to call through.
-        model: Model id used when a request names none; `FIRST_LISTED` asks the server on the first call.
-        base_url: Root of the API, checked.
-        key: The secret key, checked; `None` where the server needs none.
+        http: The client that sends the calls.
+        model: Id of the model for requests that name no model; `FIRST_LISTED` asks the server on the first call.
+        base_url: Root of the API, already checked.
+        key: The secret key, already checked; `None` if the server needs no key.
         timeout_s: Total deadline of a call in seconds.
         on_close: Called when the model is closed; releases a shared client.
-        extra_body: Additional fields of every request; those of a request itself win.
-        cache_prompts: Whether prompts with tools are cached, where caching has to be requested.
+        extra_body: Additional fields of every request; the extra fields of a request itself win.
+        cache_prompts: Whether to request caching of prompts with tools, from providers that cache only on request.
     """
 
     keeps_deadline: ClassVar[bool] = True
-    """Whether calls end by themselves at the gateway's deadline: the client has it for each of its reads."""
+    """Whether calls end by themselves at the gateway's deadline. They do: the client applies it to each read."""
 
     def __init__(
         self,
@@ -256,7 +256,7 @@ class HttpChatModel:
 
     @property
     def model(self) -> str:
-        """Model id used when a request names none; `FIRST_LISTED` until the first call has asked the server."""
+        """Id of the model for requests that name no model; `FIRST_LISTED` until the first call has asked the server."""
         return self._model
 
     @property
@@ -266,7 +266,7 @@ class HttpChatModel:
 
     @property
     def requests_per_minute(self) -> float | None:
-        """Default rate of the provider, in calls a minute; `None` where it has none."""
+        """Default rate limit of the provider, in calls per minute; `None` if it has no limit."""
         return self._spec.requests_per_minute
 
     @property
@@ -330,20 +330,20 @@ class HttpChatModel:
         """Return the HTTP request of a call, without the key.
 
         Raises:
-            RoundtableError: It cannot be built.
+            RoundtableError: The request cannot be built.
         """
         with self._error_context({}):
             return await self._request(request, stream=False)
 
     async def exchange(self, http_request: HttpRequest, limits: HttpLimits | None = None) -> HttpResponse:
-        """Send another request to the provider, with the key; return its response.
+        """Send any other HTTP request to the provider, with the key, and return the response.
 
         Args:
             http_request: The request, without the key.
-            limits: Size limits of the response; those of the client if left out.
+            limits: Size limits of the response; if left out, the limits of the client.
 
         Raises:
-            RoundtableError: It failed, or was refused.
+            RoundtableError: The request failed, or the provider refused it.
         """
         try:
             with self._error_context({}):
@@ -356,7 +356,7 @@ class HttpChatModel:
         return answer
 
     def read(self, status: int, headers: Mapping[str, str], body: bytes, request: ChatRequest) -> ChatResponse:
-        """Return the response of a call from what the provider sent.
+        """Parse what the provider sent for a call, and return the response.
 
         Raises:
             RoundtableError: The call failed.
@@ -380,10 +380,10 @@ class HttpChatModel:
             raise self._expected(self._spec.dialect.parse_error(status, headers, body), RoundtableError, "parse_error")
 
     def _expected(self, value: object, kind: type[T], method: str) -> T:
-        """Return what a dialect returned, if it is of the right type; a dialect may be a plugin's.
+        """Return a value that a dialect returned, after a check of its type; the dialect may come from a plugin.
 
         Raises:
-            PluginError: It is of another type.
+            PluginError: The value is of another type.
         """
         if isinstance(value, kind):
             return value
@@ -392,7 +392,7 @@ class HttpChatModel:
         raise PluginError(msg, plugin=self.provider, stage="use", hint=f"Return an object of the type {kind.__name__}.")
 
     def _with_warnings(self, response: ChatResponse, request: ChatRequest) -> ChatResponse:
-        """Return the answer with warnings: another model answered, or its search does not know some of the options."""
+        """Return the answer; add warnings if another model answered, or the search does not support some options."""
         model = request.model or self._model
         response, search = _with_model_warning(response, model), self._spec.profile_of(model).search
         unsupported = search.misfits(request.search) if request.search and search is not None else ()
@@ -433,7 +433,7 @@ class HttpChatModel:
                 return name
         raise ConfigurationError(
             f"the server at {self._base_url} lists no model",
-            hint="Give the server a model (such as with `ollama pull`), or set ROUNDTABLE_MODEL.",
+            hint="Add a model to the server, for example with `ollama pull`, or set ROUNDTABLE_MODEL.",
         )
 
     def _auth(self) -> dict[str, str]:
@@ -457,7 +457,7 @@ class HttpChatModel:
 
 @contextmanager
 def _parsing() -> Generator[None]:
-    """Turn any exception of a dialect into an `AgentError`, unchained: the exception may hold the whole answer."""
+    """Turn any exception of a dialect into an `AgentError` without a cause: the cause may hold the whole answer."""
     try:
         yield
     except RoundtableError:
@@ -471,7 +471,7 @@ def _parsing() -> Generator[None]:
 
 
 def _with_model_warning(response: ChatResponse, requested: str) -> ChatResponse:
-    """Warn if another model answered than the requested one; a dated version counts as the same model."""
+    """Add a warning if a model other than the requested one answered; a dated version counts as the same model."""
     answered = response.model
     if answered is None or requested == FIRST_LISTED:
         return response
@@ -483,7 +483,7 @@ def _with_model_warning(response: ChatResponse, requested: str) -> ChatResponse:
 
 
 def _plain_name(model: str) -> str:
-    """Return the name of a model without its folder and the label `latest`, in folded case."""
+    """Return the name of a model, case-folded, without its folder and the label `latest`."""
     return model.rsplit("/", 1)[-1].casefold().removesuffix("-latest").removesuffix(":latest")
 
 

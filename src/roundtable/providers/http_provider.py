@@ -29,7 +29,7 @@ __all__ = ["HttpProvider", "ollama_url"]
 
 
 class HttpProvider:
-    """Factory for the models of one provider. They share one HTTP client, which is closed with the last of them.
+    """Factory for the models of one provider. The models share an HTTP client, which is closed with the last model.
 
     Args:
         spec: The provider.
@@ -52,11 +52,11 @@ class HttpProvider:
 
     @property
     def requests_per_minute(self) -> float | None:
-        """Default rate of the provider, in calls a minute; `None` where it has none."""
+        """Default rate limit of the provider, in calls per minute; `None` if it has no limit."""
         return self.spec.requests_per_minute
 
     def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> HttpChatModel | BatchModel:
-        """Create a model; one that makes its calls in batches where the configuration says so.
+        """Create a model. If the configuration has `batch_options`, the model makes its calls in batches.
 
         Raises:
             ConfigurationError: Address, key or model is missing or unusable; the message says how to set it.
@@ -73,7 +73,7 @@ class HttpProvider:
             raise ConfigurationError(f"timeout_s must be a positive number of seconds, not {config.timeout_s!r}")
         batch = config.batch_options
         in_batches = None if batch is None else _batches(spec, batch, settings)
-        # Last, since nothing gives the client back if this raises.
+        # Take the client last: if a later step raised, nothing would give it back.
         owner = id(config.client)
         http = self._clients.take(owner, lambda: HttpClient(self.spec.name, client=config.client))
 
@@ -108,10 +108,10 @@ class HttpProvider:
 
 
 def _batches(spec: ProviderSpec, options: BatchOptions, settings: Settings) -> Callable[[HttpChatModel], BatchModel]:
-    """Return a function that returns a model which makes the calls of another one in batches.
+    """Return a function that takes a model, and returns one that makes the same calls in batches.
 
     Raises:
-        ConfigurationError: The provider makes no batches, or the journal cannot be used.
+        ConfigurationError: The provider has no batch API, or the journal cannot be used.
     """
     from roundtable.providers.batches.journal import BatchJournal, default_journal
     from roundtable.providers.batches.model import BatchModel
@@ -125,7 +125,7 @@ def _batches(spec: ProviderSpec, options: BatchOptions, settings: Settings) -> C
 
 
 def _seeing(spec: ProviderSpec, inputs: tuple[InputKind, ...]) -> ProviderSpec:
-    """Return a provider all of whose models see these kinds of files."""
+    """Return a copy of a provider in which every model accepts these kinds of files."""
     changes = {"inputs": inputs}
     profiles = {start: profile.model_copy(update=changes) for start, profile in spec.profiles.items()}
     return replace(spec, profile=spec.profile.model_copy(update=changes), profiles=profiles)
@@ -157,7 +157,7 @@ def _key(spec: ProviderSpec, config: ProviderConfig, settings: Settings, base_ur
         key = settings.get(source) if source else None
     key = (key or "").strip()
     if not key:
-        # A server on this machine replaces the vendor; it may need no key.
+        # A server on this machine, which replaces the vendor, may need no key.
         if not spec.key_required or is_loopback(urlsplit(base_url).hostname or ""):
             return None
         raise ConfigurationError(
@@ -170,7 +170,7 @@ def _key(spec: ProviderSpec, config: ProviderConfig, settings: Settings, base_ur
         raise ConfigurationError(
             f"{source}, the key of {spec.name!r}, contains characters that are not valid in a key",
             provider=spec.name,
-            hint="Copy it again: printable ASCII without spaces.",
+            hint="Copy it again: a key consists of printable ASCII characters without spaces.",
         )
     return key
 

@@ -1,4 +1,4 @@
-"""A human participant: a model that asks a person through a function of the caller."""
+"""A human participant: a model that asks a person through a function that the caller passes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ABSTAINS: Final = frozenset({"abstain", "-"})
 _PATIENCE_S: Final = 3600.0
 _TRIES: Final = 3
 _FOR_MODELS: Final = frozenset({"bottom_line", "claims", "compared"})
-"""Fields that a person is not asked for: a person answers in a few words anyway."""
+"""Fields that only models must fill in: a person answers in a few words anyway."""
 _MAIN_FIELDS: Final = ("position", "choice", "ranking", "scores", "goal")
 
 
@@ -64,12 +64,12 @@ class HumanTurn:
     round: int = 0
     """Round, from 1; 0 outside of debates."""
     turn_id: str = ""
-    """Id of the turn within its session. It stays the same when the person is asked again, also after the session is
+    """Id of the turn within its session. It stays the same when the person is asked again, even after the session was
     resumed in another process."""
 
 
 HumanReply: TypeAlias = "str | Mapping[str, JsonValue]"
-"""Reply of a person: a text, read as the requested position, vote or ranking, or the fields one by one."""
+"""Reply of a person: a text, which is the requested position, vote or ranking; or a mapping with the fields."""
 
 Asker: TypeAlias = Callable[[HumanTurn], "HumanReply | Awaitable[HumanReply]"]
 
@@ -77,9 +77,9 @@ Asker: TypeAlias = Callable[[HumanTurn], "HumanReply | Awaitable[HumanReply]"]
 class HumanModel(NonStreamingModel):
     """A `ChatModel` that asks a person, so that a human can take part in every mode.
 
-    After a choice, ranking or score outside the options, the person is asked again, at most twice; `HumanTurn.problem`
-    says what was wrong. Waiting for a person can be cancelled like any call. It ends after `patience_s`, unless the
-    table sets a deadline for the provider `human`.
+    If a choice, ranking or score names something that is not an option, the person is asked again, at most twice;
+    `HumanTurn.problem` says what was wrong. Waiting for a person can be cancelled like any call. The wait ends after
+    `patience_s`, unless the table sets a deadline for the provider `human`.
 
     Args:
         ask: Asks the person; a function that is not async runs in a thread.
@@ -146,7 +146,7 @@ class HumanModel(NonStreamingModel):
 
 
 def turn_of(request: ChatRequest) -> HumanTurn:
-    """Return the question to a person for a request."""
+    """Return the question that a request asks, in the form for a person."""
     labels = request.metadata
     properties: Mapping[str, JsonValue] = {}
     if request.output_schema is not None:
@@ -170,7 +170,7 @@ def _without_format(content: str) -> str:
 
 
 def _options(properties: Mapping[str, JsonValue]) -> tuple[str, ...]:
-    """Return the options in the schema of an answer: those to choose from, to rank or to score."""
+    """Return the options to choose from, to rank or to score, as the schema of the answer lists them."""
     scores = properties.get("scores")
     if isinstance(scores, dict):
         by_option = scores.get("properties")
@@ -210,7 +210,7 @@ def plain_text(text: str, turn: HumanTurn, request: ChatRequest) -> str:
 
 
 def _problem(text: str, turn: HumanTurn) -> str:
-    """Return what is wrong with an answer to a question with options; empty if nothing is."""
+    """Return what is wrong with an answer to a question with options; empty if nothing is wrong."""
     try:
         answer = json.loads(text) if turn.options and turn.fields else None
     except ValueError:
@@ -234,12 +234,12 @@ def _position(text: str, turn: HumanTurn) -> JsonObject:
 class HumanProvider:
     """Factory of models for people, `human` or `human:NAME`.
 
-    `ProviderConfig(client=ask)` sets the function that asks a person, as in `HumanModel`. Commands set one that asks at
-    the terminal. There is no default: the standard input of a server does not belong to a person.
+    `ProviderConfig(client=ask)` sets the function that asks a person, as in `HumanModel`. Commands set a function that
+    asks at the terminal. There is no default: the standard input of a server does not belong to a person.
     """
 
     patience_s: Final = _PATIENCE_S
-    """Seconds for a call without a deadline."""
+    """Seconds that a call without a deadline may take."""
 
     def __call__(self, model: str | None, config: ProviderConfig, _settings: Settings) -> HumanModel:
         """Create a model for one person.
@@ -263,7 +263,7 @@ def chosen(text: str, options: tuple[str, ...]) -> str | None:
 
 
 def listed(text: str) -> list[str]:
-    """Split a ranking, best first."""
+    """Split a text into a ranking, best first."""
     return [part.strip() for part in re.split(r"[>\n,;]", text) if part.strip()]
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["SAMPLER", "ClientModel", "ClientProvider", "Sampler"]
 
 SAMPLER: Final[ContextVar[Sampler | None]] = ContextVar("roundtable.sampler", default=None)
-"""Asks the client whose call this code runs in; debates that a call starts inherit it."""
+"""Asks the model of the client whose call is being handled; debates that the call starts inherit this sampler."""
 _HINT: Final = "Start the debate from an MCP client that supports sampling, or give the agent another provider."
 
 
@@ -69,7 +69,7 @@ class ClientModel(NonStreamingModel):
         return await self._sampler().sample(request)
 
     async def aclose(self) -> None:
-        """Do nothing; the client's connection is not the model's."""
+        """Do nothing; the connection to the client does not belong to the model."""
 
     def _sampler(self) -> Sampler:
         sampler = SAMPLER.get()
@@ -81,7 +81,7 @@ class ClientModel(NonStreamingModel):
 
 
 class ClientProvider:
-    """Factory of agents that are answered by the MCP client; `client:NAME` tells several apart."""
+    """Factory of models whose answers come from the MCP client; `client:NAME` distinguishes several of them."""
 
     def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> ClientModel:
         """Create a model."""

@@ -132,9 +132,9 @@ class ChatServer:
     search: Literal["options", "plugin", "none"] = "none"
     """How its web search is requested."""
     files: Literal["file", "file_url"] = "file"
-    """How documents are sent: as OpenAI takes them, or in base64 as an address."""
+    """How documents are sent: `file` in OpenAI's format, `file_url` with the base64 data in place of an address."""
     reasoning_back: tuple[str, ...] = ()
-    """Fields of an answer with tool calls that must be sent back with it."""
+    """Fields that must be part of an answer with tool calls when it is sent back."""
 
     def rejects_temperature(self, model: str) -> bool:
         """Check whether a model rejects a sampling temperature."""
@@ -234,12 +234,12 @@ def server_at(base_url: str) -> ChatServer:
 
 
 class ChatResponseBuilder(ResponseBuilder):
-    """An answer under construction; a complete answer fills it at once, a stream piece by piece.
+    """An answer under construction; a complete answer fills it in one step, a stream fills it piece by piece.
 
     Args:
-        provider: Name for errors.
+        provider: Name of the provider in errors.
         headers: Headers of the answer.
-        back: Fields of the answer that must be sent back with it.
+        back: Fields that must be part of the answer when it is sent back.
     """
 
     def __init__(self, provider: str, headers: Mapping[str, str], back: tuple[str, ...] = ()) -> None:
@@ -268,7 +268,7 @@ class ChatResponseBuilder(ResponseBuilder):
         """Add a message or a delta."""
         text = message.get("content")
         if isinstance(text, str) and message.keys() <= _TEXT_ALONE:
-            # Nearly every delta of a stream; looking for all other fields costs more than parsing the JSON.
+            # Nearly every delta of a stream is like this; a search for all other fields would cost more than parsing.
             self.add_text(text)
             return
         self._add_reasoning(message)
@@ -412,7 +412,7 @@ def usage_of(usage: JsonObject) -> Usage:
 
 
 def read_answer(draft: ChatResponseBuilder, answer: JsonObject) -> ChatResponse:
-    """Parse a complete answer: the choice with index 0, else the first.
+    """Parse a complete answer: the choice with index 0, or the first choice if none has this index.
 
     Raises:
         AgentError: There are no choices, or the answer is empty.
@@ -449,7 +449,7 @@ def build_request(
         request: The chat request.
         base_url: Root of the API.
         stream: Whether to stream the answer.
-        provider: Provider whose native content is sent back.
+        provider: Name of the provider; earlier answers of this provider are sent back in its own format.
         server: Settings of the server.
     """
     body: JsonObject = {
@@ -549,7 +549,7 @@ def _schema(schema: OutputSchema) -> JsonObject:
 def is_strict(schema: JsonValue) -> bool:
     """Check whether OpenAI can enforce a schema; for other schemas the API rejects `strict`.
 
-    Every object must forbid additional properties and require all of its own, and only a few keywords are allowed.
+    Every object must forbid additional properties and require all its properties, and only a few keywords are allowed.
 
     Example:
         >>> is_strict({"type": "object", "properties": {"a": {"type": "string"}}})
@@ -601,7 +601,7 @@ class ChatStreamDecoder(EventDecoder[ChatResponseBuilder]):
         """Take one event.
 
         Raises:
-            RoundtableError: It reports an error, or repeats the last one.
+            RoundtableError: The event reports an error, or repeats the previous event.
         """
         self.draft.take_header(fields)
         if error := error_inside(self.draft.provider, self.draft.headers, fields):
@@ -616,9 +616,9 @@ class ChatStreamDecoder(EventDecoder[ChatResponseBuilder]):
                     self._finish(reason, event.data, more=bool(content_text(delta.get("content"))), counted=counted)
 
     def _finish(self, reason: str, data: bytes, *, more: bool, counted: bool) -> None:
-        # Some servers repeat the reason with every delta, or with the usage. But if an identical event comes twice,
-        # the text may be duplicated anywhere. Equal deltas of text may follow each other, unless a count of tokens
-        # shows that there was no more text.
+        # Some servers repeat the reason with every delta, or with the usage. But two identical events are an error:
+        # the rest of the text may be duplicated as well. The exception are events with text but without a token
+        # count: a model may write the same text twice, and only a count could show that there was no new text.
         if data == self._last_event and (counted or not more):
             raise AgentError("the stream repeats itself", provider=self.draft.provider, retryable=True)
         if not self._last_event or not more:
@@ -631,10 +631,10 @@ class OpenAIChat:
     """The dialect `openai-chat`, see https://platform.openai.com/docs/api-reference/chat.
 
     Args:
-        provider: Name for errors.
-        openai: Whether the server is OpenAI's own. Then the token limit is `max_completion_tokens`, models that
-            reject a temperature get none, and a stream is complete only with `[DONE]`; for other servers a finish
-            reason is enough.
+        provider: Name of the provider in errors.
+        openai: Whether the server is OpenAI's own. If it is, the token limit is sent as `max_completion_tokens`,
+            models that reject a temperature get none, and a stream is complete only with `[DONE]`. For other servers,
+            a finish reason completes a stream.
         server: Settings of the server; wins over `openai`.
 
     Example:

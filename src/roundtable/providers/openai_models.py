@@ -1,4 +1,4 @@
-"""What the names of OpenAI's models say about them, for every wire format."""
+"""Properties of OpenAI's models that follow from their names, for every wire format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_reasoning_model(model: str) -> bool:
 
 
 def rejects_temperature(model: str) -> bool:
-    """Check whether a model rejects a sampling temperature. Models that always reason do.
+    """Check whether a model rejects a sampling temperature. Models that always reason reject it.
 
     See https://platform.openai.com/docs/guides/latest-model.
 

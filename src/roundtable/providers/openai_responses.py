@@ -92,7 +92,7 @@ class OpenAIResponseBuilder(ResponseBuilder):
         self.add_call(index, call_id=text_of(item.get("call_id")), name=text_of(item.get("name")))
 
     def take_note(self, note: JsonObject) -> None:
-        """Add an annotation; only those of pages have an address."""
+        """Add an annotation; only annotations of pages have an address."""
         note = object_of(note.get("url_citation")) or note
         self.add_citation(text_of(note.get("url")), text_of(note.get("title")), text_of(note.get("content")))
 
@@ -103,7 +103,7 @@ class OpenAIResponseBuilder(ResponseBuilder):
 
     def take_answer(self, answer: JsonObject, items: Sequence[JsonObject]) -> None:
         """Add the whole answer with the items of its output."""
-        # A call for the client ends the answer; the server has already answered the calls before a message.
+        # Calls for the client come at the end of an answer; calls before a message were already answered by the server.
         kinds = [text_of(item.get("type")) for item in items]
         last_message = max((index for index, kind in enumerate(kinds) if kind == "message"), default=-1)
         refused = [self._add_item(index, item, own=index > last_message) for index, item in enumerate(items)]
@@ -112,17 +112,17 @@ class OpenAIResponseBuilder(ResponseBuilder):
         self.note(answer_id=text_of(answer.get("id")), model=text_of(answer.get("model")))
         self.take_usage(answer)
         self.set_searches(sum(map(_is_search, items)))
-        # A background answer has no text yet, and a request for approval has none.
+        # A background answer has no text yet; a request for approval never has a text.
         waits = text_of(answer.get("status")) in {"queued", "in_progress"}
         waits = waits or any(item.get("type") == "mcp_approval_request" for item in items)
         self.end(_finish(answer, refused=any(refused)), explicit=waits)
-        # Text alone goes back as a plain message.
+        # An answer that is only text is sent back as a plain message.
         if any(item.get("type") != "message" for item in items):
             self.send_back(list(items))
         self.raw: JsonObject | None = answer
 
     def _add_item(self, index: int, item: JsonObject, *, own: bool) -> bool:
-        """Add an item of the output and return whether it holds a refusal; `own` if no message follows it."""
+        """Add an item of the output; return whether it holds a refusal. `own` is set if no message follows the item."""
         kind = text_of(item.get("type"))
         refused = False
         if kind == "custom_tool_call" and not own:
@@ -163,7 +163,7 @@ def _finish(answer: JsonObject, *, refused: bool) -> FinishReason:
 
 def _arguments(kind: str, item: JsonObject) -> str:
     if kind == "custom_tool_call":
-        # Its input is any text, not JSON.
+        # The input of a custom tool is any text, not JSON.
         return json.dumps({"input": item.get("input")}, ensure_ascii=False)
     arguments = item.get("arguments")
     return arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
@@ -199,11 +199,11 @@ def usage_of(usage: JsonObject) -> Usage:
 
 
 def build_request(request: ChatRequest, *, provider: str, base_url: str, stream: bool) -> HttpRequest:
-    """Build the request, without a key. Nothing is stored at the provider; reasoning comes back encrypted instead.
+    """Build the request, without a key. The provider stores nothing, and returns the reasoning encrypted instead.
 
     Args:
         request: The chat request.
-        provider: Provider whose native content is sent back.
+        provider: Name of the provider; earlier answers of this provider are sent back in its own format.
         base_url: Root of the API, such as `https://api.openai.com/v1`.
         stream: Whether to stream the answer.
     """
@@ -279,10 +279,10 @@ def _assistant_items(message: Message) -> Iterator[JsonValue]:
 
 
 def _items_to_send_back(items: tuple[JsonObject, ...]) -> list[JsonObject]:
-    """Return the items of an answer as the API accepts them in a request.
+    """Return the items of an answer in the form that the API accepts in a request.
 
-    Reasoning without encrypted content is stored nowhere and cannot be referenced. Without it, the other items lose
-    their ids, because the API would look for the reasoning of an item with an id.
+    Reasoning without encrypted content is left out: it is stored nowhere, so a request cannot refer to it. If reasoning
+    is left out, the other items lose their ids, because the API would look for the reasoning that belongs to an id.
     """
     usable = [item for item in items if item.get("type") != "reasoning" or item.get("encrypted_content")]
     if len(usable) == len(items):
@@ -323,10 +323,10 @@ def _format(schema: OutputSchema) -> JsonObject:
 
 
 class ResponseDecoder(EventDecoder[OpenAIResponseBuilder]):
-    """Decoder of one streamed answer, complete with `response.completed` or `response.incomplete`.
+    """Decoder of one streamed answer; the event `response.completed` or `response.incomplete` completes it.
 
-    The last event repeats the whole answer, and the response is made from it. The deltas hold the pieces before it, and
-    what only the last event holds.
+    This last event repeats the whole answer, and the response is built from it. The deltas hold the pieces that arrived
+    earlier, and at the end whatever only the last event contains.
     """
 
     def __init__(self, provider: str, headers: Mapping[str, str], *, whole: ParseDocument) -> None:
@@ -399,7 +399,7 @@ class ResponseDecoder(EventDecoder[OpenAIResponseBuilder]):
         self.is_done = True
 
     def _is_repeated(self, event: SseEvent, fields: JsonObject) -> bool:
-        """Check whether an event repeats the last one, by its sequence number; a lower number is an error."""
+        """Check whether an event repeats the previous one, by its sequence number; a lower number is an error."""
         number = fields.get("sequence_number")
         if not isinstance(number, int):
             return False
@@ -420,7 +420,7 @@ class OpenAIResponses:
     """The dialect `openai`, see https://platform.openai.com/docs/api-reference/responses.
 
     Args:
-        provider: Name for errors.
+        provider: Name of the provider in errors.
 
     Example:
         >>> from roundtable.types import ChatRequest, Message

@@ -26,11 +26,11 @@ _SERVER: Final = ChatServer(name="perplexity", seed=None, stream_usage=False, fi
 class PerplexitySonar(OpenAIChat):
     """The dialect `perplexity`.
 
-    Citations are the sources that the text refers to as `[n]`, outside of `<think>` tags; all sources if it refers to
-    none.
+    Citations are the sources that the text refers to as `[n]`, outside of `<think>` tags. If the text refers to no
+    source, all sources become citations.
 
     Args:
-        provider: Name for errors.
+        provider: Name of the provider in errors.
 
     Example:
         >>> from roundtable.types import ChatRequest, Message, NativeSearch
@@ -48,7 +48,7 @@ class PerplexitySonar(OpenAIChat):
         super().__init__(provider, server=_SERVER)
 
     def build_request(self, request: ChatRequest, *, base_url: str, stream: bool) -> HttpRequest:
-        """Build the HTTP request of a chat request, without the key and without tools, which Sonar does not support."""
+        """Build the HTTP request of a chat request, without the key and without tools; Sonar supports no tools."""
         search: JsonObject = {"disable_search": True} if request.search is False else {}
         if request.search:
             search = _search(request.search)
@@ -85,7 +85,7 @@ class SonarBuilder(ChatResponseBuilder):
             self.related[:] = related
 
     def take_end(self) -> None:
-        """Add the sources that the text refers to, once it is complete."""
+        """Add the sources that the text refers to, after the whole text has arrived."""
         state = (len(self._text), self._lists)
         if state == self._cited_state:
             return
@@ -107,7 +107,7 @@ class SonarBuilder(ChatResponseBuilder):
         return super().response()
 
     def _sources(self) -> list[JsonObject]:
-        """Return the search results; without any, the bare addresses."""
+        """Return the search results; if there are none, the bare addresses."""
         return self._results or [{"url": url} for url in self._urls]
 
 

@@ -41,18 +41,18 @@ _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS: Final[Mapping[str, float]] = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 _EMPTY: Final = " \t\r\n{}"
-"""Characters of an object without fields."""
+"""The characters that the text of an empty JSON object may contain."""
 INVALID_CHARS: Final = 20_000
-"""Most characters stored of arguments that are not a JSON object."""
+"""The most characters to store of arguments that are not a JSON object."""
 
 SEARCHES: Final = frozenset(
     {"file_search", "google_search", "perplexity_search", "url_context", "web_fetch", "web_search", "x_search"}
 )
-"""Server-side calls that only find sources: an answer with nothing but these is empty."""
+"""Server-side calls that only find sources: an answer that contains only such calls is empty."""
 
 
 def rate_limit_of(headers: Mapping[str, str]) -> RateLimit | None:
-    """Parse the rate-limit headers of Anthropic's and OpenAI's kind; `None` if there are none.
+    """Parse rate-limit headers in the formats of Anthropic and OpenAI; `None` if there are none.
 
     See https://docs.claude.com/en/api/rate-limits and https://platform.openai.com/docs/guides/rate-limits.
 
@@ -107,7 +107,7 @@ class CallDraft:
     name: str = ""
     arguments: list[str] = field(default_factory=list)
     is_blank: bool = True
-    """Whether it has no name and no arguments yet; some servers add such a call to each answer."""
+    """Whether the call has no name and no arguments yet; some servers add such a call to each answer."""
 
 
 @dataclass(slots=True)
@@ -122,13 +122,13 @@ class _Pieces:
 
 
 class ResponseBuilder:
-    """An answer under construction; a complete answer fills it at once, a stream piece by piece.
+    """An answer under construction; a complete answer fills it in one step, a stream fills it piece by piece.
 
     Everything that is added appears in the next delta and in the response, so the deltas of a stream always add up to
     its response.
 
     Args:
-        provider: Name for errors.
+        provider: Name of the provider in errors.
         headers: Headers of the answer.
     """
 
@@ -136,11 +136,11 @@ class ResponseBuilder:
         self.provider: str = provider
         self.headers: Mapping[str, str] = headers
         self.finish: FinishReason | None = None
-        """Why it ended; `None` until that is known."""
+        """Why the answer ended; `None` until the reason is known."""
         self.explicit: bool = False
         """Whether the finish reason explains an empty text."""
         self.stopped_by: str = ""
-        """The provider's finish reason for an empty text, where it is a fault."""
+        """The provider's finish reason for an empty text, if this reason is a fault."""
         self.model: str | None = None
         self.id: str | None = None
         self.images: list[ImageResult] = []
@@ -198,9 +198,9 @@ class ResponseBuilder:
             self._new.reasoning.append(text)
 
     def add_call(self, number: int, *, call_id: str = "", name: str = "", arguments: JsonValue = "") -> None:
-        """Add a tool call or a piece of one; pieces of one call share a number, and calls are ordered by it."""
+        """Add a tool call or a piece of one. Pieces of one call have the same number; calls are sorted by number."""
         call = self._calls.setdefault(number, CallDraft(number))
-        # Without name and arguments it may never become a call; its id waits until one of them arrives.
+        # A call without a name and arguments may stay empty, so its id waits until one of the two arrives.
         calls = self._blank_calls if call.is_blank else self._new.calls
         piece = calls.setdefault(number, CallDraft(number))
         if call_id and not call.id:
@@ -217,7 +217,7 @@ class ResponseBuilder:
             self._new.calls[number] = self._blank_calls.pop(number)
 
     def add_citation(self, url: str, title: str = "", snippet: str | None = None) -> None:
-        """Add a source; the first one with an address counts."""
+        """Add a source; if two sources have the same address, the first one counts."""
         if url and url not in self._links:
             self._links[url] = Citation(title=title or host_of(url), url=url, snippet=snippet or None)
             self._new.citations.append(self._links[url])
@@ -237,7 +237,7 @@ class ResponseBuilder:
 
     @contextmanager
     def charged(self) -> Generator[None]:
-        """Add the usage reported so far to an error raised within, since it was paid for."""
+        """Add the usage reported so far to an error that the block raises, since this usage was paid for."""
         try:
             yield
         except RoundtableError as error:
@@ -249,7 +249,7 @@ class ResponseBuilder:
         error.usage = error.usage or self._usage
 
     def catch_up(self, whole: ResponseBuilder) -> None:
-        """Add what only the whole answer holds so far; where the two differ, this one stays as it is."""
+        """Add what is still missing here but is in the whole answer; parts that differ are not changed."""
         for present_text, whole_text, add in (
             (self.text, whole.text, self.add_text),
             ("".join(self._reasoning), "".join(whole._reasoning), self.add_reasoning),
@@ -274,7 +274,7 @@ class ResponseBuilder:
         self._new = _Pieces()
         text = "".join(new.text)
         if not (new.reasoning or new.calls or new.citations or new.usage):
-            # Nearly every delta of a stream; checking the other fields takes half of its time.
+            # Nearly every delta of a stream is like this; building the other fields would double the time.
             return [ChatDelta(text=text)]
         delta = ChatDelta(
             text=text,
@@ -322,7 +322,7 @@ class ResponseBuilder:
                 rate_limit=rate_limit_of(self.headers),
             ).with_raw(self.raw)
         except (ValidationError, RecursionError) as exc:
-            # A validation error quotes the whole value.
+            # A validation error quotes the whole value, so it does not become the cause.
             raise AgentError(
                 "the answer holds a value that cannot be parsed, such as JSON that is nested too deeply",
                 provider=self.provider,
@@ -332,7 +332,7 @@ class ResponseBuilder:
     def _refuse_empty(self, finish: FinishReason, *, has_calls: bool) -> None:
         worked = self.has_media or any(call.name not in SEARCHES for call in self.server_calls)
         excused = has_calls or worked or self.explicit or finish not in {"stop", "other"}
-        # Reasoning without a text was paid for, and a token limit may have cut it off: the caller gets it.
+        # Reasoning without a text was paid for, and a token limit may have cut it off: the caller gets the answer.
         if excused or any(part.strip() for part in (*self._text, *self._reasoning)):
             return
         hint = "Try again; if it happens again, use another model or a larger `max_tokens`."
@@ -361,7 +361,7 @@ class ResponseBuilder:
 
 
 def delta_of(response: ChatResponse) -> ChatDelta:
-    """Return a whole answer as one delta, for a server that did not stream although it was asked to."""
+    """Return a whole answer as one delta, for a server that did not stream although the request said so."""
     return ChatDelta(
         text=response.text,
         reasoning=response.reasoning,
@@ -380,7 +380,7 @@ def delta_of(response: ChatResponse) -> ChatDelta:
 
 
 def _arguments(text: str) -> tuple[JsonObject, str | None]:
-    """Parse arguments; anything but a JSON object is returned as text, to report it to the model."""
+    """Parse arguments. If they are not a JSON object, return their text, to report it to the model."""
     try:
         value = load_json(text) if text.strip() else {}
     except RoundtableError:

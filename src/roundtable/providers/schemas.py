@@ -1,8 +1,8 @@
-"""JSON Schema as each provider can enforce it.
+"""JSON Schema in the form that each provider can enforce.
 
-One walk serves all dialects. Keywords that a provider does not know are removed; those that limit a value move to the
-description. Names of properties are never mistaken for keywords, optional properties stay optional, and every value
-that is valid under the original schema is valid under the transformed one.
+The same function transforms a schema for all dialects. Keywords that a provider does not know are removed; if they
+limit a value, they move to the description. Names of properties are never mistaken for keywords, and optional
+properties stay optional. Every value that is valid under the original schema is valid under the transformed one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class SchemaDialect:
     words: frozenset[str]
     """Keywords it supports."""
     is_closed: bool = False
-    """Whether every object must forbid properties it does not name."""
+    """Whether every object must forbid properties that it does not list."""
     renames: tuple[tuple[str, str], ...] = (("oneOf", "anyOf"),)
     """Keywords to rename, as pairs of old and new."""
 
@@ -59,7 +59,7 @@ GOOGLE: Final = SchemaDialect(
 
 
 def transformed(schema: JsonObject, dialect: SchemaDialect) -> JsonObject | None:
-    """Return the schema in a dialect; `None` if the dialect can express it only by rejecting valid values.
+    """Return the schema in a dialect; `None` if the schema would reject valid values in this dialect.
 
     Example:
         >>> transformed({"type": "string", "maxLength": 5}, ANTHROPIC)
@@ -133,7 +133,7 @@ def _transform_value(value: JsonValue, dialect: SchemaDialect) -> JsonValue:
 
 
 def _merge_only(result: JsonObject, value: JsonValue, dialect: SchemaDialect) -> None:
-    """Replace an `allOf` that holds one schema by this schema; pydantic writes a described reference like that."""
+    """Replace an `allOf` that holds one schema by this schema; pydantic writes a reference with a description so."""
     if not isinstance(value, list) or len(value) != 1 or not isinstance(value[0], dict):
         raise _InexpressibleError("allOf")
     for word, inner in _transform(value[0], dialect).items():

@@ -29,7 +29,7 @@ ANY: Final = "*"
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """A reply that comes after a while.
+    """A reply that comes after a delay.
 
     Example:
         >>> Delay(0.05, "late but here")
@@ -37,17 +37,18 @@ class Delay:
     """
 
     seconds: float
-    """How long to wait."""
+    """Length of the delay."""
     reply: Reply
-    """Reply after the wait."""
+    """The reply that follows the delay."""
 
 
 Reply: TypeAlias = "str | Mapping[str, JsonValue] | AgentResponse | ChatResponse | Exception | Delay"
-"""Reply to one call: a text as it is, a mapping or position rendered as JSON, a whole response, or an error.
+"""Reply to one call. A text is sent as it is, and a mapping or an `AgentResponse` as JSON. A `ChatResponse` is returned
+whole, an exception is raised, and a `Delay` postpones its reply.
 
-A mapping with `toolCalls` asks for tools: `{"toolCalls": [{"name": "price", "args": {"item": "tea"}}]}`.
+A mapping with `toolCalls` requests calls of tools: `{"toolCalls": [{"name": "price", "args": {"item": "tea"}}]}`.
 
-A text is what a model would send. If it lacks the format of an answer, the agent asks once more."""
+A text stands for what a model would send. If it lacks the format of an answer, the agent asks once more."""
 
 Script: TypeAlias = "Sequence[Reply] | Mapping[str, Reply | Sequence[Reply]] | Callable[[ChatRequest], Reply]"
 """Replies in order, replies by key, or a function of the request."""
@@ -63,21 +64,21 @@ class ScriptedModel:
 
     Three kinds of script:
 
-    - A sequence: one reply a call, in order. A call after the last one fails.
-    - A mapping from a key to a reply or a sequence of replies. A sequence is used up in order, a single
-      reply answers every call. The key `"*"` answers for all other keys. Turns of one stage run
-      at once and reach a model in any order, so use a mapping to script several agents with one model.
+    - A sequence: one reply per call, in order. A call after the last reply fails.
+    - A mapping from a key to a reply or a sequence of replies. A sequence is used up in order; a single reply answers
+      every call. The key `"*"` answers for all other keys. The turns of a stage run at the same time and reach a
+      model in any order, so use a mapping to script several agents with one model.
     - A function of the request, for everything else; it must return a reply.
 
-    Calls are recorded in `requests`. A call without a reply left fails with `AgentError`. A debate
-    records that as a failed turn, so end a test with `assert_consumed`, or use `async with`, to fail on
-    unexpected calls and on unused replies.
+    Calls are recorded in `requests`. If no reply is left, a call fails with `AgentError`. A debate records such a call
+    as a failed turn and continues. To make a test fail on unexpected calls and on unused replies, end the test with
+    `assert_consumed`, or use `async with`.
 
     Args:
         script: The replies.
         model: Model id.
         provider: Provider name.
-        profile: Profile that prompts are written for; the default has `streams` set if `chunks` is.
+        profile: Profile that prompts are written for; by default, `streams` is set if `chunks` is not 0.
         chunks: Number of pieces in which `stream` yields a text; 0 yields the response alone.
         key: Function from a request to the key of a mapping; by default `metadata["agent"]`, the id of the agent.
 
@@ -145,7 +146,7 @@ class ScriptedModel:
             AgentError: The script has no reply for this call.
             Exception: The scripted exception.
         """
-        # Taken before the first wait, so replies follow the order of calls.
+        # The reply is taken before the first wait, so replies follow the order of calls.
         reply = self._next(request)
         await anyio.lowlevel.checkpoint()
         while isinstance(reply, Delay):
@@ -156,7 +157,7 @@ class ScriptedModel:
         return _response(reply, request, self.model)
 
     def stream(self, request: ChatRequest) -> ChatStream:
-        """Yield the next reply in pieces, then whole; the iteration raises the errors of `complete`."""
+        """Yield the next reply in pieces, then the whole response; the iteration raises the errors of `complete`."""
         return ChatStream(self._stream(request))
 
     async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
@@ -217,7 +218,7 @@ class ScriptedModel:
 
 
 def _default_profile(chunks: int) -> ModelProfile:
-    # What is scripted depends on nothing, so any file can be part of the question.
+    # Scripted replies do not depend on the question, so it may contain any file.
     return ModelProfile(streams=chunks > 0, inputs=("image", "pdf"))
 
 
@@ -239,7 +240,7 @@ def _response(reply: Reply, request: ChatRequest, model: str) -> ChatResponse:
         text = reply
     else:
         raise TypeError(f"a scripted reply is text, a mapping, a response or an exception, not {type(reply).__name__}")
-    # About four characters a token: usage only has to be plausible and deterministic.
+    # A token is counted as four characters: usage only has to be plausible and deterministic.
     usage = Usage(
         input_tokens=sum(len(message.content) for message in request.messages) // 4,
         output_tokens=-(-len(text) // 4),
@@ -258,16 +259,16 @@ def _calls(reply: Mapping[str, JsonValue]) -> list[JsonValue]:
 
 
 class ScriptedProvider:
-    """Factory of models from `scripted:FILE.json`; the file holds a list or an object, as for `ScriptedModel`."""
+    """Factory of models `scripted:FILE.json`; the file holds a list or an object, as `ScriptedModel` takes them."""
 
     reads_files: Final = True
-    """Whether a model id is the path of a local file; servers do not let callers choose one."""
+    """Whether a model id is the path of a local file; servers do not let callers choose such a model."""
 
     def __call__(self, model: str | None, _config: ProviderConfig, _settings: Settings) -> ScriptedModel:
         """Create a model.
 
         Raises:
-            ConfigurationError: No file is named, or it is not a valid script.
+            ConfigurationError: No file is named, or the file is not a valid script.
         """
         hint = "Write 'scripted:FILE.json'; the file holds a list of answers, or an object from agent id to answers."
         if model is None:

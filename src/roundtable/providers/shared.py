@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class RefCounted(Generic[T]):
-    """One shared resource per key, kept as long as it has users.
+    """One shared resource per key, which is kept as long as it has users.
 
     Example:
         >>> shared = RefCounted[list[str]]()
@@ -26,7 +26,7 @@ class RefCounted(Generic[T]):
         self._resources: dict[Hashable, tuple[T, int]] = {}
 
     def take(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the resource of a key and count one user more; `make` creates it for the first user.
+        """Return the resource of a key, and add a user to its count. `make` creates the resource for the first user.
 
         Each user must call `give_back` once.
         """
@@ -35,7 +35,7 @@ class RefCounted(Generic[T]):
         return resource
 
     def give_back(self, key: Hashable) -> T | None:
-        """Count one user less. The last user gets the resource and must close it; others get `None`."""
+        """Remove a user from the count. The last user gets the resource and must close it; others get `None`."""
         resource, users = self._resources.pop(key)
         if users == 1:
             return resource

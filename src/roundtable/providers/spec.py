@@ -1,4 +1,4 @@
-"""What a provider is: a dialect bound to a vendor, or a factory of models."""
+"""The definition of a provider: a dialect bound to a vendor, or a factory of models."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Decoder(Protocol):
     """Decoder that assembles one streamed answer. Pure; each answer has its own decoder."""
 
     def feed(self, chunk: bytes) -> Sequence[ChatDelta]:
-        """Take the next bytes, cut anywhere, and return the deltas that they complete.
+        """Take the next bytes, which may end at any point, and return the deltas that they complete.
 
         Raises:
             RoundtableError: The stream reports an error or breaks its format.
@@ -91,16 +91,16 @@ class ProviderSpec(ModelApi):
 
 
 class ProviderFactory(Protocol):
-    """Function that creates the models of one provider; it imports nothing heavy before the first call.
+    """Function that creates the models of one provider; large imports must wait until its first call.
 
-    A factory may also have `async aclose()`, to release what its models share.
+    A factory may also have `async aclose()`, to release the resources that its models share.
     """
 
     def __call__(self, model: str | None, config: ProviderConfig, settings: Settings, /) -> ChatModel:
         """Create a model.
 
         Args:
-            model: Model id; `None` takes the default.
+            model: Model id; `None` selects the default.
             config: The caller's overrides.
             settings: Settings from the environment.
 
@@ -113,9 +113,9 @@ class ProviderEntry(NamedTuple):
     """A provider to register."""
 
     name: str
-    """Name that selects it."""
+    """Name that selects the provider."""
     factory: ProviderFactory
-    """Creates its models."""
+    """Function that creates its models."""
     summary: str
     """Description in one line."""
 
@@ -130,7 +130,7 @@ def batch_refusal(provider: str) -> ConfigurationError:
 
 
 def split_model_name(name: str) -> tuple[str, str | None]:
-    """Split `provider:model` at the first colon; without one it is a provider's default model.
+    """Split `provider:model` at the first colon. A name without a colon is a provider, whose default model is used.
 
     Raises:
         ConfigurationError: The provider or the model is empty.

@@ -1,4 +1,4 @@
-"""JSON of requests and answers, read in a way that is safe for untrusted input."""
+"""Functions that write the JSON of requests, and read the untrusted JSON of answers safely."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 MOST_TOKENS: Final = 10**9
-"""Larger counts are nonsense and are read as this number."""
+"""Highest count of tokens; a larger count makes no sense and is read as this number."""
 
 _DECODER: Final = json.JSONDecoder(parse_constant=lambda _name: None)
 _WHITE: Final = " \t\r\n"
@@ -38,11 +38,11 @@ _PAGE: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
 def load_json(body: bytes | str) -> JsonValue:
     r"""Parse untrusted JSON.
 
-    A byte order mark is skipped, the last of equal keys wins, and a lone surrogate becomes U+FFFD. NaN and the
-    infinities are not JSON and become null.
+    A byte order mark is skipped. If an object repeats a key, the last value counts. A lone surrogate becomes U+FFFD.
+    NaN and the infinities, which are not JSON, become null.
 
     Raises:
-        AgentError: It is not JSON, not UTF-8, nested too deeply, or holds a number of thousands of digits.
+        AgentError: The text is not JSON, not UTF-8, nested too deeply, or holds a number with thousands of digits.
 
     Example:
         >>> load_json(b'\xef\xbb\xbf{"a": "\\ud800", "b": NaN}')
@@ -54,9 +54,9 @@ def load_json(body: bytes | str) -> JsonValue:
         value, end = _DECODER.raw_decode(text)
         if end < len(text):
             raise _unreadable("is not JSON")
-        # A surrogate can only come from an escape.
+        # Only an escape sequence can produce a surrogate.
         return _without_surrogates(value) if "\\u" in text else value
-    # Both exceptions hold the whole body, so they are not chained.
+    # The next two exceptions hold the whole body, so they do not become a cause.
     except UnicodeDecodeError:
         raise _unreadable("is not UTF-8") from None
     except json.JSONDecodeError:
@@ -64,7 +64,7 @@ def load_json(body: bytes | str) -> JsonValue:
     except RecursionError as exc:
         raise AgentError("the answer is nested too deeply") from exc
     except ValueError as exc:
-        # Python refuses to read integers of more than 4,300 digits.
+        # Python refuses to parse integers with more than 4,300 digits.
         raise AgentError("the answer holds a number with too many digits") from exc
 
 
@@ -87,10 +87,10 @@ def _without_surrogates(value: JsonValue) -> JsonValue:
 
 
 def dump_json(value: JsonObject) -> bytes:
-    """Serialise a request body: compact UTF-8, lone surrogates replaced.
+    """Serialise a request body as compact UTF-8; lone surrogates are replaced.
 
     Raises:
-        AgentError: It holds a number that JSON cannot express.
+        AgentError: The body holds a number that JSON cannot express.
     """
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -100,7 +100,7 @@ def dump_json(value: JsonObject) -> bytes:
 
 
 def object_of(value: JsonValue) -> JsonObject:
-    """Return the value if it is an object, else an empty one."""
+    """Return the value if it is an object, else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
@@ -110,7 +110,7 @@ def items_of(value: JsonValue) -> Sequence[JsonValue]:
 
 
 def text_of(value: JsonValue) -> str:
-    """Return the value if it is a string, else an empty one."""
+    """Return the value if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
 
 
@@ -127,7 +127,7 @@ def tokens_of(value: JsonValue) -> int:
 
 
 def merged(body: JsonObject, extra: Mapping[str, JsonValue]) -> JsonObject:
-    """Return a request body with extra fields; objects are merged, other values are replaced.
+    """Return a request body with extra fields. Objects are merged; other values replace those of the body.
 
     Example:
         >>> merged({"a": {"b": 1}, "c": 2}, {"a": {"d": 3}, "c": None})
@@ -141,7 +141,7 @@ def merged(body: JsonObject, extra: Mapping[str, JsonValue]) -> JsonObject:
 
 
 def sent_headers(headers: Mapping[str, str], request: ChatRequest) -> dict[str, str]:
-    """Return the headers of a request with those that the caller adds, names in lower case."""
+    """Return the headers of a request, with the caller's extra headers and all names in lower case."""
     return {**headers, **{name.lower(): value for name, value in request.extra_headers.items()}}
 
 
@@ -149,8 +149,8 @@ def load_object(body: bytes, provider: str) -> JsonObject:
     """Parse an answer that must be a JSON object.
 
     Raises:
-        APINetworkError: It is a web page.
-        AgentError: It is not a JSON object.
+        APINetworkError: The answer is a web page.
+        AgentError: The answer is not a JSON object.
     """
     if _PAGE.match(body):
         raise APINetworkError(

@@ -1,4 +1,4 @@
-"""Tools that agents can call, the toolkit that checks and limits the calls, and their sources.
+"""Tools that agents can call, the toolkit that checks and limits the calls, and the services that tools use.
 
 Modules are loaded on first use.
 """

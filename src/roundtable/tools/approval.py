@@ -25,12 +25,12 @@ __all__ = ["MOST_REASON_CHARS", "Approver", "ToolRequest", "readable", "refusal"
 logger: logging.Logger = logging.getLogger("roundtable.tools")
 
 MOST_REASON_CHARS: Final = 400
-"""Most characters of a reason why a call is refused."""
+"""The most characters of the reason why a call is refused."""
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Categories of characters that are invisible, or change the order of those around them."""
 _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Letters and marks that look like nothing."""
+"""Letters and marks that are displayed as blank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,11 @@ class ToolRequest:
     tool_name: str
     """The tool."""
     arguments: JsonObject
-    """Its arguments, which fit its schema. A model wrote them."""
+    """Arguments of the call. A model wrote them; they match the schema of the tool."""
     description: str
-    """Description of the tool that the model gets."""
+    """Description of the tool, as the model sees it."""
     agent_id: str = ""
-    """Id of the agent that calls; empty outside of a turn."""
+    """Id of the agent that makes the call; empty outside of a turn."""
     session_id: str = ""
     """Id of the session; empty outside of debates."""
     round: int = 0
@@ -56,10 +56,11 @@ class ToolRequest:
 
 
 Approver: TypeAlias = Callable[[ToolRequest], "bool | str | Awaitable[bool | str]"]
-"""Decides about a tool call: `True` allows it, `False` refuses it, and a text refuses it with a reason for the agent.
+"""Function that decides about a tool call. `True` allows the call, `False` refuses it, and a text refuses it with a
+reason for the agent.
 
-A plain function runs in a thread, an `async` one in the event loop. Agents that speak at the same time may call it at
-the same time.
+A plain function runs in a thread, an `async` function in the event loop. It may run several times at once, because
+agents may speak at the same time.
 """
 
 
@@ -68,7 +69,7 @@ def readable(arguments: JsonObject, *, indent: int | None = None) -> str:
 
     Args:
         arguments: The arguments.
-        indent: Spaces to indent by; on one line when left out.
+        indent: Number of spaces to indent by; if left out, the JSON is on one line.
 
     Example:
         >>> readable({"url": "https://example.org/" + chr(0x202E) + "gnp.exe"})
@@ -85,9 +86,9 @@ def _visible(char: str) -> str:
 
 
 async def refusal(approve: Approver, tool: Tool, tool_input: JsonObject, turn: ToolTurn | None) -> ToolResult | None:
-    """Ask for approval of a call; return the result that the agent gets instead, or `None` if the call is allowed.
+    """Ask for approval of a call. Return `None` if the call is allowed, else the failed result for the agent.
 
-    If the approver raises an error or returns anything else, the call is refused.
+    If the approver raises an error or returns an unexpected value, the call is refused.
     """
     definition = tool.definition
     context = None if turn is None else turn.context
@@ -103,7 +104,7 @@ async def refusal(approve: Approver, tool: Tool, tool_input: JsonObject, turn: T
     )
     try:
         verdict = await _ask(approve, request)
-    except Exception as error:  # it belongs to the caller; no error of it may allow a call
+    except Exception as error:  # the approver is the caller's code; an error in it must not allow a call
         logger.exception("the approver of tool calls failed", extra={"tool": definition.name})
         return failed(f"not approved: nobody could be asked ({type(error).__name__})")
     if verdict is True:

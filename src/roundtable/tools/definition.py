@@ -1,4 +1,4 @@
-"""A tool: name, description, schema of its arguments, the turn it is called in, and its result."""
+"""The definition of a tool: name, description, schema of the arguments, the turn of a call, and the result."""
 
 from __future__ import annotations
 
@@ -50,27 +50,27 @@ __all__ = [
 T = TypeVar("T")
 
 MOST_THREADS: Final = 40
-"""Most plain functions that run at the same time in one event loop, including those that timed out."""
+"""The most plain functions that run at the same time in one event loop; functions that timed out count as well."""
 
 _limiter: RunVar[CapacityLimiter] = RunVar("roundtable_tool_threads")
 
 MOST_RESULT_BYTES: Final = 20_000
-"""Maximum bytes of JSON that a model sees of one result."""
+"""Maximum size, in bytes of JSON, of a result that a model sees."""
 _MAX_ERROR_CHARS: Final = 500
 
 TOOL_ATTEMPTS: Final = 3
-"""Maximum attempts of a retryable tool, the first included."""
+"""Maximum number of attempts of a retryable tool, including the first one."""
 TOOL_BASE_DELAY_S: Final = 0.5
-"""Seconds before the second attempt; they double with each further one."""
+"""Seconds before the second attempt; the delay doubles before each further attempt."""
 TOOL_TIMEOUT_S: Final = 30.0
-"""Seconds one attempt may take."""
+"""Seconds that one attempt may take."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _TRANSIENT_PHRASES: Final = ("ECONNRESET", "ETIMEDOUT", "fetch failed", "timed out")
 
 
 async def run_in_thread(function: Callable[[], T]) -> T:
-    """Run a function on a separate thread and wait for it, as `on_thread` does; waits while all threads are busy.
+    """Run a function on a separate thread, as `on_thread` does, and wait for it. If all threads are busy, wait first.
 
     Raises:
         Exception: What the function raises.
@@ -88,7 +88,7 @@ async def run_in_thread(function: Callable[[], T]) -> T:
 def to_result(value: object) -> ToolResult:
     """Return the `ToolResult` for any value that a tool returned.
 
-    NaN and infinities become their names, because JSON has none; models, dataclasses and times become JSON.
+    NaN and infinities become their names, because JSON cannot express them. Models, dataclasses and times become JSON.
 
     Raises:
         ValueError: The value has no JSON form: bytes that are not UTF-8, a structure that contains itself, or an
@@ -129,7 +129,7 @@ def _cut(data: object, text: bytes) -> str:
 
 
 def invalid_tool_arguments(error: ValidationError) -> ToolResult:
-    """Return the failed result for arguments that do not validate, with a message that the model can act on."""
+    """Return the failed result for invalid arguments, with a message that helps the model to correct them."""
     faults = (f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_url=False))
     return failed(f"the arguments do not fit: {'; '.join(faults)}")
 
@@ -159,20 +159,22 @@ class ToolDefinition:
     """
 
     name: str
-    """Name the model calls: letters, digits, `_` and `-`, at most 64, beginning with a letter or `_`."""
+    """Name by which the model calls the tool: at most 64 letters, digits, `_` and `-`; it begins with a letter or
+    `_`."""
     description: str
-    """What it does and when to use it, for the model."""
+    """Text for the model: what the tool does, and when to use it."""
     parameters: JsonObject
     """JSON Schema of the arguments object."""
     execute: Callable[[JsonObject], Any] = field(repr=False)
-    """Called with the arguments object; plain functions run in a thread, `async` ones in the event loop. It returns a
-    value that fits into JSON, or a `ToolResult`; the model sees the message of an error that it raises."""
+    """Function that is called with the arguments object; a plain function runs in a thread, an `async` function in the
+    event loop. It returns a value that JSON can express, or a `ToolResult`. If it raises an error, the model sees the
+    message."""
     retryable: bool = False
     """Whether a call is tried again after a temporary fault; only for tools without side effects."""
     cached: bool = True
-    """Whether equal calls within a round, of any agents, run once and share the result."""
+    """Whether equal calls within a round run only once and share the result, even if different agents make them."""
     timeout_s: float = TOOL_TIMEOUT_S
-    """Seconds one attempt may take."""
+    """Seconds that one attempt may take."""
 
     def __post_init__(self) -> None:
         check_tool_name(self.name)
@@ -202,7 +204,7 @@ def check_tool_name(name: object) -> None:
     """Check that a tool name is valid for every provider.
 
     Raises:
-        ConfigurationError: It is not.
+        ConfigurationError: The name is not valid.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         msg = f"invalid tool name: {name!r}"
@@ -228,18 +230,18 @@ def is_transient_error(error: object) -> bool:
 
 @dataclass(slots=True)
 class ToolTurn:
-    """State of the tools during one turn of one agent; each turn has its own, so that debates never mix."""
+    """State of the tools during one turn of one agent; each turn has its own state, so debates never mix."""
 
     context: DebateContext
-    """What the agent sees; turns and names that are hidden from it are hidden from its tools too."""
+    """What the agent sees. Turns and names that are hidden from the agent are also hidden from its tools."""
     requests: list[ContextRequest] = field(default_factory=list)
     """Requests of the agent to the caller, for more information."""
     submitted: JsonObject | None = None
-    """The answer that a tool submitted; it replaces the text."""
+    """The answer that a tool submitted; it replaces the text of the model."""
     usage: list[Usage] = field(default_factory=list)
-    """Usage of the models that its tools called; charged to the turn."""
+    """Usage of the models that the tools called; it is charged to the turn."""
     guard: Callable[[ChatModel], ChatModel] | None = field(default=None, repr=False)
-    """Wraps a model with the limits, the budget and the cassette of the table."""
+    """Function that wraps a model with the limits, the budget and the cassette of the table."""
     dependencies: object = field(default=None, repr=False)
     """The caller's own object for tools, from `Roundtable(tool_dependencies=...)`."""
 
@@ -280,10 +282,11 @@ D = TypeVar("D")
 
 @dataclass(frozen=True, slots=True)
 class ToolContext(Generic[D]):
-    """What a typed function learns about the call: a parameter of this type is filled in, and no model sees it.
+    """Information about a call, for a typed function. The library fills in a parameter of this type; no model sees it.
 
-    The parameter of the type states what the function needs from `Roundtable(tool_dependencies=...)`, such as
-    `ToolContext[Shop]`; `ToolContext[None]` needs nothing. A table refuses tools that need something else.
+    The type argument, as in `ToolContext[Shop]`, states what the function needs from
+    `Roundtable(tool_dependencies=...)`; with `ToolContext[None]`, it needs nothing. A table refuses tools whose needs
+    its dependencies do not meet.
 
     Example:
         >>> from roundtable.tools import ToolContext, tool
@@ -299,7 +302,7 @@ class ToolContext(Generic[D]):
     dependencies: D
     """The object from `Roundtable(tool_dependencies=...)`; the same for all calls."""
     turn: ToolTurn = field(repr=False)
-    """The turn in which the agent calls; `turn.ask` calls a model as part of it."""
+    """The turn in which the agent calls the tool; `turn.ask` calls a model as part of this turn."""
 
     @property
     def session_id(self) -> str:
@@ -324,7 +327,10 @@ class ToolContext(Generic[D]):
 
 @runtime_checkable
 class TurnTool(Protocol):
-    """Optional part of a `Tool`: a separate instance for each turn. Set `cached = True` to share its results."""
+    """Optional method of a `Tool`, for a separate instance in each turn.
+
+    Set `cached = True` on the tool to share results of equal calls.
+    """
 
     def for_turn(self, turn: ToolTurn) -> Tool | None:
         """Return the tool for one turn; `None` if the turn cannot use it."""
@@ -341,7 +347,7 @@ class ModelCall(NamedTuple):
 
 @runtime_checkable
 class CallsModels(Protocol):
-    """Optional part of a `Tool` that calls models, for `estimate` and for budgets in dollars."""
+    """Optional method of a `Tool` that calls models; `estimate` and budgets in dollars need it."""
 
     def asks(self) -> Sequence[ModelCall]:
-        """Return the most model calls that one call of the tool makes."""
+        """Return the model calls that one call of the tool makes at most."""

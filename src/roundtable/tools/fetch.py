@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["ACCEPTED", "FetchUrl", "check_allowed", "check_extra", "fetch_url", "read_page"]
 
 FETCH_TIMEOUT_S: Final = 20.0
-"""Maximum seconds for a page, with redirects and name look-ups."""
+"""Maximum seconds for a page, including redirects and name look-ups."""
 SHOWN_BYTES: Final = 16_000
-"""Maximum bytes of a page's text, as JSON, in one result."""
+"""Maximum size of a page's text in one result, in bytes of JSON."""
 
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 _TEXT: Final = frozenset({"application/json", "application/xml", "application/x-yaml", "application/yaml"})
@@ -70,16 +70,17 @@ fetch_url: ToolSpec = ToolSpec(
 class FetchUrl(StandardTool[_FetchInput]):
     """Open pages of the public web and return their visible text.
 
-    The model writes the address, and a text that it has read may have told it which. So requests use only http and
-    https, go only to servers of the public internet (see `roundtable.http.PublicWeb`), and send nothing but the
-    address. The address itself can leak what the model knows: set `domains` if that matters.
+    The model chooses the address, and a text that the model has read may have told it which address to choose.
+    Therefore, requests use only http and https, go only to servers of the public internet (see
+    `roundtable.http.PublicWeb`), and send only the address. But the address itself can leak what the model knows: set
+    `domains` if this matters.
 
     Args:
-        domains: The only domains to open, with their subdomains; any domain if empty.
-        allow: Hosts with their port, such as `127.0.0.1:8080`, that need not be public.
+        domains: The only domains to open, including their subdomains; if empty, any domain.
+        allow: Hosts that may be called although they are not public, each with its port, such as `127.0.0.1:8080`.
         ports: Ports that may be called.
         timeout_s: Maximum seconds for a page in total.
-        resolver: Looks up the IP addresses of a host; the system's name service by default.
+        resolver: Function that looks up the IP addresses of a host; by default, the system's name service.
 
     Raises:
         ConfigurationError: The extra `fetch` is not installed, or `allow` has an entry without a port.
@@ -127,10 +128,10 @@ class FetchUrl(StandardTool[_FetchInput]):
 
 
 def check_allowed(allow: Collection[str]) -> None:
-    """Check that the hosts that need not be public are hosts, each with a port.
+    """Check that every entry of `allow` is a host with a port.
 
     Raises:
-        ConfigurationError: One is not.
+        ConfigurationError: An entry is not a host with a port.
     """
     if invalid := [host for host in allow if not (isinstance(host, str) and _HOST.fullmatch(host))]:
         msg = f"allow takes host:port, not {invalid[0]!r}"
@@ -141,10 +142,10 @@ def check_extra(what: str) -> None:
     """Check that the library that reads pages is installed.
 
     Args:
-        what: Name of what needs it.
+        what: Name of the feature that needs the library.
 
     Raises:
-        ConfigurationError: It is not.
+        ConfigurationError: The library is not installed.
     """
     if find_spec("lxml") is None:
         msg = f"{what} needs the extra 'fetch'"
@@ -175,7 +176,7 @@ def read_page(page: Page) -> PageText:
 
 
 def _charset(header: Message) -> str | None:
-    """Return the charset that a header names; `None` if it names none, or in a form that cannot be read."""
+    """Return the charset that a header names; `None` if it names none, or if the header cannot be parsed."""
     try:
         charset = header.get_content_charset()
     except (LookupError, TypeError, ValueError):
@@ -184,7 +185,7 @@ def _charset(header: Message) -> str | None:
 
 
 def _decode(body: bytes, header_charset: str | None) -> str:
-    """Decode a page by its byte order mark, its header, its `meta` element, or as UTF-8."""
+    """Decode a page. Its encoding comes from the byte order mark, the header or the `meta` element, or is UTF-8."""
     for mark, coding in _BYTE_ORDER_MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(coding, "replace")

@@ -59,12 +59,12 @@ class ContextParameter(NamedTuple):
 
 @dataclass(frozen=True)
 class FunctionTool(ToolDefinition, Generic[P, R]):
-    """A function that agents can call; Python code can still call it as before."""
+    """A function that agents can call; Python code can still call it like the original function."""
 
     function: Callable[P, R] = field(kw_only=True, repr=False)
     """The function."""
     arguments: type[BaseModel] = field(kw_only=True, repr=False)
-    """Model of the parameters that a model fills in."""
+    """Pydantic model of the parameters that the language model fills in."""
     context: ContextParameter | None = field(kw_only=True, default=None)
     """The parameter that gets a `ToolContext`, if there is one."""
 
@@ -100,12 +100,12 @@ def _members(kind: object) -> tuple[object, ...]:
 
 
 def _is_instance(value: object, kind: object) -> bool:
-    """Check the type of a value as far as Python can: a protocol that is not checked at run time accepts everything."""
+    """Check the type of a value as far as Python can. A protocol that is not `runtime_checkable` accepts any value."""
     if len(members := _members(kind)) > 1:
         return any(_is_instance(value, member) for member in members)
     origin = get_origin(kind) or kind
     try:
-        return isinstance(value, cast("type", origin))  # what is not a class raises TypeError
+        return isinstance(value, cast("type", origin))  # raises TypeError if it is not a class
     except TypeError:
         return value is not None
 
@@ -137,17 +137,18 @@ def tool(
 ) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
     """Create a tool from a typed function; use it as `@tool` or as `@tool(retryable=True)`.
 
-    The tool has the name of the function. Its description is the first part of the docstring, and its schema comes from
-    the parameters, with their descriptions in the docstring. A plain function runs in a thread.
+    The tool has the name of the function. Its description is the first part of the docstring. Its schema is made from
+    the parameters of the function and their descriptions in the docstring. A plain function runs in a thread.
 
     Args:
         function: The function.
-        name: Name the model calls; the name of the function by default.
-        description: Description for the model; from the docstring by default.
+        name: Name by which the model calls the tool; by default, the name of the function.
+        description: Description for the model; by default, it comes from the docstring.
         retryable: Whether a call is tried again after a temporary fault; only for functions without side effects.
-        cached: Whether equal calls within a round, of any agents, run once and share the result. By default they do,
-            unless the function has a `ToolContext`, because its result may depend on the agent.
-        timeout_s: Seconds one attempt may take.
+        cached: Whether equal calls within a round run only once and share the result, even if different agents make
+            them. The default is true, but false for functions with a `ToolContext`, because their results may depend on
+            the agent.
+        timeout_s: Seconds that one attempt may take.
 
     Raises:
         ConfigurationError: The name is not valid for every provider, or a parameter's type has no JSON Schema.
@@ -215,7 +216,7 @@ def _outside_of_turns(name: str) -> Callable[[JsonObject], object]:
 def _argument_adapter(
     function: Callable[..., object], arguments: type[BaseModel], filled: Mapping[str, object] = MappingProxyType({})
 ) -> Callable[[JsonObject], object]:
-    """Return a function of one arguments object, `async` if `function` is.
+    """Return a function that takes one arguments object; it is `async` if `function` is `async`.
 
     Args:
         function: The function.
@@ -252,7 +253,7 @@ def _argument_adapter(
 def _arguments_model(
     function: Callable[..., object], name: str, descriptions: dict[str, str]
 ) -> tuple[type[BaseModel], ContextParameter | None]:
-    """Create a pydantic model of the parameters, and find the one that gets a `ToolContext`.
+    """Create a pydantic model of the parameters, and find the parameter that gets a `ToolContext`.
 
     The fields of the model are numbered, so that no parameter name can clash.
     """

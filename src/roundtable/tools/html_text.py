@@ -31,9 +31,9 @@ _OFF_SCREEN: Final = re.compile(r"-\d{3,}")
 _ZERO: Final = re.compile(r"[+]?0*(?:\.0+)?(?:px|em|rem|ex|ch|pt|pc|mm|cm|in|vw|vh|%)?")
 _TINY: Final = re.compile(r"[+]?0*(?:[01](?:\.\d+)?|\.\d+)(?:px|pt|%)?|0*\.0\d*r?em")
 MOST_CSS: Final = 2**18
-"""Maximum characters of style sheets that are read."""
+"""Maximum number of characters that are read of the style sheets."""
 MOST_RULES: Final = 2_000
-"""Maximum rules of style sheets that are used."""
+"""Maximum number of rules that are used from the style sheets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,16 @@ class PageText:
     title: str
     """Its title."""
     text: str
-    """Its text, a line for each paragraph, cell or heading."""
+    """Text of the page, with a line for each paragraph, cell or heading."""
 
 
 def page_text(html: str) -> PageText:
     """Return the title and the visible text of a page.
 
-    What a person does not see is left out: scripts, comments, elements marked as hidden, and elements that their own
-    style or a simple rule of the page's style sheet hides, makes tiny or transparent, or moves off the screen. Elements
-    nested deeper than 256 levels are left out as well.
+    Content that a person does not see is left out: scripts, comments, elements that are marked as hidden, and elements
+    with a style that hides them, makes them tiny or transparent, or moves them off the screen. The style may be the
+    element's own, or come from a simple rule of the page's style sheet. Elements nested deeper than 256 levels are left
+    out as well.
 
     Args:
         html: The page.
@@ -96,7 +97,7 @@ class _Element(Protocol):
 def _visible_texts(root: _Element, hidden: _HiddenElements) -> Iterator[str]:
     """Yield the visible texts in order, with a line break around each block.
 
-    It walks from element to element: building a list of many children would block other threads.
+    The function walks from element to element, because building a list of many children would block other threads.
     """
     element: _Element | None = root
     while element is not None:
@@ -128,7 +129,7 @@ class _Rule:
 
 @dataclass(slots=True)
 class _HiddenElements:
-    """Find the elements that a page hides with its own styles."""
+    """The elements that a page hides with its own styles."""
 
     css: str
     tags: set[str] = field(init=False, default_factory=set)
@@ -181,7 +182,7 @@ def _style_sheets(root: _Element) -> str:
 
 
 def _style_rules(css: str) -> Iterator[tuple[str, str]]:
-    """Yield selectors and declarations of the rules outside of blocks such as `@media`, which apply to every screen."""
+    """Yield selectors and declarations of the rules for every screen: the rules outside of blocks such as `@media`."""
     depth, start, selectors = 0, 0, ""
     css = _without_comments(css)
     for mark in re.finditer(r"[{};]", css):

@@ -1,4 +1,4 @@
-"""Tools of MCP servers, started as a program or reached at an address."""
+"""Tools of MCP servers, which are started as a program or reached at an address."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["McpToolkit", "from_mcp"]
 CONNECT_TIMEOUT_S: Final = 30.0
 """Maximum seconds for a server to start and list its tools."""
 MOST_TOOLS: Final = 64
-"""Maximum tools of one server."""
+"""Maximum number of tools of one server."""
 MOST_DESCRIPTION_CHARS: Final = 1_024
 """Maximum characters of a description."""
 MOST_SCHEMA_BYTES: Final = 20_000
@@ -42,7 +42,7 @@ MOST_SCHEMA_BYTES: Final = 20_000
 _MAX_SCHEMA_DEPTH: Final = 32
 _VALUE_KEYWORDS: Final = frozenset({"const", "default", "enum", "examples", "pattern"})
 _BY_NAME: Final = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
-"""Keywords whose keys are names, so that a parameter may be called `pattern`."""
+"""Keywords of JSON Schema whose keys are names, not keywords: a parameter may be called `pattern`."""
 _HINT: Final = "Try the command or the address by itself; a server must write only MCP messages to its standard output."
 
 
@@ -54,10 +54,10 @@ class McpToolkit:
 
     Args:
         server: A command, or an http address.
-        prefix: Text before the name of each tool.
+        prefix: Text to add in front of the name of each tool.
         only: Names of the tools to offer, as the server lists them; if empty, `read_only` decides.
-        read_only: If `only` is empty: whether to offer only tools that the server marks as read-only, or all.
-        env: Environment variables for the command; it inherits only a few harmless ones from this process.
+        read_only: Whether to offer only tools that the server marks as read-only; used only if `only` is empty.
+        env: Environment variables for the command; the command inherits only a few harmless variables otherwise.
         headers: HTTP headers for the address, such as a key.
     """
 
@@ -94,7 +94,7 @@ class McpToolkit:
         """Load the list of tools from the server; idempotent.
 
         Raises:
-            ConfigurationError: The server lacks one of the named tools, or does not start.
+            ConfigurationError: The server lacks a tool that `only` names, or does not start.
             APINetworkError: The server cannot be reached.
         """
         if self._tools is None:
@@ -126,9 +126,9 @@ class McpToolkit:
             async with AsyncExitStack() as stack:
                 limit = stack.enter_context(anyio.fail_after(CONNECT_TIMEOUT_S))
                 client = await stack.enter_async_context(self._connect(log))
-                if limit.cancel_called:  # a moment ago: it must not cancel the caller's block
+                if limit.cancel_called:  # the limit has just passed: it must not cancel the caller's block
                     await anyio.sleep_forever()
-                # The scope stays open as long as the connection, since scopes nest.
+                # Scopes are nested, so the scope of the limit stays open as long as the connection.
                 limit.deadline = math.inf
                 stack.callback(log.close)
                 self._connection = stack.pop_all(), client
@@ -164,7 +164,7 @@ class McpToolkit:
         return outcome[0]
 
     async def aclose(self) -> None:
-        """Forget the list of tools; the connection of an open `async with` block stays. Idempotent."""
+        """Forget the list of tools; inside an open `async with` block, do nothing. Idempotent."""
         if self._connection is None:
             self._tools = None
 
@@ -191,7 +191,7 @@ class McpToolkit:
             if self._is_url:
                 import httpx2
 
-                # No proxies and netrc files of the environment: a key goes only to this address.
+                # Proxies and netrc files of the environment are ignored, so that a key goes only to this address.
                 http_client = httpx2.AsyncClient(headers=self._headers, trust_env=False, timeout=CONNECT_TIMEOUT_S)
                 transport = streamable_http_client(
                     self._words[0], http_client=await stack.enter_async_context(http_client)
@@ -204,7 +204,7 @@ class McpToolkit:
             yield await stack.enter_async_context(Client(transport))
 
     def _select_tools(self, listed: Sequence[types.Tool]) -> dict[str, tuple[str, AgentTool]]:
-        """Return the tools to offer by their names, each with its name on the server."""
+        """Return the tools to offer, by name; each entry also holds the name that the server uses for the tool."""
         offered: dict[str, tuple[str, AgentTool]] = {}
         for listed_tool in listed:
             if not self._offers(listed_tool):
@@ -261,10 +261,10 @@ def from_mcp(
 
     Args:
         server: A command, as one text or a list of words, or the http address of a server with Streamable HTTP.
-        prefix: Text before the name of each tool, so that the names of two servers do not clash.
+        prefix: Text to add in front of the name of each tool, so that tools of two servers have different names.
         only: Names of the tools to offer, as the server lists them; if empty, `read_only` decides.
-        read_only: If `only` is empty: whether to offer only tools that the server marks as read-only, or all.
-        env: Environment variables for the command; it inherits only a few harmless ones from this process.
+        read_only: Whether to offer only tools that the server marks as read-only; used only if `only` is empty.
+        env: Environment variables for the command; the command inherits only a few harmless variables otherwise.
         headers: HTTP headers for the address, such as a key; they need https, or an address of this machine.
 
     Raises:
@@ -325,7 +325,7 @@ def _part_text(part: types.ContentBlock) -> str:
 
 
 def _agent_tool(tool: types.Tool, prefix: str) -> AgentTool:
-    """Return an MCP tool as an `AgentTool`: with a valid name, and descriptions cut and neutralised."""
+    """Return an MCP tool as an `AgentTool`, with a valid name, and with shortened and neutralised descriptions."""
     name = re.sub(r"[^A-Za-z0-9_-]", "_", prefix + tool.name)
     name = (name if re.match("[A-Za-z_]", name) else f"_{name}")[:64]
     try:
@@ -342,17 +342,18 @@ class _TooDeepError(ValueError):
 
 
 def _clean_schema(value: JsonValue, depth: int, name: str = "") -> JsonValue:
-    """Return a schema whose texts are neutralised, and whose descriptions are cut.
+    """Return a schema with neutralised texts and shortened descriptions.
 
-    Values and patterns stay whole. Those that would be changed are left out, since the server accepts only its own.
+    Values and patterns are never changed, because the server accepts only the original. If one of them would have to be
+    neutralised, it is left out.
 
     Args:
         value: The schema, or a part of it.
-        depth: How many levels it may have.
+        depth: How many levels the schema may have.
         name: Name of the part in its parent.
 
     Raises:
-        _TooDeepError: It has more levels.
+        _TooDeepError: The schema has more levels.
     """
     if depth == 0:
         raise _TooDeepError
@@ -390,7 +391,7 @@ def _first_error(error: BaseException) -> BaseException:
 
 
 def _describe_error(error: BaseException) -> str:
-    """Return the class of an error and its message, cut and neutralised, as a server may have written it."""
+    """Return the class and the message of an error; the message, perhaps a server's, is shortened and neutralised."""
     error = _first_error(error)
     message = neutralise(error_text(error))[:200]
     return f"{type(error).__name__}: {message}" if message else type(error).__name__

@@ -1,4 +1,4 @@
-"""Web search: Brave, Tavily, SearXNG, fixed results or a model that searches, behind one protocol."""
+"""Web search through Brave, Tavily, SearXNG, fixed results or a model that searches."""
 
 from __future__ import annotations
 
@@ -57,20 +57,21 @@ __all__ = [
 _SYSTEM = "Answer the question from what you find, in a few sentences, with figures and dates."
 
 SEARCH_TIMEOUT_S: Final = 15.0
-"""Seconds a search may take."""
+"""Seconds that a search may take."""
 MOST_QUERY_CHARS: Final = 400
-"""Maximum characters of a query that every service accepts."""
+"""Maximum number of characters of a query that every service accepts."""
 MOST_QUERY_WORDS: Final = 50
-"""Maximum words of a query that every service accepts."""
+"""Maximum number of words of a query that every service accepts."""
 _HTTP_LIMITS: Final = HttpLimits(body_bytes=4 * 2**20)
 
 _FRESHNESS: Final = {"day": "pd", "week": "pw", "month": "pm", "year": "py"}
 
 
 class ModelSearch:
-    """Answer through a chat model whose provider searches, such as `perplexity:sonar`.
+    """Search that answers through a chat model whose provider searches, such as `perplexity:sonar`.
 
-    In a debate its calls have the same limits and retries as the agent's own, and are recorded and charged to the turn.
+    In a debate, the calls of this model have the same limits and retries as the calls of the agent. They are recorded
+    and charged to the turn.
 
     Args:
         model: The chat model.
@@ -142,8 +143,8 @@ _TITLE_CHARS, _SNIPPET_CHARS, _URL_CHARS = 300, 1_000, 2_000
 class HttpSearch(ABC):
     """Base of search services that answer with JSON over HTTP.
 
-    A subclass builds the request and names the fields of the response; see the source of `TavilySearch`. A search is
-    one request: retries are left to the tool that searches.
+    A subclass builds the request and names the fields of the response; see the source of `TavilySearch`. A search makes
+    one request; the tool that searches is responsible for retries.
 
     Args:
         timeout_s: Seconds a search may take.
@@ -155,13 +156,13 @@ class HttpSearch(ABC):
     places: ClassVar[tuple[str, ...]]
     """Path of the list of results in the response."""
     title: ClassVar[str] = "title"
-    """Field of a result's title."""
+    """Field with the title of a result."""
     url: ClassVar[str] = "url"
-    """Field of its address."""
+    """Field with the address of a result."""
     snippet: ClassVar[str]
-    """Field of its passage."""
+    """Field with the passage of a result."""
     date: ClassVar[str]
-    """Field of its date."""
+    """Field with the date of a result."""
 
     def __init__(self, *, timeout_s: float = SEARCH_TIMEOUT_S, client: object | None = None) -> None:
         self._timeout_s = timeout_s
@@ -197,7 +198,7 @@ class HttpSearch(ABC):
         options = options or SearchOptions()
         if not (short := short_query(query)):
             raise AgentError("the search query is empty", provider=self.name, retryable=False)
-        # One client per search: no connection is left open, however the program uses its event loops.
+        # Each search has its own client, so no connection is left open, however the program uses its event loops.
         client = HttpClient(self.name, client=self._client, limits=_HTTP_LIMITS)
         try:
             response = await client.send(self.build_request(short, options), timeout_s=self._timeout_s)
@@ -418,7 +419,7 @@ class TavilySearch(HttpSearch):
 
 
 class StaticSearch:
-    """Return the same pages for every query.
+    """Search that returns the same pages for every query.
 
     Args:
         results: The pages, best first.
@@ -458,13 +459,13 @@ class StaticSearch:
         return cls(results)
 
     async def search(self, query: str, options: SearchOptions | None = None) -> tuple[SearchResult, ...]:
-        """Return the pages, at most as many as `options` asks for."""
+        """Return the pages, at most as many as `options` allows."""
         self.queries.append(query)
         return self._results[: (options or SearchOptions()).max_results]
 
 
 SearchFactory: TypeAlias = "Callable[[str, Settings], WebSearchProvider]"
-"""Creates a provider from the text after the colon and the settings."""
+"""Function that creates a provider from the text after the colon and the settings."""
 
 
 def builtin_searches() -> Registry[SearchFactory]:
@@ -475,8 +476,8 @@ def builtin_searches() -> Registry[SearchFactory]:
         ('brave', 'tavily', 'searxng', 'static')
     """
     searches: Registry[SearchFactory] = Registry("search provider")
-    searches.add("brave", _brave, summary="Brave's own index; BRAVE_API_KEY.")
-    searches.add("tavily", _tavily, summary="Tavily, made for models; TAVILY_API_KEY.")
+    searches.add("brave", _brave, summary="Brave's own index; needs BRAVE_API_KEY.")
+    searches.add("tavily", _tavily, summary="Tavily, made for models; needs TAVILY_API_KEY.")
     searches.add("searxng", _searxng, summary="A SearXNG server of your own: searxng:URL, or SEARXNG_URL.")
     searches.add("static", _static, summary="Always the same pages, from a JSON file: static:FILE.")
     return searches
@@ -489,9 +490,9 @@ def search_provider(
 
     Args:
         name: `brave`, `tavily`, `searxng:URL` or `static:FILE`. `brave:URL` and `tavily:URL` use another address of the
-            API; a bare `searxng` uses `SEARXNG_URL`.
-        settings: Keys and addresses; from the environment by default.
-        searches: The known services; the built-in ones by default.
+            API. `searxng` without an address uses `SEARXNG_URL`.
+        settings: Keys and addresses; by default, they come from the environment.
+        searches: The known services; by default, the built-in services.
 
     Raises:
         ConfigurationError: The service is unknown, or a key or address is missing or invalid.

@@ -1,4 +1,4 @@
-"""The sources of tools: web search, a search that answers, and statements in the debate."""
+"""The sources that tools use: web search, search with an answer, and statements in the debate."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class SearchOptions(Value):
     """Options of a web search."""
 
     max_results: Annotated[int, Field(ge=1, le=20)] = 5
-    """Most results, 1 to 20."""
+    """Maximum number of results, from 1 to 20."""
     recency: Literal["day", "week", "month", "year"] | None = None
-    """Greatest age of a page."""
+    """Maximum age of a page."""
 
 
 class SearchResult(Value):
@@ -51,7 +51,7 @@ class SearchResult(Value):
     snippet: str = ""
     """The passage that matches the query."""
     published_date: str | None = None
-    """When it was published, as the provider writes it."""
+    """Date of publication, as the provider writes it."""
 
 
 class Evidence(Value):
@@ -62,7 +62,7 @@ class Evidence(Value):
     evidence: str
     """The statement."""
     confidence: Share
-    """Confidence it reported, in [0, 1]."""
+    """Confidence that the agent reported, in [0, 1]."""
 
 
 class SessionData(Value):

@@ -61,9 +61,9 @@ class ToolSpec(NamedTuple):
     """Description of a standard tool: its name, its input and its output."""
 
     name: str
-    """Name the model calls."""
+    """Name by which the model calls the tool."""
     description: str
-    """What it does and when to use it, for the model."""
+    """Text for the model: what the tool does, and when to use it."""
     input: type[BaseModel]
     """Model of its arguments."""
     output: type[BaseModel]
@@ -138,7 +138,7 @@ get_context: ToolSpec = ToolSpec(
 
 
 class GetContext(StandardTool[BaseModel]):
-    """Return what the turn shows the agent: the question, the round, earlier positions with their visible names."""
+    """Return what the turn shows to the agent: the question, the round, and earlier positions with visible names."""
 
     spec = get_context
 
@@ -186,7 +186,7 @@ submit_response: ToolSpec = ToolSpec(
 
 
 class SubmitResponse(StandardTool[_AnswerInput]):
-    """Accept an answer as data. It ends the turn and replaces any text; the confidence is clamped to [0, 1]."""
+    """Accept an answer as data. The answer ends the turn and replaces any text; its confidence is clamped to [0, 1]."""
 
     spec = submit_response
 
@@ -225,7 +225,7 @@ class SearchWeb(StandardTool[_SearchInput]):
     """Search the web through a provider of your choice.
 
     Args:
-        provider: Searches the web; without a provider every call fails.
+        provider: Provider that searches the web; without a provider, every call fails.
     """
 
     spec = search_web
@@ -266,14 +266,15 @@ fact_check: ToolSpec = ToolSpec(
 
 
 class FactCheck(StandardTool[_FactCheckInput]):
-    """Collect evidence on a claim; the model judges it.
+    """Collect evidence on a claim; the model judges the claim.
 
-    Evidence from the debate is the positions that the turn shows, with their visible names, except those of the agent
-    that asks. If there is a provider of session data it is used instead, except in a turn that hides the names.
+    Evidence from the debate consists of the positions that the turn shows, with visible names, but without the
+    positions of the agent that asks. If there is a provider of session data, this provider is used instead, except in a
+    turn that hides the names.
 
     Args:
-        provider: Searches the web; without a provider there is no web evidence.
-        session_data: Finds earlier statements.
+        provider: Provider that searches the web; without a provider, there is no web evidence.
+        session_data: Provider that finds earlier statements.
     """
 
     spec = fact_check
@@ -393,10 +394,10 @@ request_context: ToolSpec = ToolSpec(
 
 
 class RequestContext(StandardTool[_RequestInput]):
-    """Store a request to the caller with the turn; the caller answers it before the next round.
+    """Store a request to the caller in the turn; the caller answers it before the next round.
 
-    It is not offered in the last round, because an answer would come too late. Equal requests of several agents have
-    the same id.
+    The tool is not offered in the last round, because an answer would come too late. If several agents make equal
+    requests, these have the same id.
     """
 
     spec = request_context

@@ -61,7 +61,7 @@ _MAX_DEPTH: Final = 32
 _MAX_SESSIONS: Final = 256
 _WITHOUT_APPROVAL: Final = (GetContext, SubmitResponse, RequestContext)
 NAMES_WITHOUT_APPROVAL: Final = frozenset({"get_context", "submit_response", "request_context"})
-"""Names of the tools that nobody is asked about, since they access only the debate."""
+"""Names of the tools that need no approval, because they access only the debate and its caller."""
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:
@@ -205,8 +205,8 @@ async def call_tool(
 
     Args:
         tool: The tool; its attributes `retryable` and `timeout_s` are used if it has them.
-        tool_input: Arguments, validated already.
-        sleep: Waits between attempts.
+        tool_input: Arguments, already validated.
+        sleep: Function that waits between attempts.
     """
     attempts = TOOL_ATTEMPTS if getattr(tool, "retryable", False) else 1
     for attempt in range(1, attempts + 1):
@@ -244,31 +244,28 @@ def _is_external_interrupt(error: BaseException) -> bool:
     return isinstance(error, anyio.get_cancelled_exc_class())
 
 
-"""Tools that access only the debate and its caller."""
-
-
 class ToolOutcome(NamedTuple):
     """The result of a tool call, with its times."""
 
     result: ToolResult
     """The result of the tool."""
     cached: bool
-    """Whether the result comes from another call of the round."""
+    """Whether the result comes from another, equal call of the round."""
     started_at: datetime
     """When the call began."""
     duration_s: float
-    """Seconds it took."""
+    """Seconds that the call took."""
 
 
 class DefaultAgentToolkit:
     """Tools by name. One toolkit can serve many debates at the same time, because each turn has its own state.
 
-    The toolkit has the standard tools that need no provider, and those whose providers are passed.
+    The toolkit has the standard tools that need no provider, and the standard tools whose providers are passed.
 
     Args:
-        web_search_provider: Web search for `search_web` and `fact_check`; without it there is no `search_web`.
-        session_data_provider: Earlier statements for `fact_check`; without it `fact_check` uses what the turn shows.
-        perplexity_search_provider: Search for `perplexity_search`; without it there is no such tool.
+        web_search_provider: Web search for `search_web` and `fact_check`; without it, there is no `search_web`.
+        session_data_provider: Earlier statements for `fact_check`; without it, `fact_check` uses what the turn shows.
+        perplexity_search_provider: Search for `perplexity_search`; without it, there is no `perplexity_search`.
         standard: Whether to register the standard tools; false for an empty toolkit.
 
     Example:
@@ -326,7 +323,7 @@ class DefaultAgentToolkit:
         self._tools[name] = definition
 
     def include(self, toolkit: AgentToolkit) -> None:
-        """Offer the tools of another toolkit too, as they are at each turn; on equal names, its own tools win."""
+        """Offer the tools of another toolkit as well, as they are at each turn; if names are equal, own tools win."""
         self._toolkits.append(toolkit)
 
     def over(self, guard: Callable[[ChatModel], ChatModel]) -> DefaultAgentToolkit:
@@ -348,12 +345,12 @@ class DefaultAgentToolkit:
         return toolkit
 
     def with_approval(self, approve: Approver | None) -> DefaultAgentToolkit:
-        """Return a copy of this toolkit whose calls have to be approved; a toolkit that asks already keeps that.
+        """Return a copy of this toolkit whose calls need approval; a toolkit that has an approver keeps this approver.
 
-        Nobody is asked about `get_context`, `submit_response` and `request_context`, which access only the debate.
+        `get_context`, `submit_response` and `request_context` need no approval, because they access only the debate.
 
         Args:
-            approve: Decides about each call, after its arguments have been checked.
+            approve: Function that decides about each call, after the arguments have been checked.
         """
         if approve is None or self._approve is not None:
             return self
@@ -365,7 +362,7 @@ class DefaultAgentToolkit:
         """Check that tools with a `ToolContext` get what they need; a toolkit that has dependencies uses those.
 
         Args:
-            dependencies: Those of the table.
+            dependencies: The dependencies of the table.
 
         Raises:
             ConfigurationError: The dependencies are missing, or of another type.
@@ -376,10 +373,10 @@ class DefaultAgentToolkit:
                 each.check_dependencies(available)
 
     def asks(self, allow: Collection[str] | None = None) -> tuple[tuple[ModelCall, ...], ...]:
-        """Return, for each tool that calls models, the most calls that one call of the tool makes.
+        """Return, for each tool that calls models, the model calls that one call of the tool makes at most.
 
         Args:
-            allow: Names of the tools to include; all by default.
+            allow: Names of the tools to include; by default, all tools.
         """
         tools = [tool for name, tool in self._tools.items() if allow is None or name in allow]
         asks_by_tool = [tool.asks() for tool in tools if isinstance(tool, CallsModels)]
@@ -410,7 +407,7 @@ class DefaultAgentToolkit:
         return tuple(tool.definition for tool in self._tools_of_turn().values())
 
     async def execute_tool(self, name: str, tool_input: JsonObject) -> ToolResult:
-        """Run a tool; an unknown name, invalid arguments, an error and a timeout are failed results, never raised."""
+        """Run a tool. An unknown name, invalid arguments, an error or a timeout becomes a failed result."""
         return (await self.call(name, tool_input)).result
 
     async def call(self, name: str, tool_input: JsonObject) -> ToolOutcome:
@@ -434,7 +431,7 @@ class DefaultAgentToolkit:
         return ToolOutcome(result, cached, started_at, time.monotonic() - start_s)
 
     async def _refused(self, tool: Tool, tool_input: JsonObject) -> ToolResult | None:
-        """Return why a tool is not called, or `None`; each agent's call needs an approval of its own."""
+        """Return a failed result if a tool must not be called, or `None`; each agent's call needs its own approval."""
         if fault := misfits(tool_input, tool.definition.parameters):
             return failed(f"the arguments do not fit: {fault}")
         if self._approve is not None and not isinstance(tool, _WITHOUT_APPROVAL):
@@ -451,7 +448,7 @@ class DefaultAgentToolkit:
         return {name: tool for name, tool in bound_tools.items() if tool is not None}
 
     def _all_tools(self) -> dict[str, Tool]:
-        """Return all tools, not bound to a turn; those of included default toolkits without a wrapper."""
+        """Return all tools, not bound to a turn. Tools of an included custom toolkit get a wrapper."""
         tools: dict[str, Tool] = {}
         for toolkit in self._toolkits:
             if isinstance(toolkit, DefaultAgentToolkit):
@@ -487,7 +484,7 @@ class _CustomTool:
     toolkit: AgentToolkit
 
     async def run(self, tool_input: JsonObject) -> ToolResult:
-        """Call it through its toolkit."""
+        """Call the tool through its toolkit."""
         return await self.toolkit.execute_tool(self.definition.name, tool_input)
 
 
@@ -508,7 +505,7 @@ class _SharedResults:
     async def once(
         self, round_key: tuple[str, int], call_key: tuple[str, str], run: Callable[[], Awaitable[ToolResult]]
     ) -> tuple[ToolResult, bool]:
-        """Return the result of a call, and whether it comes from another call. Failures are not shared."""
+        """Return the result of a call, and whether the result comes from another call. Failures are not shared."""
         calls = self._calls_of_round(*round_key)
         while (pending := calls.get(call_key)) is not None:
             await pending.done.wait()

@@ -1,1 +1,1 @@
-"""Batch APIs: calls at half the price, whose answers may take a day."""
+"""Batch APIs: calls at half the price, whose answers may take up to a day."""

@@ -1,4 +1,4 @@
-"""The journal of batches: which call is in which batch, so that no call is paid for twice."""
+"""The journal of batches. It records which call is in which batch, so that no call is paid for twice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["BatchJournal", "KnownBatch", "default_journal"]
 _log: logging.Logger = logging.getLogger(__name__)
 
 _KEPT_S: Final = 30 * 86_400.0
-"""How long batches are remembered: the vendors keep their answers for at most 30 days."""
+"""How long the journal keeps batches: the vendors keep the answers for at most 30 days."""
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS batches (
@@ -52,11 +52,11 @@ class KnownBatch(NamedTuple):
     batch_key: str
     """Our own id."""
     batch_id: str | None
-    """The vendor's id; `None` while it is being handed in, or if a crash came between."""
+    """The vendor's id; `None` while the batch is being handed in, or if a process crashed before the id arrived."""
     begun_at: float
-    """When it was handed in, in seconds since 1970."""
+    """When the batch was handed in, in seconds since 1970."""
     account: str | None
-    """Hash of the key that it was handed in with; `None` if that was not recorded."""
+    """Hash of the key that the batch was handed in with; `None` if the hash was not recorded."""
 
 
 class BatchJournal:
@@ -88,7 +88,7 @@ class BatchJournal:
     async def begin(
         self, batch_key: str, calls: Sequence[BatchCall], now: float, *, provider: str, account: str
     ) -> list[str]:
-        """Record that a batch is about to be handed in; return the keys of its calls that are in no other batch."""
+        """Record that a batch is about to be handed in. Return the keys of those calls that are in no other batch."""
 
         def write(database: sqlite3.Connection) -> list[str]:
             database.execute("DELETE FROM batches WHERE begun_at < ?", (now - _KEPT_S,))
@@ -109,13 +109,13 @@ class BatchJournal:
         await self._run(lambda database: database.executemany("DELETE FROM waiting WHERE call_key = ?", rows))
 
     async def waiting(self, session_id: str, after_round: int = 0) -> dict[str, int]:
-        """Return how many calls of a session were handed in and not read, by provider.
+        """Return how many calls of a session were handed in, but have no answer that was read yet, by provider.
 
-        The file is only read. Without a file that can be read, nothing is known.
+        The file is only read, never created. If it cannot be read, the result is empty.
 
         Args:
             session_id: The session.
-            after_round: Count only the calls of later rounds, and those outside of rounds.
+            after_round: Count only the calls of later rounds, and calls outside of rounds.
         """
         query = (
             "SELECT provider, count(*) FROM waiting WHERE session_hash = ? AND (round > ? OR round = 0) "
@@ -135,7 +135,7 @@ class BatchJournal:
         return await anyio.to_thread.run_sync(read)
 
     async def forget_waiting(self, session_id: str) -> None:
-        """Forget that calls of a session wait, since they are made anew."""
+        """Forget that calls of a session are waiting for answers, because they will be made again."""
         query = "DELETE FROM waiting WHERE session_hash = ?"
         await self._run(lambda database: database.execute(query, (_hashed(session_id),)))
 
@@ -153,18 +153,18 @@ class BatchJournal:
         )
 
     async def forget(self, call_key: str) -> None:
-        """Forget a call, so that the next one like it is made anew."""
+        """Forget a call, so that the next equal call is made again."""
         await self._run(lambda database: database.execute("DELETE FROM calls WHERE call_key = ?", (call_key,)))
 
     async def forget_batch(self, batch_key: str) -> None:
-        """Forget a batch that was not handed in, with its calls."""
+        """Forget a batch and its calls: it was not handed in, has failed, or is gone."""
         await self._run(lambda database: database.execute("DELETE FROM batches WHERE batch_key = ?", (batch_key,)))
 
     async def check(self) -> None:
         """Check that the file can be written.
 
         Raises:
-            ConfigurationError: It cannot.
+            ConfigurationError: The file cannot be written.
         """
         await self._run(lambda _: None)
 

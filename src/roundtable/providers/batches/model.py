@@ -41,9 +41,10 @@ _log: logging.Logger = logging.getLogger(__name__)
 
 _HALF: Final = Decimal("0.5")
 _HANDING_IN_S: Final = 120.0
-"""Longest time that handing in a batch takes."""
+"""The longest time that handing in a batch may take."""
 _LOST_AFTER_S: Final = 1.5 * _HANDING_IN_S
-"""An intent to hand in a batch that is older comes from a process that has crashed, even if clocks differ a little."""
+"""If the journal has had no vendor id of a batch for this long, the process that was handing it in has crashed. The
+time allows for small differences between clocks."""
 _FIRST_WAIT_S: Final = 5.0
 _REMEMBERED: Final = 10_000
 _FETCHES: Final = 3
@@ -52,11 +53,11 @@ _LIMITS: Final = HttpLimits(body_bytes=512 * 2**20)
 
 
 class _BatchGone(RoundtableError):
-    """The vendor no longer has a batch, which is forgotten."""
+    """The vendor no longer has a batch, so the journal forgets it."""
 
     def __init__(self, error: RoundtableError) -> None:
         super().__init__(error.message)
-        self.args = (error,)  # it is copied for each call that waits
+        self.args = (error,)  # the exception is copied for each waiting call
         self.error = error
 
 
@@ -72,7 +73,7 @@ class _Window:
 
 @dataclass(eq=False)
 class _Flight:
-    """A batch that has been handed in, for all who wait for its answers."""
+    """A batch that has been handed in; all tasks that wait for its answers share this object."""
 
     turn: anyio.Lock = field(default_factory=anyio.Lock)
     answers: dict[str, BatchAnswer] | None = None
@@ -82,7 +83,7 @@ class _Flight:
 
 @dataclass
 class _Loop:
-    """What callers of one event loop share."""
+    """The state that all callers of one event loop share."""
 
     windows: dict[tuple[str, str], _Window] = field(default_factory=dict)
     flights: dict[str, _Flight] = field(default_factory=dict)
@@ -91,29 +92,30 @@ class _Loop:
 
 
 class BatchModel(NonStreamingModel):
-    """A `ChatModel` that hands calls in as batches, at half the price; an answer may take up to a day.
+    """A `ChatModel` that hands in calls as batches, at half the price; an answer may take up to a day.
 
-    Calls that are made within `collect_s` form one batch. Which call is in which batch is recorded before the batch is
-    handed in, so a call that is made again after a crash gets the answer of the batch it was in, and is not paid twice.
-    A call is the same if session, round, stage and slot are, and the prompt but for the random ids of its quotations;
-    calls outside of debates are never the same.
+    Calls that are made within `collect_s` form one batch. Before the batch is handed in, the journal records its calls.
+    If an equal call is made after a crash, it gets the answer from the earlier batch, and is not paid for twice.
 
-    Cancelling a call does not cancel its batch. A call that has expired costs nothing; it may be tried again.
+    Two calls are equal if their session, round, stage and slot are equal, and their prompts differ at most in the
+    random ids of quotations. Calls outside of debates are never equal.
+
+    Cancelling a call does not cancel its batch. A call that has expired costs nothing, and may be tried again.
 
     Args:
-        model: The model whose calls are batched; it is closed with this one.
+        model: The model whose calls are batched; it is closed together with this one.
         wire: The vendor's batch API.
-        journal: Records the batches.
-        options: How long to collect and to wait.
-        clock: The clock to wait by.
+        journal: Journal that records the batches.
+        options: How long to collect calls, and how long to wait for answers.
+        clock: Clock that measures the waits.
     """
 
     requests_per_minute: None = None
-    """Batches have limits of their own."""
+    """No rate limit: batches have their own limits at the vendor."""
     calls_at_once: Final = 1_000_000
-    """Most calls in progress at once: they wait without using anything."""
+    """The most calls in progress at once; waiting calls use no resources."""
     price_share: Final = _HALF
-    """Share of the list price of tokens that a call costs."""
+    """Share of the tokens' list price that a call costs."""
 
     def __init__(
         self,
@@ -142,7 +144,7 @@ class BatchModel(NonStreamingModel):
 
     @property
     def model(self) -> str:
-        """Model id used when a request names none."""
+        """Id of the model for requests that name no model."""
         return self._model.model
 
     @property
@@ -174,11 +176,11 @@ class BatchModel(NonStreamingModel):
         await self._journal.check()
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Answer once, when the batch of the call has ended.
+        """Return the answer when the batch of the call has ended.
 
         Raises:
-            APITimeoutError: The batch has not ended after `wait_s`, which is not tried again; or it ended without this
-                call.
+            APITimeoutError: The batch has not ended after `wait_s`, and the call is not tried again. Or the batch ended
+                before the vendor made this call.
             RoundtableError: The call or its batch failed.
         """
         http_request = await self._model.build(request)
@@ -209,7 +211,7 @@ class BatchModel(NonStreamingModel):
         await self._model.aclose()
 
     def _same_calls(self, request: ChatRequest, url: str) -> str:
-        """Return a hash that only the same calls of a debate share; a random text outside of debates."""
+        """Return a hash that equal calls of a debate share; outside of debates, return a random text."""
         if not request.metadata.get("session"):
             return secrets.token_hex(16)
         return request_hash(
@@ -223,7 +225,7 @@ class BatchModel(NonStreamingModel):
 
     @contextmanager
     def _call_key(self, same: str) -> Generator[str]:
-        """Number calls that are the same, such as samples; a number whose call fails or is cancelled is free again."""
+        """Number calls that are equal, such as samples. If a call fails or is cancelled, its number is free again."""
         used_numbers = self._taken.setdefault(same, set())
         number = next(free for free in count() if free not in used_numbers)
         used_numbers.add(number)
@@ -236,7 +238,7 @@ class BatchModel(NonStreamingModel):
             raise
 
     async def _answer(self, call: BatchCall) -> BatchAnswer:
-        """Hand a call in, unless it is in a batch already, and wait for its answer."""
+        """Hand in a call, unless it is already in a batch, and wait for its answer."""
         may_be_lost = True
         while True:
             batch = await self._journal.known(call.key)
@@ -263,7 +265,7 @@ class BatchModel(NonStreamingModel):
     async def _hand_in(self, call: BatchCall) -> None:
         """Join the calls that are being collected, and wait until they are handed in.
 
-        The first call waits for others and hands all of them in. If it is cancelled, the next one does.
+        The first call waits for others and hands in all of them. If the first call is cancelled, the next call does so.
         """
         windows, address = self._loops.get().windows, (call.request.url, call.model)
         window = windows.get(address)
@@ -282,12 +284,12 @@ class BatchModel(NonStreamingModel):
             raise copy(window.error)
 
     async def _close(self, window: _Window) -> None:
-        """Wait for more calls, and hand in all of them; an error is kept for everybody who waits."""
+        """Wait for more calls, and hand in all of them; an error is stored for all waiting calls."""
         if len(window.calls) < self._options.most_calls:
             await self._clock.sleep(self._options.collect_s)
         window.is_closed = True
         try:
-            # What was begun is recorded to its end: a batch whose id is lost has to be looked for.
+            # Do not stop between handing in and recording: a batch whose id is lost has to be searched for.
             with anyio.fail_after(_HANDING_IN_S, shield=True):
                 await self._submit(list(window.calls.values()))
         except TimeoutError:
@@ -321,7 +323,7 @@ class BatchModel(NonStreamingModel):
         await self._journal.submitted(batch_key, batch_id)
 
     async def _found(self, batch: KnownBatch, call: BatchCall) -> KnownBatch | None:
-        """Look for a batch whose id is missing: another process may be handing it in, or one has crashed meanwhile."""
+        """Search for a batch whose id is missing: another process is just handing it in, or crashed before the end."""
         known = await self._journal.known(call.key)
         if known is None or known.batch_id is not None:
             return known
@@ -340,9 +342,9 @@ class BatchModel(NonStreamingModel):
         return batch._replace(batch_id=batch_id)
 
     async def _ended(self, batch: KnownBatch, call: BatchCall) -> dict[str, BatchAnswer] | None:
-        """Wait until a batch has ended; return its answers, or `None` if the call is in no batch after all.
+        """Wait until a batch has ended. Return its answers, or `None` if the call turns out to be in no batch.
 
-        One of those who wait asks for all of them.
+        One of the waiting calls asks the vendor on behalf of all.
         """
         flights = self._loops.get().flights
         flight = flights.setdefault(batch.batch_key, _Flight())
@@ -369,7 +371,7 @@ class BatchModel(NonStreamingModel):
         try:
             return await self._answers(batch, url)
         except RoundtableError as error:
-            # What the vendor does not have, or has given up, is handed in anew by the next try.
+            # If the vendor no longer has the batch, or gave up on it, the next try hands in its calls again.
             is_gone = (error.details or {}).get("status") in {404, 410}
             if isinstance(error, BatchFailed) or is_gone:
                 with anyio.CancelScope(shield=True):
@@ -392,7 +394,7 @@ class BatchModel(NonStreamingModel):
         for _ in range(_FETCHES - 1):
             if len(answers) >= wanted:
                 break
-            # A file may have been cut on its way; then it is fetched again.
+            # Some answers are missing: the file may have been cut off in transfer, so it is fetched again.
             await self._clock.sleep(wait_s)
             answers = await self._patiently(fetch)
         return answers
@@ -402,7 +404,7 @@ class BatchModel(NonStreamingModel):
         return await self._model.exchange(http_request, _LIMITS)
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask again while the server fails for the moment; the deadline of the call ends this."""
+        """Ask again as long as the server has temporary failures; the deadline of the call ends the attempts."""
         wait_s = min(_FIRST_WAIT_S, self._options.poll_s)
         while True:
             try:
@@ -431,7 +433,7 @@ class BatchModel(NonStreamingModel):
         return response
 
     async def _note_read(self, call: BatchCall) -> None:
-        """Record that a call has its answer; calls that get theirs at the same time are recorded together."""
+        """Record that a call has its answer; calls that get an answer at the same time are recorded together."""
         loop = self._loops.get()
         loop.read.append(call.key)
         async with loop.noting:
@@ -450,6 +452,6 @@ def _may_have_arrived(error: RoundtableError) -> bool:
     if details.get("connected") is False or details.get("handed_in") is False:
         return False
     if isinstance(status, int):
-        # A proxy that gives up has handed the request on before.
+        # A proxy that gives up may have passed the request on before.
         return not 400 <= status < 500 or status in {408, 409, 425}
     return error.retryable

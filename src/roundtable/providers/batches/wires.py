@@ -1,4 +1,4 @@
-"""The batch APIs of the vendors: how calls are handed in, and how their answers are found and read.
+"""The batch APIs of the vendors: how to hand in calls, and how to find and read their answers.
 
 Sources: https://platform.openai.com/docs/api-reference/batch, https://docs.claude.com/en/api/creating-message-batches,
 https://ai.google.dev/gemini-api/docs/batch-api.
@@ -36,11 +36,11 @@ __all__ = [
 ]
 
 Send: TypeAlias = "Callable[[HttpRequest], Awaitable[HttpResponse]]"
-"""Sends a request with the key, and raises the typed error of a response other than 2xx."""
+"""Function that sends a request with the key, and raises a typed error if the status of the response is not 2xx."""
 
 _LISTED: Final = 100
 _MOST_PAGES: Final = 20
-"""How many pages of the latest batches are looked through for one whose id was lost."""
+"""The most pages of the latest batches that are searched for a batch whose id was lost."""
 _GOOGLE_ID: Final = re.compile(r"batches/[A-Za-z0-9_-]+")
 
 _VERSION: Final = {"anthropic-version": "2023-06-01"}
@@ -72,9 +72,9 @@ class BatchCall:
     key: str
     """Id of the call, up to 64 letters, digits, hyphens and underscores."""
     request: HttpRequest
-    """The request that would make the call by itself, without the key."""
+    """The request that would make the call outside of a batch, without the key."""
     model: str = ""
-    """Model that is called; a batch is for one model."""
+    """Model that is called; all calls of a batch have the same model."""
     session_id: str = ""
     """Session that the call belongs to; empty outside of debates."""
     round: int = 0
@@ -88,7 +88,7 @@ class BatchCall:
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
-    """What a vendor says about a batch."""
+    """The state of a batch, as the vendor reports it."""
 
     has_ended: bool
     """Whether there is nothing more to wait for."""
@@ -98,16 +98,16 @@ class BatchState:
 
 @dataclass(frozen=True, slots=True)
 class BatchAnswer:
-    """What became of one call of a batch."""
+    """The result of one call of a batch."""
 
     outcome: Literal["answered", "expired"]
-    """Whether the vendor answered, with an answer or an error, or the batch ended before."""
+    """`answered` if the vendor sent an answer or an error; `expired` if the batch ended before the call was made."""
     status: int = 200
-    """Status code that the call would have had by itself."""
+    """Status code that the response would have outside of a batch."""
     body: bytes = field(default=b"", repr=False)
-    """Body that the call would have had by itself."""
+    """Body that the response would have outside of a batch."""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Headers that the call would have had by itself."""
+    """Headers that the response would have outside of a batch."""
 
 
 class BatchWire(Protocol):
@@ -118,7 +118,7 @@ class BatchWire(Protocol):
 
         Args:
             send: Sends a request.
-            batch_key: Our own id of the batch, stored with it where the API can.
+            batch_key: Our own id of the batch; the vendor stores it with the batch if the API supports that.
             calls: The calls, all to the same address.
         """
 
@@ -126,17 +126,17 @@ class BatchWire(Protocol):
         """Ask for the state of a batch; `url` is the address of its calls."""
 
     async def answers(self, send: Send, url: str, batch_id: str, state: BatchState) -> dict[str, BatchAnswer]:
-        """Return the answers of a batch that has ended, by the key of the call."""
+        """Return the answers of a batch that has ended; the keys are the keys of the calls."""
 
     async def find(self, send: Send, url: str, batch_key: str, call_key: str, since: float) -> str | None:
-        """Return the id of a batch that was handed in, but whose id was lost; `None` if there is none.
+        """Return the vendor's id of a batch that was handed in, but whose id was lost; `None` if it is not found.
 
         Args:
             send: Sends a request.
-            url: Address of its calls.
+            url: Address of the calls.
             batch_key: Our own id of the batch.
-            call_key: Key of one of its calls.
-            since: When it was handed in, in seconds since 1970.
+            call_key: Key of one call of the batch.
+            since: When the batch was handed in, in seconds since 1970.
         """
 
 
@@ -144,7 +144,7 @@ class OpenAIBatches:
     """Batches of OpenAI: a file of requests, and a file of answers."""
 
     async def submit(self, send: Send, batch_key: str, calls: Sequence[BatchCall]) -> str:
-        """Upload the calls as a file, and begin a batch of it."""
+        """Upload the calls as a file, and start a batch from this file."""
         root, endpoint = _openai_root(calls[0].request.url)
         lines = [
             dump_json({"custom_id": call.key, "method": "POST", "url": endpoint, "body": call.body}) for call in calls
@@ -154,7 +154,7 @@ class OpenAIBatches:
         try:
             file_id = _id_in(await _asked(send, upload))
         except RoundtableError as error:
-            error.details = {**(error.details or {}), "handed_in": False}  # a file alone begins nothing
+            error.details = {**(error.details or {}), "handed_in": False}  # a file alone does not start a batch
             raise
         wanted: JsonObject = {
             "input_file_id": file_id,
@@ -179,7 +179,7 @@ class OpenAIBatches:
         return BatchState(batch.get("status") in {"completed", "expired", "cancelled"}, batch)
 
     async def answers(self, send: Send, url: str, batch_id: str, state: BatchState) -> dict[str, BatchAnswer]:
-        """Read the file of answers and that of errors; calls that are in neither have expired."""
+        """Read the file of answers and the file of errors; calls that are in neither file have expired."""
         root, _ = _openai_root(url)
         answers: dict[str, BatchAnswer] = {}
         for name in ("output_file_id", "error_file_id"):
@@ -192,7 +192,7 @@ class OpenAIBatches:
         return answers
 
     async def find(self, send: Send, url: str, batch_key: str, call_key: str, since: float) -> str | None:
-        """Look for our own id in the metadata of the latest batches."""
+        """Search for our own id in the metadata of the latest batches."""
         root, _ = _openai_root(url)
         for batch in await _listed(send, f"{root}/batches?limit={_LISTED}", "after", None, since):
             if object_of(batch.get("metadata")).get("roundtable") == batch_key:
@@ -224,10 +224,10 @@ class AnthropicBatches:
         return answers
 
     async def find(self, send: Send, url: str, batch_key: str, call_key: str, since: float) -> str | None:
-        """Look for the call in the results of the latest batches, which have no metadata.
+        """Search for the call in the results of the latest batches, because these batches have no metadata.
 
         Raises:
-            AgentError: One of them still runs, and may be the one.
+            AgentError: A batch is still running, and may contain the call.
         """
         running = False
         for batch in await _listed(send, f"{url}/batches?limit={_LISTED}", "after_id", _VERSION, since):
@@ -279,7 +279,7 @@ class GoogleBatches:
         return answers
 
     async def find(self, send: Send, url: str, batch_key: str, call_key: str, since: float) -> str | None:
-        """Look for our own id among the names of the latest batches."""
+        """Search for our own id among the names of the latest batches."""
         page = ""
         for _ in range(_MOST_PAGES):
             address = f"{_google_root(url)}/batches?pageSize={_LISTED}{page}"
@@ -308,7 +308,7 @@ def batch_wire(api: Literal["anthropic", "google", "openai"]) -> BatchWire:
 
 
 def _openai_root(url: str) -> tuple[str, str]:
-    """Return the root of the API and the endpoint of the calls, from the address of a call."""
+    """Return the root of the API and the endpoint of the calls, both taken from the address of a call."""
     for endpoint in ("/chat/completions", "/responses"):
         if url.endswith(endpoint):
             return url.removesuffix(endpoint), f"/v1{endpoint}"
@@ -323,7 +323,7 @@ def _google_id(operation: JsonObject) -> str:
     """Return the id of a batch, which becomes a part of an address.
 
     Raises:
-        AgentError: It has another form.
+        AgentError: The id has an unexpected form.
     """
     batch_id = _id_in(operation, "name")
     if not _GOOGLE_ID.fullmatch(batch_id):
@@ -339,9 +339,9 @@ async def _listed(
     Args:
         send: Sends a request.
         url: Address of the first page.
-        cursor: Name of the parameter that asks for the page after a batch.
+        cursor: Name of the parameter that selects the page after a batch.
         headers: Further headers.
-        since: When to stop; clocks may differ by some minutes.
+        since: Time of the oldest batch to return. Some minutes are added, because clocks may differ.
     """
     all_batches: list[JsonObject] = []
     page = ""
@@ -374,7 +374,7 @@ async def _asked(send: Send, request: HttpRequest) -> JsonObject:
     """Send a request, and return the object in its response.
 
     Raises:
-        AgentError: It is not a JSON object.
+        AgentError: The response is not a JSON object.
     """
     value = load_json((await send(request)).body)
     if not isinstance(value, dict):
@@ -402,12 +402,12 @@ def _form(fields: Mapping[str, str], file_name: str, content: bytes) -> tuple[st
 
 
 def _lines(body: bytes) -> Iterator[JsonObject]:
-    """Yield the objects of a file with one JSON object in each line; a line that is none is passed over."""
+    """Yield the objects of a file with one JSON object in each line; other lines are skipped."""
     for line in body.splitlines():
         try:
             value = load_json(line) if line.strip() else None
         except RoundtableError:
-            continue  # the call that it belongs to counts as not answered
+            continue  # the call of this line counts as not answered
         if isinstance(value, dict):
             yield value
 
@@ -441,7 +441,7 @@ def _google_answer(item: JsonObject) -> BatchAnswer:
         return BatchAnswer("answered", 200, _body_of(item.get("response")))
     error = object_of(item.get("error"))
     code = error.get("code")
-    # The code is one of gRPC: 3 invalid argument, 4 deadline, 7 no permission, 8 quota, 1 cancelled, else a failure.
+    # The codes are those of gRPC: 1 cancelled, 3 invalid argument, 4 deadline, 7 no permission, 8 quota; others fail.
     if code in {1, 4}:
         return BatchAnswer("expired")
     status = {3: 400, 5: 404, 7: 403, 8: 429, 16: 401}.get(code if isinstance(code, int) else 0, 500)
@@ -453,7 +453,7 @@ def _body_of(value: JsonValue) -> bytes:
 
 
 def _seconds(written: JsonValue) -> float:
-    """Return a time in seconds since 1970; the end of time if it cannot be read, so that nothing is left out."""
+    """Parse a time, as seconds since 1970; infinity if it cannot be parsed, so that its batch is not left out."""
     if isinstance(written, int | float):
         return float(written)
     try:

@@ -1,4 +1,4 @@
-"""Cassettes: recorded calls, how a new call is matched to one, and the model that replays them."""
+"""Cassettes: the recorded calls, the search for the recording of a new call, and the model that replays them."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ _LABELS: Final = ("agent", "round", "slot")
 
 
 def canonical(request: ChatRequest, scrubber: Scrubber) -> JsonObject:
-    r"""Return the canonical form of a request: without secrets and without what differs between equal calls.
+    r"""Return the canonical form of a request: without secrets, and without details that differ between equal calls.
 
-    It holds messages, tools, output schema, temperature, `max_tokens`, seed and every other field that is not at its
-    default, but not the model, `metadata` and headers. The random id of a fence becomes `fence`, and an image or a
-    document its hash.
+    The form holds messages, tools, output schema, temperature, `max_tokens`, seed and every other field that differs
+    from its default. It leaves out the model, `metadata` and headers. The word `fence` replaces the random id of a
+    fence, and a hash replaces an image or a document.
 
     Example:
         >>> from roundtable._core.secrets import Scrubber
@@ -88,20 +88,20 @@ def _unfenced(value: JsonValue) -> JsonValue:
 
 
 def _hash_of_content(name: str, value: JsonValue) -> str | None:
-    """Return the hash that stands for a file in base64; `None` for any other value."""
+    """Return the hash that replaces a file in base64; `None` for any other value."""
     if not isinstance(value, str) or not (name == "data" or (name == "url" and value.startswith("data:"))):
         return None
     return f"sha256:{hashlib.sha256(value.encode()).hexdigest()}"
 
 
 def request_hash(facts: JsonObject) -> str:
-    """Return a hash of a canonical form, the key of its calls."""
+    """Return a hash of a canonical form; it is the key of all calls with this form."""
     text = json.dumps(facts, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
 def most_similar_call(asked: JsonObject, calls: Iterable[RecordedCall]) -> RecordedCall | None:
-    """Return the recorded call with the most similar request among the latest 200; `None` if there are no calls."""
+    """Return the call with the most similar request among the latest 200 recorded calls; `None` if there are none."""
     matcher = difflib.SequenceMatcher(autojunk=False)
     matcher.set_seq2(_sample(asked))
     best: tuple[float, RecordedCall] | None = None
@@ -141,7 +141,7 @@ def difference(recorded: JsonValue, asked: JsonValue, path: str = "request") -> 
 
 
 def _member(value: JsonObject, name: str) -> list[JsonValue]:
-    """Return a member in a list, empty if it is missing, which differs from null."""
+    """Return a member in a list. The list is empty if the member is missing, which is not the same as null."""
     return [value[name]] if name in value else []
 
 
@@ -150,7 +150,7 @@ def _text(value: JsonValue) -> str:
 
 
 def _around(first: str, second: str) -> tuple[str, str]:
-    """Return an excerpt of each text from where they begin to differ."""
+    """Return an excerpt of each text, around the point from which the texts differ."""
     common = next((index for index, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1]), None)
     start = max(0, (min(len(first), len(second)) if common is None else common) - _SHOWN_CHARS // 3)
     return _cut(first, start), _cut(second, start)
@@ -169,7 +169,7 @@ class ModelFacts(NamedTuple):
     """The recorded facts of a model."""
 
     model: str
-    """Model id used when a request names none."""
+    """Id of the model for requests that name no model."""
     profile: ModelProfile
     """Profile that prompts are written for."""
     endpoint: str
@@ -177,7 +177,7 @@ class ModelFacts(NamedTuple):
 
     @classmethod
     def of(cls, model: ChatModel) -> ModelFacts:
-        """Read the facts of a model."""
+        """Return the facts of a model."""
         return cls(model.model, model.profile, endpoint_of(model))
 
 
@@ -188,25 +188,32 @@ class Cassette:
     - `record` replaces the file with the first call and records all calls.
     - `replay` never calls a model; a call that is not recorded raises `CassetteMiss`, which ends the debate.
 
-    Calls are matched by provider, model and the canonical form of their request: messages without fence ids, tools,
-    output schema, temperature, `max_tokens`, seed. Equal calls are replayed in the order of their recording, each once,
-    those of the same agent, round and slot first. Failed calls are recorded too if the library raised the error,
-    including calls that missed their deadline. A call that was cancelled from outside (a stop, the deadline of a turn
-    or debate, an abandoned stream) is not recorded. Usage is part of a response; the cost is computed again.
+    A call is matched with a recording by its provider, its model and the canonical form of its request: messages
+    without fence ids, tools, output schema, temperature, `max_tokens` and seed. If several recordings match, each is
+    replayed once, in the order of recording; recordings of the same agent, round and slot come first.
 
-    Secrets are removed before anything is written: keys that the table knows, in plain, URL-encoded and base64
-    form, values that look like a key, and values where keys usually stand (headers, queries, the user part of a
-    URL). Still, read a cassette before you publish it: it holds the whole conversation.
+    A failed call is also recorded if the library raised the error; this includes calls that missed their deadline. A
+    call that was cancelled from outside (a stop, the deadline of a turn or debate, an abandoned stream) is not
+    recorded. Usage is part of a response; the cost is computed again.
+
+    Secrets are removed before anything is written:
+
+    - keys that the table knows, in plain, URL-encoded and base64 form
+    - values that look like a key
+    - values in positions that usually hold keys: headers, queries, the user part of a URL
+
+    Still, read a cassette before you publish it: it holds the whole conversation.
 
     One object may serve several tables. In `auto`, several objects and processes may use one file.
 
     Args:
-        path: The file, JSON lines; `.jsonl` is usual.
+        path: The file, in the format JSON Lines; its name usually ends with `.jsonl`.
         mode: What to do with calls.
         secrets: Further texts that must never be written.
 
     Raises:
-        ConfigurationError: The mode is unknown, the file is not a cassette, or it is missing with mode `replay`.
+        ConfigurationError: The mode is unknown, the file is not a cassette, or the mode is `replay` and there is no
+            file.
     """
 
     def __init__(
@@ -244,7 +251,7 @@ class Cassette:
 
     @property
     def unused(self) -> tuple[RecordedCall, ...]:
-        """Recorded calls that were not replayed yet."""
+        """The recorded calls that were not replayed yet."""
         with self._lock:
             return tuple(call for calls in self._unused.values() for call in calls)
 
@@ -270,16 +277,16 @@ class Cassette:
         *,
         requests_per_minute: float | None = None,
     ) -> RecordedModel:
-        """Return a model by name; it is created only when it has to be called.
+        """Return a model by name. If the cassette knows the model, it is created only when it has to be called.
 
         Args:
             provider: Name of the provider.
             asked: Model id; `None` is the provider's default.
             make: Creates the model.
-            requests_per_minute: Default rate of the provider, for calls that are not recorded.
+            requests_per_minute: Default rate limit of the provider, for calls that are not recorded.
 
         Raises:
-            CassetteMiss: The mode is `replay`, and the cassette has no such model.
+            CassetteMiss: The mode is `replay`, and the cassette does not know the model.
             RoundtableError: The model cannot be created.
         """
         from roundtable.providers.cassette.model import RecordedModel
@@ -324,7 +331,7 @@ class Cassette:
         }
 
     def find(self, request: ChatRequest, provider: str | None, model: str) -> RecordedCall | None:
-        """Return the next recording of a call, once; `None` if the call has to be made.
+        """Return the next recording of a call, which is then used up; `None` if the call has to be made.
 
         Args:
             request: The call.
@@ -340,7 +347,7 @@ class Cassette:
         with self._lock:
             call = self._take_recording(request_hash(facts), provider, model, self._label(request))
             if call is None:
-                # Another process may have recorded it meanwhile.
+                # Another process may have recorded the call meanwhile.
                 self._refresh()
                 call = self._take_recording(request_hash(facts), provider, model, self._label(request))
             if call is None and self.mode == "replay":
@@ -411,7 +418,7 @@ class Cassette:
         return {name: self._scrubber.text(request.metadata[name]) for name in _LABELS if name in request.metadata}
 
     def _clean(self, outcome: JsonObject) -> JsonObject:
-        """Scrub an outcome. If a secret spans several pieces of a stream, they become one piece."""
+        """Remove secrets from an outcome. If a secret spans several pieces of a stream, these become one piece."""
         cleaned = {name: self._scrubber.value(value) for name, value in outcome.items()}
         deltas = outcome.get("deltas")
         if isinstance(deltas, list):
@@ -429,7 +436,7 @@ class Cassette:
                 self._unused.setdefault(call.key, []).append(call)
 
     def _refresh(self, own: JsonObject | None = None) -> None:
-        """Read the new lines of the file. The call in `own`, which this object just recorded, is not replayed."""
+        """Read the new lines of the file. The call in `own`, which this object has just recorded, is not replayed."""
         for number, line in self._tape.read():
             if line["kind"] == "model":
                 name, known = _model_of(number, line, self.path)
@@ -470,7 +477,7 @@ def _broken(number: int, path: str) -> ConfigurationError:
 
 
 class ReplayModel:
-    """A `ChatModel` that replays the calls of a cassette, whatever model they were recorded with.
+    """A `ChatModel` that replays the calls of a cassette, no matter which model they were recorded with.
 
     Args:
         cassette: The recordings.
@@ -519,14 +526,15 @@ class ReplayModel:
 
 
 class ReplayProvider:
-    """Factory of models from `replay:FILE`; all models of one file share its recordings, and each is replayed once.
+    """Factory of models `replay:FILE`. All models of one file share its recordings; each recording is replayed once.
 
-    Prompts hold the agents' names, so give the agents the names and ids of the recording, with
-    `AgentConfig(id=..., name=..., provider="replay", model="FILE")`. The `cassette=` of a table does not need this.
+    Prompts contain the names of the agents, so the agents need the names and ids of the recording:
+    `AgentConfig(id=..., name=..., provider="replay", model="FILE")`. The option `cassette=` of a table has no such
+    condition.
     """
 
     reads_files: Final = True
-    """Whether a model id is the path of a local file; servers do not let callers choose one."""
+    """Whether a model id is the path of a local file; servers do not let callers choose such a model."""
 
     def __init__(self) -> None:
         self._cassettes: dict[str, Cassette] = {}
@@ -535,7 +543,7 @@ class ReplayProvider:
         """Create a model.
 
         Raises:
-            ConfigurationError: No file is named, or it is not a cassette.
+            ConfigurationError: No file is named, or the file is not a cassette.
         """
         if model is None:
             raise ConfigurationError(

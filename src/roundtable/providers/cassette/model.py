@@ -24,16 +24,18 @@ __all__ = ["RecordedModel", "recorded_deltas", "replayed"]
 
 
 class RecordedModel:
-    """A `ChatModel` that replays calls from a cassette and records those of its model; created by `Cassette`.
+    """A `ChatModel` that replays calls from a cassette, and records the calls of the model that it wraps.
+
+    `Cassette` creates it.
 
     Args:
         cassette: The recordings.
         provider: Name of the provider.
-        make: Returns the wrapped model when it has to be called.
-        known: Id and profile of the wrapped model.
+        make: Function that returns the wrapped model; called when the first call has to be made.
+        known: Recorded facts of the wrapped model.
         made: The wrapped model, if it exists already; it is closed with this one, even if it was never called.
-        requests_per_minute: Default rate of the provider, for calls that are not recorded.
-        account: Hash of the key for these calls.
+        requests_per_minute: Default rate limit of the provider, for calls that are not recorded.
+        account: Hash of the key for calls that are not recorded.
     """
 
     def __init__(
@@ -66,17 +68,17 @@ class RecordedModel:
 
     @property
     def model(self) -> str:
-        """Model id used when a request names none."""
+        """Id of the model for requests that name no model."""
         return self._known.model
 
     @property
     def endpoint(self) -> str:
-        """Root of the provider's API; empty where there is none."""
+        """Root of the provider's API; empty if there is none."""
         return self._known.endpoint
 
     @property
     def price_share(self) -> Decimal:
-        """Share of the list price of tokens that a call costs; see `roundtable.gateway.wrapping.price_share_of`."""
+        """Share of the tokens' list price that a call costs; see `roundtable.gateway.wrapping.price_share_of`."""
         return price_share_of(self._inner or self._made)
 
     @property
@@ -85,7 +87,7 @@ class RecordedModel:
         return self._known.profile
 
     def is_replayed(self, request: ChatRequest) -> bool:
-        """Check whether the cassette answers a call without the wrapped model."""
+        """Check whether the cassette answers a call, so that the wrapped model is not needed."""
         return self._cassette.holds(request, self._provider, request.model or self.model)
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
@@ -113,9 +115,10 @@ class RecordedModel:
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
         """Yield the recorded response in its original pieces, or stream from the model and record the pieces.
 
-        A response that was recorded whole comes in one piece.
+        A response that was not recorded as a stream comes in one piece.
 
-        A stream that is closed early is not recorded; one that the gateway ends at its deadline is, with its error.
+        A stream that is closed early is not recorded. A stream that the gateway ends at its deadline is recorded, with
+        the error.
 
         Raises:
             CassetteMiss: The call is not recorded, and the mode is `replay`.
@@ -156,7 +159,7 @@ class RecordedModel:
             self._cassette.record(request, self._provider, request.model or self.model, outcome)
 
     async def prepare(self) -> None:
-        """Prepare the wrapped model with mode `record`; otherwise that happens on its first call.
+        """Prepare the wrapped model if the mode is `record`; in other modes, its first call does that.
 
         Raises:
             RoundtableError: The model cannot be created or prepared.

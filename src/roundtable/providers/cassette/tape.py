@@ -1,4 +1,4 @@
-"""The file of a cassette: JSON lines, appended whole under a lock, and read up to the last complete line."""
+"""The file of a cassette: JSON Lines, appended as whole lines under a lock, and read up to the last complete line."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class RecordedCall:
     model: str
     """Model of the call."""
     label: JsonObject
-    """Agent, round and slot of the call, where known."""
+    """Agent, round and slot of the call, as far as they are known."""
     request: JsonObject
     """Canonical form of the request."""
     outcome: JsonObject
-    """The outcome: `response` or `error`, and `deltas` of a stream."""
+    """The outcome: `response` or `error`; for a stream, also `deltas`."""
 
     def to_line(self) -> JsonObject:
         """Return the call as a line of the file."""
@@ -88,7 +88,7 @@ class CassetteFile:
         except OSError as error:
             raise ConfigurationError(f"the cassette {str(self.path)!r} cannot be read: {error}") from error
         if self._lacks_newline and data.startswith(b"\n"):
-            # The newline of a line that was read without it.
+            # This newline ends a line that was already read without it.
             self._offset, data, self._lacks_newline = self._offset + 1, data[1:], False
         whole = data[: _whole_length(data)]
         self._offset += len(whole)
@@ -121,7 +121,7 @@ class CassetteFile:
         return line
 
     def append(self, lines: Iterable[JsonObject]) -> None:
-        """Append lines, whole or not at all. First cut off a partial line that a killed process has left.
+        """Append lines, after cutting off an incomplete line that a killed process may have left.
 
         Raises:
             ConfigurationError: The file cannot be written.
@@ -161,9 +161,9 @@ def _encoded(line: Mapping[str, object]) -> bytes:
 
 
 def _whole_length(data: bytes) -> int:
-    """Return the length of the complete lines; the last one needs no newline, as some editors leave it.
+    """Return the length of the complete lines. The last line needs no newline, because some editors remove it.
 
-    A line that is still being written is not complete: the beginning of an object is not JSON.
+    A line that is still being written does not count as complete: the beginning of an object is not valid JSON.
     """
     end = data.rfind(b"\n") + 1
     try:

@@ -1,7 +1,7 @@
-"""Command-line agents: programs such as `claude` that answer questions on this machine.
+"""Command-line agents: programs on this machine, such as `claude`, that answer questions.
 
-In a debate they are models like any other: `claude-cli:sonnet`, `codex-cli`, `gemini-cli`, `command:mytool`. Outside
-of a debate, spawn and resume them:
+In a debate, they are models like any other: `claude-cli:sonnet`, `codex-cli`, `gemini-cli`, `command:mytool`. Outside
+of a debate, start them with `spawn_agent` and continue with `resume_agent`:
 
     from roundtable.providers.command import SpawnOptions, resume_agent, spawn_agent
 

@@ -1,4 +1,4 @@
-"""Command-line agents as chat models: one program run per turn, conversations resumed by id."""
+"""Command-line agents as chat models. Each turn runs the program once; a conversation is resumed by its id."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ TIMEOUT_S: Final = 600.0
 CALL_LIMIT_USD: Final = 1.0
 SHOWN_CHARS: Final = 500
 LONGEST_WORD_BYTES: Final = 120 * 1024
-"""Longest argument that is passed on; Linux accepts 128 KiB."""
+"""Length of the longest argument that is passed to a program; Linux accepts 128 KiB."""
 PERMISSIONS_SKIPPED: Final = "permission prompts were skipped: the agent could do whatever it wanted"
 
 _QUOTA: Final = re.compile(r"\b403\b|quota|usage limit|credit balance|billing", re.IGNORECASE)
@@ -75,12 +75,12 @@ _NETWORK: Final = re.compile(
 )
 
 _SEARCHED_CHARS: Final = 4096
-"""Characters at either end of standard error that are searched for the cause."""
+"""Number of characters at the start and at the end of standard error that are searched for the cause."""
 _HEAD_CHARS: Final = 420
 _TAIL_CHARS: Final = 200
 _MAX_CONVERSATIONS: Final = 1024
 _SHARED_GATEWAY = Gateway()
-"""Gateway of all calls without their own gateway, so they share one circuit breaker."""
+"""Gateway for all calls that pass no gateway, so that these calls share one circuit breaker."""
 
 
 class ConversationLost(AgentError):
@@ -102,7 +102,7 @@ class CommandRun:
     session: str = ""
     """Id of the conversation to resume; empty starts a new one."""
     turns: int = 0
-    """Most steps; 0 leaves the choice to the agent."""
+    """The most steps; 0 leaves the choice to the agent."""
     budget_usd: float | None = None
     """Spending limit in US dollars."""
     timeout_s: float = 600.0
@@ -114,19 +114,19 @@ class CommandRun:
 
     @property
     def _has_option_for_system(self) -> bool:
-        """Whether the system prompt fits into an option of the agent."""
+        """Whether the agent has an option for the system prompt, and the prompt is short enough for it."""
         fits = len(self.system.encode("utf-8", "replace")) <= LONGEST_WORD_BYTES and "\0" not in self.system
         return bool(self.system and self.profile.system) and fits
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The arguments; text from users and models is only ever the value of an option."""
+        """The arguments. Text from users and models occurs in them only as the value of an option."""
         profile = self.profile
         template = profile.resume if self.session else profile.start
         arguments = [*profile.words(template, model=self.model, session=self.session, turns=self.turns)]
         options: list[str] = []
         if self._has_option_for_system and not self.session:
-            # One argument, so a prompt that begins with a dash is not read as an option.
+            # Option and value are one argument, so a prompt that begins with a dash is not read as an option.
             options.append(f"{profile.system}={self.system}")
         if self.budget_usd is not None and profile.budget:
             options += [profile.budget, f"{self.budget_usd:g}"]
@@ -137,7 +137,7 @@ class CommandRun:
 
     @property
     def stdin(self) -> str:
-        """The standard input: the prompt, after the system prompt if the agent has no option for it."""
+        """The standard input: the prompt. If no option holds the system prompt, it comes in front of the prompt."""
         prompt_only = not self.system or self.session or self._has_option_for_system
         return self.prompt if prompt_only else f"{self.system}\n\n{self.prompt}"
 
@@ -168,7 +168,7 @@ async def _make_call(
     call: CommandRun, variables: Mapping[str, str], on_progress: Callable[[str], None] | None
 ) -> Reply:
     profile = call.profile
-    # Before a text is cut: half a key would not be recognised.
+    # Remove secrets before a text is cut: half a key would not be recognised.
     scrub = Scrubber(Settings(environment=variables).secrets).text
     file = find_binary(profile, path=variables.get("PATH"))
     if call.yolo:
@@ -215,7 +215,7 @@ def _raise_if_gone(call: CommandRun, text: str) -> None:
 
 
 def _exit_error(profile: CommandProfile, finished: ProcessResult) -> RoundtableError:
-    """Return the error for a failed program, classified by its standard error."""
+    """Return the error for a failed program; its standard error decides the class of the error."""
     # Some programs write the error first, others after their warnings.
     output = finished.stderr.strip()
     if len(output) > 2 * _SEARCHED_CHARS:
@@ -259,15 +259,15 @@ async def spawn_agent(
 ) -> CliAgentResponse:
     """Start a command-line agent and wait for its answer.
 
-    A call that crashes, times out, or fails on a rate limit or the network is tried three more times, after 1, 2 and 4
-    seconds. After five such failures within a minute, calls fail at once for a minute. Prompt and options are checked
-    first.
+    Prompt and options are checked first. A call that crashes, times out, or fails because of a rate limit or the
+    network is tried three more times, after 1, 2 and 4 seconds. After five such failures within a minute, all calls
+    fail immediately for a minute.
 
     Args:
         prompt: The task; 1 to 100,000 characters.
         options: Options of the agent.
-        profile: The agent; Claude when left out.
-        gateway: Gateway with retries and circuit breaker; all calls share one when left out.
+        profile: The agent; Claude if left out.
+        gateway: Gateway with retries and circuit breaker; if left out, a gateway that all calls share.
         on_progress: Called with each piece of output.
 
     Raises:
@@ -301,11 +301,11 @@ async def resume_agent(
     """Resume the conversation with a command-line agent; see `spawn_agent`.
 
     Args:
-        session_id: The `session_id` of its last response.
+        session_id: The `session_id` of the conversation's last response.
         prompt: The next task.
-        options: Options that differ.
-        profile: The agent; Claude when left out.
-        gateway: Gateway with retries and circuit breaker; all calls share one when left out.
+        options: Options of the resumed agent; the defaults of `ResumeOptions` if left out.
+        profile: The agent; Claude if left out.
+        gateway: Gateway with retries and circuit breaker; if left out, a gateway that all calls share.
         on_progress: Called with each piece of output.
 
     Raises:
@@ -344,7 +344,7 @@ async def _call_through_gateway(
 
 
 class _SingleCall(NonStreamingModel):
-    """One call as a model, so it goes through a gateway, where spawned and resumed agents share state."""
+    """One call in the form of a model, so that it goes through a gateway, where all agents share state."""
 
     def __init__(self, call: CommandRun, on_progress: Callable[[str], None] | None) -> None:
         self.provider = call.profile.name
@@ -370,29 +370,29 @@ class _Conversation:
 
     session: str
     system: str
-    """System prompt it was started with."""
+    """System prompt that the conversation was started with."""
 
 
 class CommandModel(NonStreamingModel):
     """A program on this machine that answers questions: Claude, Codex, Gemini, or your own.
 
-    Each agent of a debate has one conversation with the program over all rounds. If the program has lost it, a new one
-    starts with the full context. No shell is used, questions go to standard input, and the program sees only the
-    environment variables that its profile lists.
+    Each agent of a debate has one conversation with the program over all rounds. If the program has lost the
+    conversation, a new conversation starts with the full context. No shell is used, questions go to standard input, and
+    the program sees only the environment variables that its profile lists.
 
     Args:
         profile: The program and its options.
         model: Model id; empty leaves the choice to the program.
         timeout_s: Deadline of one call in seconds.
-        cwd: Working directory; that of this process when left out.
-        max_turns: Most steps in a call; set by the profile when left out.
-        max_budget_usd: Spending limit of one call in US dollars, if the program supports one; needed to enforce the
-            budget of a debate.
+        cwd: Working directory; if left out, the working directory of this process.
+        max_turns: The most steps in a call; if left out, the profile decides.
+        max_budget_usd: Spending limit of one call in US dollars, if the program supports a limit. The budget of a
+            debate can be enforced only with such a limit.
         yolo: Whether to skip all permission prompts.
-        environment: Variables to select from; those of this process when left out.
+        environment: Environment variables, of which the profile selects some; if left out, those of this process.
 
     Raises:
-        ConfigurationError: The model's name could be read as an option.
+        ConfigurationError: The program could read the model's name as an option.
 
     Example:
         >>> CommandModel(CLAUDE, "sonnet").model
@@ -430,7 +430,7 @@ class CommandModel(NonStreamingModel):
 
     @property
     def cost_limit_usd(self) -> float | None:
-        """Most that one call may cost, in US dollars; `None` without a limit."""
+        """The highest cost of one call in US dollars; `None` without a limit."""
         return self._limit_usd
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
@@ -440,7 +440,7 @@ class CommandModel(NonStreamingModel):
             RoundtableError: The program is not installed, failed, or gave no answer in time.
         """
         key = request.metadata.get("session", ""), request.metadata.get("agent", "")
-        # Taken out while in use: a conversation is sequential, so a concurrent question starts another one.
+        # A conversation is removed while it is in use. It is sequential, so a concurrent question starts a new one.
         conversation = self._conversations.pop(key, None) if all(key) else None
         system, prompt = _split(request.messages)
         reply: Reply | None = None
@@ -504,7 +504,7 @@ def _as_prompt(message: Message) -> str:
 
 
 def _latest(messages: Sequence[Message], system: str) -> str:
-    """Return the messages since the last answer as one prompt, after `system` if it is not empty."""
+    """Return the messages since the last answer as one prompt; `system` comes first if it is not empty."""
     contents: list[str] = []
     for message in reversed(messages):
         if message.role in {"assistant", "system"}:
@@ -517,19 +517,19 @@ class CommandProvider:
     """Factory for models of one program: `claude-cli:sonnet`.
 
     Args:
-        profile: The program; with `None`, the model's name is the name of any program, as in `command:mytool`.
+        profile: The program. With `None`, the model's name is the name of the program, as in `command:mytool`.
     """
 
     runs_programs: Final = True
-    """Whether a model starts a program on this machine; such models cannot be selected by a file."""
+    """Whether a model starts a program on this machine; a file cannot select such models."""
     patience_s: Final = TIMEOUT_S
-    """Seconds for a call without a deadline."""
+    """Seconds that a call without a deadline may take."""
 
     def __init__(self, profile: CommandProfile | None) -> None:
         self._profile = profile
 
     def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> CommandModel:
-        """Create a model; nothing is started. If the program supports a limit, a call may spend 1 US dollar.
+        """Create a model, without starting the program. If the program supports a limit, a call may spend 1 US dollar.
 
         Raises:
             ConfigurationError: `command` comes without the name of a program, or the system has no process groups.
@@ -539,7 +539,7 @@ class CommandProvider:
         if profile is None:
             profile, model_name = plain_profile(_program(model)), ""
         elif model_name == profile.program:
-            model_name = ""  # so a session records that the program chose the model
+            model_name = ""  # the session then records that the program chose the model
         return CommandModel(
             profile,
             model_name,

@@ -37,7 +37,7 @@ class CliEnvelope(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore", alias_generator=str, defer_build=True)
 
     result: str
-    """The answer, or what went wrong."""
+    """The answer; after a failure, a description of what went wrong."""
     session_id: str
     """Id to resume the conversation; empty if there is none."""
     total_cost_usd: float = 0.0
@@ -60,7 +60,7 @@ class Reply(NamedTuple):
     failed: bool = False
     """Whether `text` is the agent's own report of a failure."""
     usage: Usage = Usage(calls=1)
-    """Usage of the call, as far as it is reported."""
+    """Usage of the call, as far as the agent reports it."""
     duration_ms: float | None = None
     """Duration in milliseconds, as the agent reports it."""
 
@@ -119,7 +119,7 @@ def read_claude(stdout: str) -> Reply:
 
 
 def read_codex(stdout: str) -> Reply:
-    """Parse the events of `codex exec --json`: the last message of the agent, its thread, its tokens."""
+    """Parse the events of `codex exec --json`: the last message of the agent, the thread id and the token counts."""
     text: str | None = None
     session, failure, usage = "", "", Usage(calls=1)
     for event in reversed([*_objects(stdout)]):
@@ -139,7 +139,7 @@ def read_codex(stdout: str) -> Reply:
         elif kind in {"turn.failed", "error"}:
             error = event.get("error")
             if kind == "turn.failed":
-                text = None  # earlier messages were only steps to an answer that never came
+                text = None  # earlier messages were only steps towards an answer that never came
             failure = str((error if isinstance(error, dict) else event).get("message") or "unknown")
     if text is None and not failure:
         raise _unreadable("Codex", "an agent_message", stdout)
@@ -147,7 +147,7 @@ def read_codex(stdout: str) -> Reply:
 
 
 def read_gemini(stdout: str) -> Reply:
-    """Parse the object of `gemini --output-format json`: its response, its session, its tokens."""
+    """Parse the object of `gemini --output-format json`: the response, the session id and the token counts."""
     for answer in _objects(stdout):
         error, session = answer.get("error"), str(answer.get("session_id") or "")
         if isinstance(answer.get("response"), str):
@@ -171,7 +171,7 @@ def _gemini_usage(stats: object) -> Usage:
 
 
 def read_plain(stdout: str) -> Reply:
-    """Parse the answer of any program: an envelope like Claude's if the last line is one, else the whole output."""
+    """Parse the answer of any program: an envelope like Claude's if there is one in the last line, or all output."""
     last = next(_objects(stdout), None)
     if last is not None and isinstance(last.get("result"), str) and "session_id" in last:
         return read_claude(stdout)
@@ -209,6 +209,6 @@ def _unreadable(title: str, expected: str, stdout: str) -> AgentError:
     return AgentError(
         f"Failed to parse {title} JSON output (expected {expected}). Got: {stdout[:_PREVIEW_CHARS]}",
         retryable=True,
-        hint="The program may have been interrupted, or its version may write another format.",
+        hint="The program may have been interrupted, or this version of the program may write another format.",
         details={"exit_code": 0},
     )

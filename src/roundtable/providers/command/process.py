@@ -42,7 +42,7 @@ _UNFINISHED: Final = re.compile(
 )
 _PIPES_S: Final = 1.0
 _WATCHDOG_S: Final = 0.5
-"""Seconds for the watchdog to kill the program before the whole group is killed."""
+"""Seconds that the watchdog has to kill the program, before the whole group is killed."""
 
 _COMMON_VARIABLES: Final = (
     "PATH",
@@ -67,18 +67,18 @@ _COMMON_VARIABLES: Final = (
     "https_proxy",
     "no_proxy",
 )
-"""Variables that every program gets. They exclude keys of other providers, and CLAUDECODE, which Claude sets for
-programs that it runs itself."""
+"""Environment variables that every program gets. They exclude the keys of other providers, and CLAUDECODE, which Claude
+sets for programs that it starts itself."""
 
 _ON: Final = frozenset({"1", "true", "yes", "on"})
 
 
 def find_binary(profile: CommandProfile = CLAUDE, *, path: str | None = None) -> str:
-    """Return the absolute path of the program of a command-line agent; cached until the file moves.
+    """Return the absolute path of a command-line agent's program. The path is cached until the file disappears.
 
     Args:
         profile: The agent.
-        path: Folders to search, in the format of `PATH`; `PATH` itself when left out.
+        path: Folders to search, in the format of `PATH`; if left out, `PATH` itself.
 
     Raises:
         AgentError: The program is missing or not executable; not retryable.
@@ -134,7 +134,7 @@ class ProcessResult(NamedTuple):
     stderr: str
     """Standard error."""
     code: int
-    """Exit code; a negative one is the number of a signal."""
+    """Exit code; if it is negative, a signal with this number ended the program."""
 
 
 class _Output:
@@ -151,7 +151,7 @@ class _Output:
 
 
 class _ProgressReporter:
-    """Reporter that passes output to a callback in whole characters and without control sequences of terminals.
+    """Reporter that passes output to a callback, in whole characters and without terminal control sequences.
 
     A callback that fails is not called again.
     """
@@ -181,7 +181,7 @@ def check_system() -> None:
     """Check that this system can end a program with all its child processes.
 
     Raises:
-        ConfigurationError: The system has no process groups, like Windows.
+        ConfigurationError: The system has no process groups; this is the case on Windows.
     """
     if not hasattr(os, "killpg"):
         hint = "Use a provider over HTTP, or run this on Linux, macOS or WSL."
@@ -200,15 +200,15 @@ async def run_command(
 ) -> ProcessResult:
     """Run a program in its own process group, without a shell.
 
-    The group gets SIGTERM on a timeout, when the program writes more than 8 MiB, or when the caller is cancelled, and
-    SIGKILL five seconds later. The program is waited for, so no zombie remains, and its child processes end with it. On
-    Linux, a small watchdog process ends the program if this process is killed.
+    The group gets SIGTERM if the deadline passes, the program writes more than 8 MiB, or the caller is cancelled. It
+    gets SIGKILL five seconds later. This function waits for the program, so no zombie remains, and the child processes
+    of the program end with it. On Linux, a small watchdog process ends the program if this process is killed.
 
     Args:
-        words: The file, as an absolute path, and its arguments.
-        stdin: Text for its standard input.
+        words: The absolute path of the program, followed by its arguments.
+        stdin: Text for the standard input of the program.
         timeout_s: Deadline in seconds.
-        environment: All its environment variables.
+        environment: All environment variables of the program.
         cwd: Working directory.
         title: Name of the program in messages.
         on_progress: Called with each piece of its standard output.
@@ -271,21 +271,21 @@ def _not_started(words: Sequence[str], reason: str) -> AgentError:
 
 
 def started(words: Sequence[str]) -> list[str]:
-    """Return the command that starts a program; on Linux through the watchdog, if there is an interpreter for it."""
+    """Return the command that starts a program. On Linux, the watchdog starts it, if a Python interpreter is found."""
     if sys.platform != "linux" or not sys.executable or getattr(sys, "frozen", False):
         return [*words]
     return [sys.executable, "-I", "-S", "-c", WATCHDOG_SCRIPT, str(os.getpid()), words[0], *words]
 
 
 def _pipes(process: Process) -> tuple[ByteSendStream, ByteReceiveStream, ByteReceiveStream]:
-    """Return the pipes of a process, which was started with all three."""
+    """Return the three pipes of a process."""
     return cast(
         "tuple[ByteSendStream, ByteReceiveStream, ByteReceiveStream]", (process.stdin, process.stdout, process.stderr)
     )
 
 
 async def _feed(stdin: ByteSendStream, data: bytes) -> None:
-    """Write the standard input; a program may close it without reading."""
+    """Write to the standard input; the program may close it without reading."""
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         await stdin.send(data)
     with suppress(anyio.BrokenResourceError, BrokenPipeError, ConnectionResetError):

@@ -1,4 +1,4 @@
-"""Profiles of command-line agents as data: how to start, resume and parse them."""
+"""Profiles of command-line agents: data on how to start and resume an agent, and how to parse its output."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _HINTS: Final = {
 }
 
 DEFAULT_MAX_TURNS: Final = {"opus": 20, "sonnet": 15, "haiku": 8}
-"""Most steps of an agent in one call, by model; 8 for others."""
+"""The most steps of an agent in one call, by model; other models have 8."""
 
 OTHER_MAX_TURNS: Final = 8
 
@@ -61,7 +61,7 @@ _GOOGLE_CLOUD: Final = (
     "GCLOUD_PROJECT",
     "CLOUDSDK_CONFIG",
 )
-"""Variables of a login to Google Cloud."""
+"""Environment variables for a login to Google Cloud."""
 
 
 def _folder(path: str | None) -> str | None:
@@ -134,7 +134,7 @@ class SpawnOptions(_Options):
     system_prompt: Persona
     """System prompt of at most 100,000 characters; may be empty."""
     max_turns: Turns | None = None
-    """Most steps; `DEFAULT_MAX_TURNS` of the model, or 8, when left out."""
+    """The most steps; if left out, the value for the model in `DEFAULT_MAX_TURNS`, or 8."""
     timeout_s: Seconds = 600.0
     """Deadline in seconds, from 5 to 3,600."""
     cwd: Folder = None
@@ -144,7 +144,7 @@ class SpawnOptions(_Options):
 
 
 class ResumeOptions(_Options):
-    """Options of a resumed agent; model and system prompt stay those of `SpawnOptions`."""
+    """Options of a resumed agent; it keeps the model and the system prompt of its `SpawnOptions`."""
 
     max_turns: Turns = 8
     """Most steps."""
@@ -166,9 +166,9 @@ class CliAgentResponse(Value):
     session_id: str
     """Session id for `resume_agent`."""
     cost_usd: float
-    """Cost in US dollars, with failed tries if they report it; 0 if no cost is reported."""
+    """Cost in US dollars. It includes failed tries that report a cost; it is 0 if no cost is reported."""
     duration_ms: float
-    """Milliseconds from start to end, including waits."""
+    """Milliseconds from start to end, including waits between tries."""
 
 
 def check_prompt(prompt: str) -> None:
@@ -187,7 +187,7 @@ def check_prompt(prompt: str) -> None:
 
 
 def check_model(name: str) -> None:
-    """Reject an invalid model name, above all one that a program could read as an option. Empty is valid.
+    """Reject an invalid model name, especially a name that a program could read as an option. An empty name is valid.
 
     Raises:
         ConfigurationError: The name is invalid.
@@ -199,7 +199,7 @@ def check_model(name: str) -> None:
 
 
 def is_session(session_id: str) -> bool:
-    """Check whether a text can be a session id, safe as an argument of an option.
+    """Check whether a text can be a session id, and is safe as the argument of an option.
 
     Example:
         >>> is_session("5f2e-11"), is_session("--yolo")
@@ -209,7 +209,7 @@ def is_session(session_id: str) -> bool:
 
 
 def check_session(session_id: str) -> None:
-    """Reject an invalid session id, above all one that a program could read as an option.
+    """Reject an invalid session id, especially an id that a program could read as an option.
 
     Raises:
         ConfigurationError: The session id is invalid.
@@ -237,35 +237,36 @@ class CommandProfile:
     program: str
     """Name of the program on the `PATH`."""
     title: str
-    """Name in messages."""
+    """Name of the agent in messages."""
     install: str = ""
     """Address of the installation guide."""
     start: tuple[str, ...] = ()
     """Arguments that start a conversation."""
     resume: tuple[str, ...] = ()
-    """Arguments that resume a conversation; empty if it cannot resume."""
+    """Arguments that resume a conversation; empty if the agent cannot resume one."""
     system: str | None = None
-    """Option for the system prompt; without one, the system prompt comes before the prompt."""
+    """Option for the system prompt. If there is none, the system prompt is written in front of the prompt."""
     budget: str | None = None
     """Option for a spending limit in US dollars."""
     skip_permissions: str | None = None
     """Option that skips all permission prompts."""
     gone: tuple[str, ...] = ()
-    """Messages, in lower case, for a conversation that no longer exists."""
+    """Messages, in lower case, that report that a conversation no longer exists."""
     environment: tuple[str, ...] = ()
-    """Environment variables that it gets in addition to the common ones; a name may end in `*` to match a prefix."""
+    """Environment variables that the agent gets in addition to the common ones. A name may end in `*` to match a
+    prefix."""
     clouds: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]], hash=False)
-    """Further variables for a cloud, by the variable that selects it, such as `CLAUDE_CODE_USE_BEDROCK`; passed only if
-    that variable is `1`, `true`, `yes` or `on`."""
+    """Further variables for each cloud. The key is the variable that selects the cloud, such as
+    `CLAUDE_CODE_USE_BEDROCK`; the variables are passed only if it is `1`, `true`, `yes` or `on`."""
     read: Callable[[str], Reply] = read_plain
-    """Parser of its standard output."""
+    """Function that parses the standard output of the agent."""
     profile: ModelProfile = field(default_factory=lambda: ModelProfile(context_tokens=200_000))
     """Profile that prompts are written for."""
 
     def words(
         self, template: tuple[str, ...], *, model: str = "", session: str = "", turns: int = 0
     ) -> tuple[str, ...]:
-        """Fill in a template; each value becomes one argument, whatever it contains."""
+        """Fill in a template. Each value becomes exactly one argument, whatever characters it contains."""
         values = {"{model}": model, "{session}": session, "{turns}": str(turns or "")}
         arguments: list[str] = []
         for word in template:
@@ -277,7 +278,7 @@ class CommandProfile:
         return tuple(arguments)
 
     def max_turns(self, model: str) -> int:
-        """Return the most steps of an agent in one call."""
+        """Return the highest number of steps that an agent may take in one call."""
         return DEFAULT_MAX_TURNS.get(model, OTHER_MAX_TURNS)
 
 
@@ -352,7 +353,7 @@ GEMINI: Final = CommandProfile(
 def plain_profile(program: str) -> CommandProfile:
     """Return the profile of any program that reads a question and writes an answer.
 
-    If its answer is an envelope like Claude's, with a session id, it is resumed with `--resume ID`.
+    If the answer is an envelope like Claude's, with a session id, the conversation is resumed with `--resume ID`.
 
     Example:
         >>> plain_profile("mytool").words(plain_profile("mytool").resume, session="7")

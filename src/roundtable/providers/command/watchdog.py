@@ -1,4 +1,4 @@
-"""The watchdog process between this process and a program: it ends the program if this process dies."""
+"""The watchdog: a process between this process and a program, which ends the program if this process dies."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ KILL_GRACE_S: Final = 5.0
 START_FAILED_PREFIX: Final = "roundtable: cannot start: "
 """Prefix of the message on standard error if the watchdog cannot start the program."""
 START_FAILED_CODE: Final = 126
-"""Exit code of the watchdog in this case."""
+"""Exit code of the watchdog if it cannot start the program."""
 
-# The kernel sends its parent-death signal when the thread that started the child ends, and trio's worker threads end
-# after ten idle seconds. The watchdog has one thread, so for its child the signal means that the watchdog has died.
+# The kernel sends the parent-death signal when the thread that started the child ends, and trio's worker threads end
+# after ten idle seconds. The watchdog has only one thread, so its child gets the signal only if the watchdog has died.
 WATCHDOG_SCRIPT: Final = f"""
 import ctypes, os, resource, signal, sys, time
 parent, file, *argv = sys.argv[1:]
@@ -61,8 +61,9 @@ if code < 0:
     os.kill(watchdog, -code)
 os._exit(code)
 """
-"""Script of the watchdog: start a program, end the process group if the parent dies, and end as the program ended.
+"""Script of the watchdog. It starts a program, ends the process group if the parent dies, and ends with the exit code
+or signal of the program.
 
-It gets the SIGTERM of the group too. Then it gives the program five seconds, kills it and waits for it, because the
-process that adopts orphans here may not wait for them. Works on Linux only.
+A SIGTERM to the group also reaches the watchdog. The watchdog then gives the program five seconds, kills it and waits
+for it, because the process that adopts orphans on this machine may not wait for them. Works on Linux only.
 """

