@@ -86,7 +86,7 @@ async def test_a_page_of_an_admitted_origin_may_call_with_a_token_and_no_other()
 async def test_what_is_no_origin_is_refused_at_the_start_not_at_each_request(origin: str) -> None:
     with pytest.raises(ConfigurationError, match=re.escape(repr(origin))) as refused:
         create_app(served_table(), auth=LocalUser(), origins=[origin])
-    assert "Name each origin by itself" in (refused.value.hint or "")
+    assert "List each origin separately" in (refused.value.hint or "")
 
 
 @pytest.mark.parametrize("host", ["*", "debates.example.org:8000", "https://debates.example.org", ""])

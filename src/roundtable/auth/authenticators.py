@@ -16,13 +16,13 @@ CHECK_S = 60.0
 
 
 class Authenticator(Protocol):
-    """Identifies callers. Write your own to accept the sessions of your web application."""
+    """Interface that identifies callers. Write your own authenticator to accept sessions of your web application."""
 
     async def authenticate(self, credential: str | None) -> Identity:
         """Return the identity behind a credential: the text after `Bearer`, or `None` if none was sent.
 
         Raises:
-            Unauthorized: The credential belongs to nobody.
+            Unauthorized: The credential belongs to no user.
         """
 
     async def still_valid(self, identity: Identity) -> bool:
@@ -30,11 +30,11 @@ class Authenticator(Protocol):
 
 
 class TokenAuthenticator:
-    """Identifies callers by the tokens of a `TokenStore`.
+    """Authenticator that identifies callers by the tokens of a `TokenStore`.
 
     Args:
         tokens: The stored tokens.
-        audience: Name of this server; tokens issued for another one are refused.
+        audience: Name of this server; tokens that were issued for another server are refused.
     """
 
     def __init__(self, tokens: TokenStore, *, audience: str | None = None) -> None:
@@ -51,10 +51,10 @@ class TokenAuthenticator:
 
 
 class LocalUser:
-    """Treats every caller as the same user: for a server that only this machine can reach.
+    """Authenticator that treats every caller as the same user, for a server that only this machine can reach.
 
     Args:
-        user: Name of that user.
+        user: Name of this user.
 
     Raises:
         pydantic.ValidationError: The name is not a valid user name.
@@ -81,7 +81,7 @@ async def until_invalid(
         authenticator: Authenticator that returned the identity.
         identity: Identity to check.
         clock: Clock to sleep on.
-        check_s: Seconds between two checks; a revocation takes effect within them, an expiry at its time.
+        check_s: Seconds between two checks. A revocation takes effect within this time, an expiry immediately.
     """
     while await authenticator.still_valid(identity):
         wait_s = check_s

@@ -66,11 +66,11 @@ class CorsOptions(TypedDict):
     allow_origins: list[str]
     """Origins whose pages may call the server."""
     allow_methods: list[str]
-    """Methods that they may use."""
+    """Methods that these pages may use."""
     allow_headers: list[str]
-    """Headers that they may send."""
+    """Headers that these pages may send."""
     expose_headers: list[str]
-    """Headers that they may read."""
+    """Headers that these pages may read."""
 
 
 def check_origins(origins: Iterable[str]) -> frozenset[str]:
@@ -79,7 +79,7 @@ def check_origins(origins: Iterable[str]) -> frozenset[str]:
     `*` is refused: any page that you visit could then use a server on your machine.
 
     Raises:
-        ConfigurationError: One of them is not an origin.
+        ConfigurationError: An entry is not an origin.
 
     Example:
         >>> sorted(check_origins(["https://App.example:443/", "http://127.0.0.1:5173"]))
@@ -92,7 +92,7 @@ def _origin(text: str) -> str:
     match = _ORIGIN.fullmatch(text.strip().casefold()) if isinstance(text, str) else None
     if match is None:
         msg = f"an allowed web origin must be scheme://host or scheme://host:port, not {text!r}"
-        hint = "For example https://app.example.org. Name each origin by itself: '*' and 'null' are not accepted."
+        hint = "For example https://app.example.org. List each origin separately: '*' and 'null' are not accepted."
         raise ConfigurationError(msg, hint=hint)
     scheme, host, port = match.groups()
     return f"{scheme}://{host}" if port in {None, _PORTS[scheme]} else f"{scheme}://{host}:{port}"
@@ -107,7 +107,7 @@ def cors_options(origins: Iterable[str], *, headers: Collection[str], exposed: C
         exposed: Response headers that pages may read.
 
     Raises:
-        ConfigurationError: One of `origins` is not an origin.
+        ConfigurationError: An entry of `origins` is not an origin.
     """
     return {
         "allow_origins": sorted(check_origins(origins)),
@@ -128,14 +128,14 @@ class GuardOptions(TypedDict, total=False):
     """Hosts and origins that a server accepts, and how often it checks tokens again."""
 
     hosts: Collection[str]
-    """Names accepted in the `Host` header, without port; the names of this machine when left out."""
+    """Names that are accepted in the `Host` header, without port; if left out, the names of this machine."""
     origins: Collection[str]
-    """Web origins whose pages may call it, such as `https://app.example`, each by itself; `*` is refused. Only the
-    server's own when left out."""
+    """Web origins whose pages may call the server, such as `https://app.example`; `*` is refused. If left out, only
+    pages of the server's own origin may call it."""
     check_s: float
-    """Seconds within which a revoked token ends an open stream; 60 when left out."""
+    """Seconds within which the revocation of a token ends an open stream; if left out, 60."""
     clock: SleepingClock
-    """Clock to sleep on; the system's when left out."""
+    """Clock to sleep on; if left out, the system's clock."""
 
 
 def is_this_machine(host: str) -> bool:
@@ -152,7 +152,7 @@ def check_hosts(hosts: Iterable[str]) -> frozenset[str]:
     """Return host names as they appear in the `Host` header: lower case, IPv6 in brackets, no port.
 
     Raises:
-        ConfigurationError: One of them is not a host name; `*` is refused.
+        ConfigurationError: An entry is not a host name; `*` is refused.
 
     Example:
         >>> sorted(check_hosts(["Debates.example.org", "::1"]))
@@ -169,7 +169,7 @@ def _host_name(text: str) -> str:
     if match is None or match[1] != name:
         msg = f"a host name of the server must be a name or an address without a port, not {text!r}"
         raise ConfigurationError(
-            msg, hint="For example debates.example.org. Name each host by itself: '*' is not accepted."
+            msg, hint="For example debates.example.org. List each host separately: '*' is not accepted."
         )
     return name
 
@@ -194,29 +194,31 @@ def _no_page(_scope: Message, _status: int, _error: RoundtableError) -> ASGIApp 
 
 @dataclass(frozen=True, slots=True)
 class GuardBehavior:
-    """How a `AccessGuard` reads credentials and answers refused requests."""
+    """How an `AccessGuard` reads credentials and answers refused requests."""
 
     credential: Callable[[Mapping[str, str]], str | None] = bearer
-    """Returns the credential in the headers of a request: names in lower case, and `:scheme` as in HTTP/2."""
+    """Function that returns the credential in the headers of a request. The names of the headers are in lower case; a
+    header `:scheme` is added, as in HTTP/2."""
     is_open: Callable[[Message], bool] = field(default=lambda _: False)
     """Whether a request needs no authentication, such as one for a style sheet."""
     scope_entries: Callable[[Identity], Mapping[str, object]] = field(default=lambda _: {})
-    """Further entries of the scope for an identified caller."""
+    """Function that returns further entries of the scope for an identified caller."""
     body: Callable[[RoundtableError], object] = _body
-    """Returns the JSON body for an error."""
+    """Function that returns the JSON body for an error."""
     last_event: Callable[[RoundtableError], bytes] = _last_event
-    """Returns the server-sent event that ends an open stream."""
+    """Function that returns the server-sent event that ends an open stream."""
     refusal_app: Callable[[Message, int, RoundtableError], ASGIApp | None] = field(default=_no_page)
-    """Returns the application that answers a refused request, such as a page for a browser; `None` answers in JSON."""
+    """Function that returns the application that answers a refused request, such as a page for a browser. If it returns
+    `None`, the answer is JSON."""
 
 
 class AccessGuard:
     """ASGI middleware that checks host, origin and identity of each request, and ends streams of invalid tokens.
 
     Args:
-        app: The server; the scope holds the `Identity` of its caller under `IDENTITY`.
-        authenticator: Identifies callers.
-        manners: How credentials are read and refusals answered; `GuardBehavior()` when left out.
+        app: The server. The scope of a request holds the `Identity` of the caller under the key `IDENTITY`.
+        authenticator: Authenticator that identifies callers.
+        behavior: How to read credentials and answer refused requests; if left out, `GuardBehavior()`.
         options: See `GuardOptions`.
     """
 
@@ -327,7 +329,7 @@ async def send_json(send: Send, status: int, body: object) -> None:
 
 
 class _Stream:
-    """A response under way, which can be ended with a last event."""
+    """A response that is being sent, and can be ended with a last event."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

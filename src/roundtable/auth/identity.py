@@ -1,4 +1,4 @@
-"""Identities and scopes of callers, and the errors of both."""
+"""Identities and scopes of callers, and the errors for missing ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def values_of(storage: Storage, what: str) -> KeyValue:
 
     Args:
         storage: The storage.
-        what: What is to be stored there, for the error message.
+        what: What the caller wants to store there, for the error message.
 
     Raises:
         ConfigurationError: The storage has no key-value store.
@@ -40,7 +40,7 @@ def values_of(storage: Storage, what: str) -> KeyValue:
 
 
 class Unauthorized(RoundtableError):
-    """The credential is not valid. Missing, wrong, expired and revoked tokens look alike to the caller."""
+    """The credential is not valid. The caller does not learn whether it is missing, wrong, expired or revoked."""
 
     default_message = "Authentication required"
     default_code = "UNAUTHORIZED"
@@ -52,7 +52,7 @@ class Forbidden(RoundtableError):
 
     default_message = "Not allowed"
     default_code = "FORBIDDEN"
-    default_hint: ClassVar[str | None] = "Use a token with the scope that this needs."
+    default_hint: ClassVar[str | None] = "Use a token with the scope that this request needs."
 
 
 def public_error(error: RoundtableError) -> RoundtableError:
@@ -72,7 +72,8 @@ def public_error(error: RoundtableError) -> RoundtableError:
 
 
 Scope: TypeAlias = Literal["read", "write", "admin"]
-"""A permission: read sessions, run debates, see the metrics of all users. Each one includes those before it."""
+"""A permission: `read` to read sessions, `write` to run debates, `admin` to see the metrics of all users. Each scope
+includes the scopes before it."""
 
 
 def _user(name: str) -> str:
@@ -83,11 +84,11 @@ def _user(name: str) -> str:
 
 
 User: TypeAlias = Annotated[str, AfterValidator(_user)]
-"""Name of a user: 1 to 128 of `A-Z a-z 0-9 . _ @ + -`, the first a letter or a digit."""
+"""Name of a user: 1 to 128 of the characters `A-Z a-z 0-9 . _ @ + -`; the first one is a letter or a digit."""
 
 
 class Identity(Value):
-    """An authenticated user and their scopes.
+    """An authenticated user, with the user's scopes.
 
     Example:
         >>> Identity(user="ada", scopes=("write",)).may("read")
@@ -97,26 +98,26 @@ class Identity(Value):
     user: User
     """Name of the user."""
     scopes: tuple[Scope, ...] = ()
-    """Scopes that they have."""
+    """Scopes of the user."""
     token_id: str | None = None
-    """Id of their token; `None` where none was needed."""
+    """Id of the user's token; `None` if no token was needed."""
     expires_at: Timestamp | None = None
-    """When the token expires; `None` if never."""
+    """When the token expires; `None` if it never expires."""
 
     @property
     def tenant(self) -> str:
-        """Tenant whose sessions they see: their own."""
+        """Tenant whose sessions the user sees: the user's own."""
         return self.user
 
     def may(self, scope: Scope) -> bool:
-        """Check whether they have a scope, or one that includes it."""
+        """Check whether the user has a scope, or another scope that includes it."""
         return any(SCOPES.index(own) >= SCOPES.index(scope) for own in self.scopes)
 
     def require(self, scope: Scope) -> None:
-        """Raise an error unless they have a scope.
+        """Raise an error unless the user has a scope.
 
         Raises:
-            Forbidden: They lack the scope.
+            Forbidden: The user lacks the scope.
         """
         if not self.may(scope):
             msg = f"this request needs a token with the scope {scope!r}"

@@ -1,4 +1,4 @@
-"""Listening sockets, and a guard that answers only this machine where a server has no authentication."""
+"""Listening sockets, and a guard for servers without authentication, which accept requests from this machine only."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def listen(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
 
     Args:
         host: Address to listen on; IPv6 with or without brackets.
-        port: Port; 0 picks a free one.
+        port: Port; 0 picks a free port.
         reuse_port: Whether several processes may listen on the same port.
 
     Raises:
@@ -79,7 +79,7 @@ class LocalOnly:
 
     Args:
         app: The server.
-        body: Returns the JSON body for an error.
+        body: Function that returns the JSON body for an error.
     """
 
     def __init__(self, app: ASGIApp, body: Callable[[RoundtableError], object]) -> None:
@@ -92,7 +92,7 @@ class LocalOnly:
             await self._app(scope, receive, send)
             return
         error = Forbidden(
-            "this server asks for no token, so it answers only programs on its own machine",
+            "this server requires no token, so it answers only programs on its own machine",
             hint="Run the server with tokens to accept other machines or a proxy.",
         )
         await send_json(send, 403, self._body(error))

@@ -1,4 +1,4 @@
-"""Opaque tokens: 256 random bits. Only their digest is stored."""
+"""Opaque tokens of 256 random bits. Only a digest of each token is stored."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_DAYS", "IssuedToken", "TokenInfo", "TokenStore"]
 
 DEFAULT_DAYS: Final = 90
-"""Days that a token is valid by default."""
+"""Days for which a token is valid by default."""
 LONGEST_DAYS: Final = 36_500
-_TENANT: Final = ":auth"  # no user is called so
+_TENANT: Final = ":auth"  # not a valid user name
 _PREFIX: Final = "rt_"
 _BYTES: Final = 32
 _LONGEST: Final = 512
@@ -50,26 +50,26 @@ class TokenInfo(Value):
     scopes: tuple[Scope, ...]
     """Scopes that it grants."""
     audience: str | None = None
-    """The only server that accepts it, such as `mcp`; `None` means any."""
+    """The only server that accepts the token, such as `mcp`; `None` means any server."""
     label: str = ""
-    """Free text that says what it is for."""
+    """Free text that says what the token is for."""
     created_at: Timestamp
-    """When it was created."""
+    """When the token was created."""
     expires_at: Timestamp | None = None
-    """When it expires; `None` if never."""
+    """When the token expires; `None` if it never expires."""
 
     def expired(self, now: datetime) -> bool:
-        """Check whether it has expired."""
+        """Check whether the token has expired."""
         return self.expires_at is not None and self.expires_at <= now
 
 
 class IssuedToken(NamedTuple):
-    """A new token. Its secret is shown only here."""
+    """A new token. This is the only place that shows its secret."""
 
     secret: str
     """The token that its owner sends. It is stored nowhere."""
     info: TokenInfo
-    """What is stored about it."""
+    """What is stored about the token."""
 
 
 class _StoredToken(TokenInfo):
@@ -81,8 +81,8 @@ class TokenStore:
     """The tokens of a server, in the key-value store of its sessions.
 
     Args:
-        values: Key-value store that holds them.
-        clock: Clock that decides when they expire; the system's when left out.
+        values: Key-value store that holds the tokens.
+        clock: Clock that decides when tokens expire; if left out, the system's clock.
     """
 
     def __init__(self, values: KeyValue, *, clock: Clock | None = None) -> None:
@@ -115,11 +115,11 @@ class TokenStore:
         """Create a token.
 
         Args:
-            user: Its owner; also the tenant whose sessions it opens.
-            scopes: Scopes that it grants.
-            days: Days until it expires, up to 36,500; `None` for never.
-            audience: The only server that accepts it; any when left out.
-            label: Free text that says what it is for.
+            user: Owner of the token; also the tenant whose sessions the token gives access to.
+            scopes: Scopes that the token grants.
+            days: Days until the token expires, up to 36,500; with `None`, it never expires.
+            audience: The only server that accepts the token; if left out, any server.
+            label: Free text that says what the token is for.
 
         Raises:
             ConfigurationError: The user name, a scope or the number of days is not valid.
@@ -153,7 +153,7 @@ class TokenStore:
         return IssuedToken(secret, _info(stored))
 
     async def list(self, user: str | None = None) -> tuple[TokenInfo, ...]:
-        """Return all tokens, or those of one user, oldest first. Expired ones are listed until they are revoked."""
+        """Return all tokens, or the tokens of one user, oldest first. Expired tokens are listed until revoked."""
         tokens = [_info(_read(value)) for _, value in await self._values.scan(_KEY, tenant=_TENANT)]
         tokens.sort(key=lambda info: (info.created_at, info.id))
         return tuple(info for info in tokens if user in {None, info.user})
@@ -166,11 +166,12 @@ class TokenStore:
         """Return the identity of the owner of a token.
 
         Args:
-            secret: The token that was sent; `None` if none was.
-            audience: Name of the server that checks it.
+            secret: The token that the caller sent; `None` if the caller sent none.
+            audience: Name of the server that checks the token.
 
         Raises:
-            Unauthorized: It is missing, unknown, expired, revoked, or for another server. The error does not say which.
+            Unauthorized: The token is missing, unknown, expired, revoked, or for another server. The error does not say
+                which of these is the case.
         """
         if secret is None or len(secret) > _LONGEST:
             raise Unauthorized

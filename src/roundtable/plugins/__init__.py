@@ -1,4 +1,4 @@
-"""Plugins: hook specifications, typed registrars, and what they register."""
+"""Plugins: hook specifications, typed registrars, and the loading of plugins."""
 
 from roundtable.plugins.hookspecs import hookimpl
 from roundtable.plugins.loader import LoadedPlugins, load_catalog, load_plugins

@@ -72,7 +72,7 @@ def roundtable_register_storages(registrar: StorageRegistrar) -> None:
 
 @hookimpl
 def roundtable_register_tools(registrar: ToolRegistrar) -> None:
-    """Add the tools that need nothing but the debate."""
+    """Add the tools that need only the debate."""
     for spec, factory in BUILTIN_TOOLS:
         registrar.add(spec.name, factory, summary=spec.description)
 
@@ -93,14 +93,14 @@ def roundtable_register_personas(registrar: PersonaRegistrar) -> None:
 
 @hookimpl
 def roundtable_register_exporters(registrar: ExporterRegistrar) -> None:
-    """Add the built-in formats except `json`, which exports the session itself and not its result."""
+    """Add the built-in formats. The format `json` is not among them, because it exports the session, not its result."""
     registrar.add("markdown", _markdown, summary="For people: text with headings and tables.")
     registrar.add("html", _page, summary="For people: one page without other files.")
     registrar.add("csv", _csv, summary="For spreadsheets: one line per turn.")
 
 
 def _markdown(result: DebateResult) -> Iterator[str]:
-    # Imported late, as below: most debates are never exported.
+    # Imported late, here and below, because most debates are never exported.
     from roundtable.report import markdown_parts
     from roundtable.results.view import view_of
 
@@ -135,7 +135,7 @@ def roundtable_register_observers(registrar: ObserverRegistrar) -> None:
 
 
 def _open_telemetry(settings: Settings) -> Observer:
-    # Imported late: only those who request it load it.
+    # Imported late, so that it is loaded only if it is requested.
     from roundtable.plugins.otel import open_telemetry
 
     return open_telemetry(settings)

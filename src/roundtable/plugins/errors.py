@@ -1,4 +1,4 @@
-"""Use what a plugin registered; errors name the plugin they come from."""
+"""Use the objects that plugins registered, so that errors name the plugin that caused them."""
 
 from __future__ import annotations
 
@@ -45,10 +45,11 @@ _EXPECTED: Final = {
 def using(kind: str, entry: Entry[T]) -> Generator[T]:
     """Yield the registered object of an entry; exceptions raised while it is used become errors that name its plugin.
 
-    Errors of the library pass unchanged, since plugins raise them on purpose; so do exceptions of built-in objects.
+    Errors of the library stay unchanged, because plugins raise them on purpose. Exceptions of built-in objects stay
+    unchanged as well.
 
     Raises:
-        PluginError: The object raised an exception or `SystemExit`, which is the cause.
+        PluginError: The object raised an exception or `SystemExit`, which is the cause of this error.
     """
     try:
         yield entry.thing

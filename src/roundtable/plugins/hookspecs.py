@@ -1,10 +1,11 @@
 """All hooks that plugins can implement.
 
-Every hook is called once per table, when the table is created or the plugin is first needed, and must not block. Each
-gets a *registrar* to add things to, and the *host* it runs in. Annotate the parameters, and a type checker finds
-mistakes.
+Every hook is called once per table, when the table is created or the plugin is first needed, and must not block. A hook
+gets a *registrar*, to which it adds things, and the *host*, which describes the library. If you annotate the
+parameters, a type checker finds mistakes.
 
-A hook implementation can take fewer parameters than its specification; later versions only add parameters to hooks.
+A hook implementation can take fewer parameters than its specification. Later versions of the library only add
+parameters to hooks.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ PROJECT: Final = "roundtable"
 
 hookspec: pluggy.HookspecMarker = pluggy.HookspecMarker(PROJECT)
 hookimpl: pluggy.HookimplMarker = pluggy.HookimplMarker(PROJECT)
-"""Marks a function as an implementation of one of these hooks."""
+"""Marker for functions that implement one of these hooks."""
 
 
 @hookspec

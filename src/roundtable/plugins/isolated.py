@@ -1,4 +1,4 @@
-"""Run the hooks of one plugin in isolation: it registers into a separate catalog."""
+"""Run the hooks of one plugin in isolation: the plugin registers its objects in a separate catalog."""
 
 from __future__ import annotations
 
@@ -69,18 +69,18 @@ HOOKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "observers": _check_callable,
     "commands": _check_callable,
 }
-"""The check of each kind before it is registered, by the end of the hook's name."""
+"""Checks of an object before it is registered, one for each kind; the key is the last part of the hook's name."""
 
 
 def check_api(source: str, plugin: object) -> None:
     """Check that a plugin supports the plugin contract of this library.
 
     Raises:
-        PluginError: `ROUNDTABLE_API` is not a pair of numbers, or the library's number is outside that range.
+        PluginError: `ROUNDTABLE_API` is not a pair of numbers, or `HOST_API` is not in the range between them.
     """
     try:
         versions: object = getattr(plugin, "ROUNDTABLE_API", None)
-    # A property, or a module's `__getattr__`, runs code of the plugin.
+    # A property, or a `__getattr__` of the module, runs code of the plugin.
     except (Exception, SystemExit) as error:
         msg = f"ROUNDTABLE_API of {source!r} cannot be read: {type(error).__name__}: {error_text(error)}"
         raise PluginError(msg, plugin=source, stage="api", cause=error) from error
@@ -97,11 +97,11 @@ def check_api(source: str, plugin: object) -> None:
 
 
 def run_hooks(source: str, plugin: object, scratch: Catalog) -> None:
-    """Run the hooks of a plugin with a separate catalog; if it fails, the catalog holds what it registered before.
+    """Run the hooks of a plugin with a separate catalog. If a hook fails, the catalog holds what was registered before.
 
     Raises:
-        PluginError: It implements no hook, implements one wrongly, or fails in one.
-        ConfigurationError: It registers an object of the wrong kind, or a name twice.
+        PluginError: The plugin implements no hook, implements a hook wrongly, or fails in a hook.
+        ConfigurationError: The plugin registers an object of the wrong kind, or registers a name twice.
     """
     manager = _manager(source, plugin)
     host = Host(HOST_API, __version__, frozenset(HOOKS))
@@ -127,7 +127,7 @@ def _manager(source: str, plugin: object) -> pluggy.PluginManager:
     try:
         manager.register(plugin, name=source)
         manager.check_pending()
-    # Inspecting its attributes runs code of the plugin, which can raise anything.
+    # Inspecting the attributes of the plugin runs its code, which can raise anything.
     except (Exception, SystemExit) as error:
         msg = f"plugin {source!r} does not fit the hooks: {error_text(error)}"
         raise PluginError(msg, plugin=source, stage="register", cause=error) from error
@@ -143,7 +143,7 @@ def _manager(source: str, plugin: object) -> pluggy.PluginManager:
 
 
 def _check_awaited(source: str, kind: str, returned: list[object]) -> None:
-    """Reject a hook that returned a coroutine and so did not run; other return values are ignored."""
+    """Reject a hook that returned a coroutine, because it did not run; other return values are ignored."""
     for value in returned:
         if inspect.iscoroutine(value):
             value.close()

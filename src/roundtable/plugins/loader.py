@@ -44,19 +44,20 @@ class Installed:
     version: str | None
     """Its version."""
     entry_points: tuple[EntryPoint, ...] = ()
-    """Its entry points in the group `roundtable`."""
+    """Entry points of the distribution in the group `roundtable`."""
     error: PluginError | None = None
-    """Why it must not be imported."""
+    """Why the distribution must not be imported."""
 
     @property
     def called(self) -> tuple[str, ...]:
-        """Names of its entry points."""
+        """Names of the entry points."""
         return tuple(point.name for point in self.entry_points)
 
     def may_add(self, name: str) -> bool:
-        """Check whether a name belongs to an entry point: it is the same, or begins with it and a hyphen.
+        """Check whether a name belongs to an entry point of this distribution.
 
-        Underscores count as hyphens.
+        It does if it equals the name of the entry point, or begins with that name and a hyphen. Underscores count as
+        hyphens.
 
         Example:
             >>> plugin = Installed("roundtable-acme", "1.0", (EntryPoint("acme", "acme", "roundtable"),))
@@ -68,9 +69,10 @@ class Installed:
 
 
 def find_installed() -> tuple[Installed, ...]:
-    """Find distributions with an entry point in the group `roundtable`, the first of each name on the path.
+    """Find the distributions with an entry point in the group `roundtable`.
 
-    Unreadable metadata never raises; an unreadable distribution that names this group is returned with its error.
+    If the path has several distributions of the same name, the first one counts. Unreadable metadata never raises an
+    error; an unreadable distribution that names this group is returned with its error.
     """
     installed: dict[str, Installed] = {}
     for distribution in distributions():
@@ -103,7 +105,7 @@ def _read(distribution: Distribution) -> Installed | None:
 
 def _check_requires(distribution: Distribution, name: str) -> PluginError | None:
     """Return an error if a distribution requires another version of the library."""
-    # Imported for the first distribution that brings a plugin; most machines have none.
+    # This import waits for the first distribution with a plugin, because most machines have none.
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:
@@ -125,7 +127,7 @@ def _check_requires(distribution: Distribution, name: str) -> PluginError | None
 
 
 def load_catalog(plugins: PluginChoice = ()) -> Catalog:
-    """Return the catalog of the built-in plugin and each chosen one; see `load_plugins`.
+    """Return the catalog of everything that the built-in and the chosen plugins register; see `load_plugins`.
 
     Example:
         >>> load_catalog().storages.names()
@@ -135,20 +137,21 @@ def load_catalog(plugins: PluginChoice = ()) -> Catalog:
 
 
 def load_plugins(plugins: PluginChoice = None, settings: Settings | None = None) -> LoadedPlugins:
-    """Load the built-in plugin, then each chosen one.
+    """Load the built-in plugin, and then each chosen plugin.
 
-    An installed plugin that fails affects no other: it is listed in the reports, and looking up something it should
-    have registered raises its error. A plugin passed as an object raises here.
+    An installed plugin that fails does not affect other plugins. The reports list it, and its error is raised when
+    something that it should have registered is looked up. If a plugin that is passed as an object fails, its error is
+    raised here.
 
     Args:
-        plugins: Which plugins to load. By default, an installed plugin is loaded when an unknown name is looked up
-            that matches its entry point.
+        plugins: Which plugins to load. By default, an installed plugin is loaded when a name is looked up that is
+            unknown and matches the plugin's entry point.
         settings: Settings from the environment.
 
     Raises:
-        PluginError: A plugin passed as an object is not a plugin, implements a hook wrongly, or fails in a hook; a
-            named plugin is not installed; or an installed plugin fails and `strict` is on.
-        ConfigurationError: A plugin passed as an object registers a name that is taken.
+        PluginError: A plugin that is passed as an object is not a plugin, implements a hook wrongly, or fails in a
+            hook; or a named plugin is not installed; or an installed plugin fails and `strict` is on.
+        ConfigurationError: A plugin that is passed as an object registers a name that is taken.
 
     Example:
         >>> from roundtable.plugins import Plugins
@@ -185,15 +188,15 @@ class LoadedPlugins:
 
     @property
     def installed(self) -> tuple[Installed, ...]:
-        """Every installed distribution with an entry point in the group `roundtable`; searched once."""
+        """Every installed distribution with an entry point in the group `roundtable`; the search runs only once."""
         if self._installed is None:
             self._installed = find_installed()
         return self._installed
 
     def reports(self) -> tuple[PluginReport, ...]:
-        """Return a report on each plugin, those passed as objects first; the built-in plugin is left out.
+        """Return a report on each plugin except the built-in one; plugins that were passed as objects come first.
 
-        Installed plugins that were not needed yet have the stage `idle`, disabled ones `off`.
+        Installed plugins that were not needed yet have the stage `idle`; disabled plugins have the stage `off`.
         """
         unloaded = [
             PluginReport(
@@ -208,14 +211,14 @@ class LoadedPlugins:
         return (*self._reports.values(), *unloaded)
 
     def is_loaded(self, source: str) -> bool:
-        """Check whether loading a plugin was tried, by the name of its distribution."""
+        """Check whether this table has tried to load a plugin; `source` is the name of its distribution."""
         return source in self._reports
 
     def version_of(self, source: str) -> str | None:
-        """Return the version of a loaded plugin's distribution; `None` for plugins passed as objects.
+        """Return the version of a loaded plugin's distribution; `None` for plugins that were passed as objects.
 
         Args:
-            source: Where a registered thing comes from; see `Entry.source`.
+            source: Source of a registered object; see `Entry.source`.
         """
         report = self._reports.get(source)
         return None if report is None else report.version
@@ -226,7 +229,7 @@ class LoadedPlugins:
         return f"Installed, and loaded only by plugins=Plugins.of(...) or .load(): {idle}." if idle else ""
 
     def _register_object(self, source: str, plugin: object) -> None:
-        """Load a plugin passed as an object; its errors are raised at once."""
+        """Load a plugin that was passed as an object; its errors are raised at once."""
         check_api(source, plugin)
         scratch = Catalog()
         run_hooks(source, plugin, scratch)
@@ -331,7 +334,7 @@ def _load_with_timeout(
         return cast("PluginStage", plugin.error.stage), plugin.error
     abandoned = _running(plugin.name)
     if abandoned is not None:
-        # Another table waits for the same import, or gave it up; it takes no time of its own.
+        # The import already runs for another table, which may have given up; wait only for the rest of the time limit.
         abandoned.join(max(0.0, timeout_s - abandoned.age_s))
         if abandoned.is_alive():
             return abandoned.task.stage, _late(plugin, abandoned.task.stage, timeout_s)
@@ -351,7 +354,7 @@ def _late(plugin: Installed, stage: PluginStage, timeout_s: float) -> PluginErro
 
 
 class _LoadThread(threading.Thread):
-    """Loads one plugin; does not keep the program from ending."""
+    """Thread that loads one plugin; it does not keep the program from ending."""
 
     def __init__(self, plugin: str, task: _LoadTask) -> None:
         super().__init__(name=f"roundtable-{plugin}", daemon=True)
@@ -362,7 +365,7 @@ class _LoadThread(threading.Thread):
 
     @property
     def age_s(self) -> float:
-        """Seconds since it was created."""
+        """Seconds since the thread was created."""
         return time.monotonic() - self._since
 
     def run(self) -> None:
@@ -371,7 +374,7 @@ class _LoadThread(threading.Thread):
 
 
 def _running(plugin: str) -> _LoadThread | None:
-    """Return the thread that still loads a plugin, in this process, for another table."""
+    """Return the thread of this process that is still loading a plugin for another table."""
     threads = (thread for thread in threading.enumerate() if isinstance(thread, _LoadThread))
     return next((thread for thread in threads if thread.plugin == plugin), None)
 
@@ -406,7 +409,7 @@ class _LoadTask:
         self.stage = "import"
         plugin: object = point.load()
         if any(plugin is loaded for loaded in self._loaded):
-            return  # several names of one plugin, each by an entry point
+            return  # one plugin may have several entry points, one for each name
         self._loaded.append(plugin)
         if isinstance(plugin, type):
             msg = f"the entry point {point.value!r} of {source!r} is a class; a plugin is a module or an object"

@@ -33,28 +33,30 @@ __all__ = ["ObserverThread", "ObserverThreads"]
 logger: logging.Logger = logging.getLogger(f"{ROOT}.plugins")
 
 QUEUE: Final = 1024
-"""Maximum events that can wait for one observer."""
+"""Maximum number of events that can wait for one observer."""
 FAILURES: Final = 10
 """Failures in a row after which an observer gets no more events."""
 IDLE_S: Final = 5.0
-"""Seconds without an event after which its thread ends; the next event starts another."""
+"""Seconds without an event after which an observer's thread ends; the next event starts a new thread."""
 CLOSE_S: Final = 2.0
-"""Seconds that all observers of a table have for waiting events when the table closes."""
+"""Seconds that all observers of a table together have to handle waiting events when the table closes."""
 
 
 class ObserverThread:
-    """Delivers events, and calls of models, to one observer on a separate thread; never waits for it.
+    """Thread that delivers events and model calls to one observer; the debate never waits for it.
 
-    The observer gets a copy of each event, so it cannot change the debate, and the context variables of the code that
-    published it, such as the current span of a trace. When the queue is full, further events are
-    dropped, which is logged once; durable events are in the storage. The log has the first failure of an observer with
-    its traceback, and a line with the count at the 10th, 100th and so on; after ten failures in a row the observer
-    gets no more events.
+    The observer gets a copy of each event, so it cannot change the debate. It also gets the context variables of the
+    code that published the event, such as the current span of a trace.
+
+    If the queue is full, further events are dropped, and this is logged once; durable events are still in the storage.
+
+    The first failure of an observer is logged with its traceback; the 10th failure, the 100th and so on are logged with
+    the count. After ten failures in a row, the observer gets no more events.
 
     Args:
-        name: Its name in the log.
+        name: Name of the observer in the log.
         observer: An object with `notify(event)`; its `close()`, if it has one, is called at the end.
-        most: Maximum events that can wait.
+        most: Maximum number of events that can wait.
         idle_s: Seconds without an event after which the thread ends.
     """
 
@@ -132,7 +134,7 @@ class ObserverThread:
             elif _takes_calls(self._observer):
                 self._observer.notify_call(event)
             else:
-                return  # nothing succeeded, so earlier failures in a row still count
+                return  # no delivery, so the count of failures in a row stays as it is
         # Third-party code on this thread: SystemExit must not end the program.
         except (Exception, SystemExit) as error:
             self._failures_in_row += 1
@@ -164,7 +166,7 @@ class ObserverThread:
             )
 
     def close(self, timeout_s: float = CLOSE_S) -> bool:
-        """Wait until all queued events are delivered; return whether that was in time. Idempotent."""
+        """Wait until all queued events are delivered; return whether this took no longer than the limit. Idempotent."""
         if not self._closed:
             self._closed = True
             deadline = time.monotonic() + timeout_s
@@ -185,9 +187,9 @@ class ObserverThread:
 
 
 class _LateObserver:
-    """An observer that is created on its thread when the first event arrives, so that no command without debates does.
+    """An observer that is created on its thread when the first event arrives: commands without debates need none.
 
-    If it cannot be created, this is raised once, and further events are dropped.
+    If the observer cannot be created, the error is raised once, and further events are dropped.
     """
 
     def __init__(self, create: Callable[[], Observer]) -> None:
@@ -197,7 +199,7 @@ class _LateObserver:
 
     @property
     def wants_pieces(self) -> bool:
-        """Whether the observer wants pieces of answers; so it seems until it is created."""
+        """Whether the observer wants pieces of answers; true until the observer is created."""
         return getattr(self.observer, "wants_pieces", True) is not False
 
     def notify(self, event: Event) -> None:
@@ -209,7 +211,7 @@ class _LateObserver:
             self.observer.notify(event)
 
     def notify_call(self, call: ModelCall) -> None:
-        """Pass on one call of a model, if the observer exists and wants them."""
+        """Pass on one call of a model, if the observer exists and wants calls."""
         if isinstance(self.observer, CallObserver):
             self.observer.notify_call(call)
 
@@ -232,7 +234,7 @@ class ObserverThreads:
 
     Args:
         observers: Registry of observer factories.
-        settings: Passed to the factories.
+        settings: Settings to pass to the factories.
     """
 
     def __init__(self, observers: Registry[ObserverFactory], settings: Settings) -> None:
@@ -244,15 +246,16 @@ class ObserverThreads:
         """Return the callback of the observer with this name, and start it if needed.
 
         Raises:
-            ConfigurationError: No observer has this name, or it needs something that is missing.
-            PluginError: It could not be created.
+            ConfigurationError: No observer has this name, or the observer needs something that is missing.
+            PluginError: The observer could not be created.
         """
         return self._start_observer(self._observers.entry(name))
 
     def of_plugins(self) -> list[Callable[[Event], None]]:
         """Return the callbacks of observers that loaded plugins registered.
 
-        Each is created when a debate begins; one that fails is logged and left out.
+        Each observer is created when a debate begins. If that fails, the failure is logged, and the observer is left
+        out.
         """
         callbacks: list[Callable[[Event], None]] = []
         for entry in self._observers:
@@ -265,7 +268,7 @@ class ObserverThreads:
         return _LateObserver(lambda: make("observer", entry, self._settings))
 
     def call_functions(self) -> list[Callable[[ModelCall], None]]:
-        """Return the callbacks of the observers that want calls of models, or may want them once they are created."""
+        """Return the callbacks of the observers that want calls of models, or may want them after their creation."""
         return [thread.notify_call for thread in self._threads.values() if thread.wants_calls]
 
     def _start_observer(self, entry: Entry[ObserverFactory]) -> Callable[[Event], None]:

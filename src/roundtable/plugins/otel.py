@@ -38,7 +38,8 @@ _SECONDS_BOUNDS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 
 _Attributes = dict[str, str | int | float | bool | Sequence[str]]
 
 _UNDECIDED: Final = "roundtable.undecided"
-"""Key in the context of OpenTelemetry: whether nobody has decided yet if the trace of the parent is recorded."""
+"""Key in the context of OpenTelemetry; the value is true as long as nobody has decided whether to record the parent's
+trace."""
 
 
 def open_telemetry(settings: Settings) -> OpenTelemetryObserver:
@@ -52,7 +53,10 @@ def open_telemetry(settings: Settings) -> OpenTelemetryObserver:
 
 
 def mark(name: str, attributes: Mapping[str, str | int]) -> str | None:
-    """Write a span that ends at once, within the current one; return its `traceparent`, `None` if nobody traces."""
+    """Write a span that ends at once, as a child of the current span.
+
+    Return the `traceparent` of the span, or `None` if nothing is traced.
+    """
     from opentelemetry import trace
 
     span = trace.get_tracer("roundtable", __version__).start_span(name, attributes=attributes)
@@ -67,12 +71,12 @@ def mark(name: str, attributes: Mapping[str, str | int]) -> str | None:
 
 @contextmanager
 def within(traceparent: str, *, is_decided: bool = True) -> Generator[None]:
-    """Make spans that begin within the block children of another one, of any process.
+    """Make the spans that begin within the block children of another span, which may belong to another process.
 
     Args:
-        traceparent: That span, in the form of the W3C's header.
-        is_decided: Whether its flags say if the trace is recorded. If not, the sampler of the program decides by the id
-            of the trace, so that processes with the same sampler decide alike.
+        traceparent: The other span, in the form of the W3C's header.
+        is_decided: Whether the flags of the other span say if the trace is recorded. If not, the sampler of this
+            program decides by the id of the trace, so that processes with the same sampler make the same decision.
     """
     from opentelemetry import context, trace
 
@@ -91,7 +95,7 @@ def within(traceparent: str, *, is_decided: bool = True) -> Generator[None]:
 
 
 def _sampled(parent: SpanContext, tracer: Tracer) -> SpanContext:
-    """Return a parent with the flags that the sampler of a tracer gives a trace with its id."""
+    """Return a parent whose flags hold the decision of the tracer's sampler for this trace id."""
     from opentelemetry import trace
     from opentelemetry.context import Context
 
@@ -104,24 +108,24 @@ def _sampled(parent: SpanContext, tracer: Tracer) -> SpanContext:
 
 
 class OpenTelemetryObserver:
-    """Writes a trace for each debate, and metrics of model calls.
+    """Observer that writes a trace for each debate, and metrics of model calls.
 
-    There are spans for debate, rounds, turns (`invoke_agent`), calls of models (`chat`) and tools (`execute_tool`).
-    Names and attributes follow OpenTelemetry's conventions for generative AI. Content is recorded only if `content` is
-    on.
+    There are spans for the debate, rounds, turns (`invoke_agent`), calls of models (`chat`) and calls of tools
+    (`execute_tool`). Names and attributes follow OpenTelemetry's conventions for generative AI. Content is recorded
+    only if `content` is on.
 
     Args:
-        tracer: Tracer for the spans; by default that of the program's own tracer provider.
+        tracer: Tracer for the spans; by default, a tracer of the program's own tracer provider.
         content: Whether to record topic, answers, and arguments and results of tools.
-        meter: Meter for the metrics `gen_ai.client.token.usage` and `gen_ai.client.operation.duration`; by default that
-            of the program's own meter provider.
+        meter: Meter for the metrics `gen_ai.client.token.usage` and `gen_ai.client.operation.duration`; by default, a
+            meter of the program's own meter provider.
 
     Raises:
         ConfigurationError: The extra `otel` is not installed.
     """
 
     wants_pieces: ClassVar[bool] = False
-    """It records whole turns."""
+    """False, because the observer records whole turns."""
 
     def __init__(self, tracer: Tracer | None = None, *, content: bool = False, meter: Meter | None = None) -> None:
         try:
@@ -147,7 +151,7 @@ class OpenTelemetryObserver:
         )
         self._content = content
         self._calls: dict[str, dict[TurnKey, list[ModelCall]]] = {}
-        """Calls of turns that are not over, by session: the span of a turn is written when its outcome is known."""
+        """Calls of unfinished turns, by session; the span of a turn is written when the turn's outcome is known."""
         self._debates: dict[str, Span] = {}
         self._rounds: dict[str, Span] = {}
 
@@ -205,7 +209,7 @@ class OpenTelemetryObserver:
                 assert_never(event.type)
 
     def notify_call(self, call: ModelCall) -> None:
-        """Record one call of a model: its metrics at once, its span when that of its turn is known."""
+        """Record one call of a model: the metrics at once, the span when the span of the turn is known."""
         self._measure(call)
         session_id, key = call.metadata.get("session", ""), _turn_of(call)
         if session_id and key is not None:
@@ -244,14 +248,14 @@ class OpenTelemetryObserver:
         span.end(_nanoseconds(call.started_at + timedelta(seconds=call.duration_s)))
 
     def _record_left_calls(self, session_id: str) -> None:
-        """Write the spans of calls whose turn has no outcome, because it was cancelled."""
+        """Write the spans of calls whose turn has no outcome, because the turn was cancelled."""
         parent = self._rounds.get(session_id) or self._debates.get(session_id)
         for calls in self._calls.pop(session_id, {}).values():
             for call in calls:
                 self._record_call(call, parent)
 
     def _debate(self, event: Event) -> Span:
-        """Return the span of a debate; a resumed debate gets a new one."""
+        """Return the span of a debate; a resumed debate gets a new span."""
         span = self._debates.get(event.session_id)
         if span is None:
             attributes: _Attributes = {"gen_ai.conversation.id": event.session_id}
@@ -264,7 +268,7 @@ class OpenTelemetryObserver:
         return self._tracer.start_span(name, context=context, start_time=_nanoseconds(start), attributes=attributes)
 
     def _undecided_parent(self) -> Context | None:
-        """Return the context of a parent whose trace is recorded if the sampler of this tracer says so."""
+        """Return the parent's context with this tracer's decision whether to record; `None` if others have decided."""
         if not self._context.get_value(_UNDECIDED):
             return None
         parent = _sampled(self._trace.get_current_span().get_span_context(), self._tracer)

@@ -1,4 +1,4 @@
-"""What plugin hooks receive: typed registrars, the host, and the report of what happened."""
+"""Typed registrars and the host, which plugin hooks receive, and the report on the loading of a plugin."""
 
 from __future__ import annotations
 
@@ -54,9 +54,12 @@ __all__ = [
 ]
 
 PluginStage: TypeAlias = Literal["metadata", "requires", "import", "api", "register", "ready", "idle", "off"]
-"""How far loading a plugin got: where it failed (`metadata` could not be read, `requires` another version of the
-library, `import`, `api` for its `ROUNDTABLE_API`, `register` for its hooks), or `ready`; `idle` when it was not needed
-yet, `off` when it is disabled."""
+"""How far the loading of a plugin got.
+
+- A plugin that failed has the stage of the failure: `metadata` (it could not be read), `requires` (the plugin requires
+  another version of the library), `import`, `api` (its `ROUNDTABLE_API`) or `register` (its hooks).
+- Other plugins are `ready`, or `idle` if they were not needed yet, or `off` if they are disabled.
+"""
 
 _NOT_FAILED: Final = frozenset({"ready", "idle", "off"})
 
@@ -74,23 +77,23 @@ class PluginReport:
     """
 
     name: str
-    """Name of its distribution; for a plugin passed as an object, the name of its module or class."""
+    """Name of the plugin's distribution; for a plugin that was passed as an object, the name of its module or class."""
     version: str | None
     """Version of the distribution; `None` without a distribution."""
     stage: PluginStage
     """How far loading got."""
     error: RoundtableError | None = None
-    """Why it failed; the cause is the plugin's own error."""
+    """Why the plugin failed; the cause is the plugin's own error."""
     provides: tuple[str, ...] = ()
-    """What it registered, as `"kind name"`; for a failed plugin, what it registered before the failure."""
+    """What the plugin registered, as `"kind name"`; for a failed plugin, what it registered before the failure."""
     notes: tuple[str, ...] = ()
-    """Notes on a plugin that is ready, such as names that another plugin registered too."""
+    """Notes on a plugin that is ready, such as names that another plugin has registered as well."""
     entry_point: str | None = None
-    """Name of its entry point."""
+    """Name of the plugin's entry point."""
 
     @property
     def failed(self) -> bool:
-        """Whether it cannot be used."""
+        """Whether the plugin cannot be used."""
         return self.stage not in _NOT_FAILED
 
     def to_dict(self) -> dict[str, JsonValue]:
@@ -109,32 +112,32 @@ class PluginReport:
 T = TypeVar("T")
 
 StorageFactory: TypeAlias = "Callable[[str], Storage]"
-"""Opens a storage from its address, such as `sqlite:///debates.db`."""
+"""Function that opens a storage from its address, such as `sqlite:///debates.db`."""
 
 ToolFactory: TypeAlias = "Callable[[], Tool]"
 """Creates a tool."""
 
 AnalyzerFactory: TypeAlias = "Callable[[ChatModel | None], ConsensusMeter]"
-"""Creates a meter of consensus; gets the table's light model, or `None`."""
+"""Function that creates a meter of consensus; it gets the table's light model, or `None`."""
 
 SearchProviderFactory: TypeAlias = "Callable[[str, Settings], WebSearchProvider]"
-"""Creates a provider of web searches from the text after the colon in its name, and the settings."""
+"""Function that creates a provider of web searches, from the text after the colon in its name and from the settings."""
 
 Exporter: TypeAlias = "Callable[[DebateResult], str | bytes | Iterator[str]]"
-"""Writes a result in a format: as text, as bytes for a file, or as parts of a text in order.
+"""Function that writes a result in a format: as text, as bytes for a file, or as parts of a text in order.
 
-A server sends it with the media type in its attribute `media_type`, such as `"application/pdf"`; by default, text is
-sent as `text/plain` and bytes as `application/octet-stream`."""
+A server sends the output with the media type in the function's attribute `media_type`, such as `"application/pdf"`; by
+default, text is sent as `text/plain` and bytes as `application/octet-stream`."""
 
 ObserverFactory: TypeAlias = "Callable[[Settings], Observer]"
 """Creates an observer for one table."""
 
 Command: TypeAlias = "Callable[[Sequence[str]], int]"
-"""Runs a command with the arguments after its name, and returns the exit code."""
+"""Function that runs a command with the arguments after the command's name, and returns the exit code."""
 
 
 class Host(NamedTuple):
-    """The library a plugin runs in.
+    """Information on the library that a plugin runs in.
 
     Example:
         >>> host = Host(api=1, version="0.2.0", capabilities=frozenset({"modes"}))
@@ -163,12 +166,13 @@ class Registrar(Generic[T]):
         """Register a thing under a name.
 
         Args:
-            name: Name to look it up by: not empty, no `:` or `/`, no spaces around it.
-            thing: The object to register, or a factory that creates it when it is needed.
+            name: Name by which to look up the thing; not empty, without `:` and `/`, and without spaces around it.
+            thing: The object to register, or a factory that creates the object when it is needed.
             summary: A description in one line.
 
         Raises:
-            ConfigurationError: The name is taken or invalid; the object is of another kind; or the hook has returned.
+            ConfigurationError: The name is taken or invalid, the object is of another kind, or the hook has already
+                returned.
         """
         if not self._open:
             raise ConfigurationError(f"{self._source} registers {name!r} after its hook has returned")

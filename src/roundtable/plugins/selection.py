@@ -22,12 +22,13 @@ LOAD_LIMIT_S: Final = 5.0
 _DISABLE_ALL: Final = frozenset({"all", "1", "true", "yes", "on"})
 
 PluginChoice: TypeAlias = "Plugins | Sequence[object] | None"
-"""What `plugins=` accepts: `Plugins`, a list of modules and objects to add to those found by name, or `None`."""
+"""What `plugins=` accepts: `Plugins`; a list of modules and objects, in addition to plugins found by name; or
+`None`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plugins:
-    """The choice of plugins for a table. A plain value: creating it imports nothing, and tables can differ.
+    """The choice of plugins for a table. Creating it imports nothing, and each table can have a different choice.
 
     Example:
         >>> Plugins.none().installed, Plugins.of("roundtable-acme").names, Plugins.load().installed
@@ -35,21 +36,23 @@ class Plugins:
     """
 
     installed: Literal["none", "asked", "named", "all"] = "asked"
-    """Which installed plugins to load: none; each when its name is looked up; those in `names`; or all."""
+    """Which installed plugins to load: with `none`, no plugin; with `asked`, each plugin when its name is looked up;
+    with `named`, the plugins in `names`; with `all`, all plugins."""
     names: tuple[str, ...] = ()
-    """Names of distributions or entry points; with `all`, load only these if any are named."""
+    """Names of distributions or entry points to load; with `all`, only these are loaded, unless `names` is empty."""
     objects: tuple[object, ...] = ()
     """Modules and objects with hook implementations."""
     without: tuple[str, ...] = ()
     """Names of distributions or entry points that are never loaded."""
     allowed: tuple[str, ...] | None = None
-    """Names of distributions or entry points; with `asked` and `all`, no others are loaded. `None` allows every one."""
+    """Names of the only distributions or entry points that `asked` and `all` may load; `None` allows all of them."""
     strict: bool = False
-    """Whether an installed plugin that fails raises at once, instead of when something of it is looked up."""
+    """Whether the error of an installed plugin is raised at once, or only when something of the plugin is looked up."""
     timeout_s: float = LOAD_LIMIT_S
-    """Seconds that one installed plugin has to be imported and to register."""
+    """Seconds that one installed plugin may take to be imported and to register its objects."""
     to_stderr: bool = False
-    """Whether plugins' output while loading goes to standard error, for programs whose standard output is data."""
+    """Whether the output of plugins during loading goes to standard error, for programs that write data to standard
+    output."""
 
     @classmethod
     def none(cls) -> Plugins:
@@ -62,7 +65,7 @@ class Plugins:
 
         Args:
             plugins: Names of distributions or entry points; modules; and objects.
-            strict: Whether a named plugin that fails raises at once.
+            strict: Whether the error of a named plugin is raised at once.
 
         Raises:
             PluginError: A plugin is a class instead of an object.
@@ -125,7 +128,7 @@ def plugins_of(plugins: PluginChoice) -> Plugins:
     """Convert the `plugins=` argument to `Plugins`.
 
     Raises:
-        PluginError: It is not a list, or an item is not a plugin.
+        PluginError: The argument is not a list, or an item is not a plugin.
     """
     if plugins is None:
         return Plugins()
@@ -151,5 +154,5 @@ def _check_kinds(plugins: Sequence[object]) -> None:
 
 
 def name_of(plugin: object) -> str:
-    """Return the name of a plugin passed as an object: of a module its name, of an object its class."""
+    """Return the name of a plugin that was passed as an object: the name of the module, or of the object's class."""
     return plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__qualname__

@@ -1,4 +1,4 @@
-"""Write the package of a new plugin, with the kinds of parts that its author asks for."""
+"""Write the package of a new plugin, with the kinds of parts that its author chooses."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 class _Kind(NamedTuple):
-    """What the package of a plugin has for one kind of parts; `$name` and the like are replaced."""
+    """The content of a plugin package for one kind of parts; placeholders such as `$name` are replaced."""
 
     hook: str
-    """End of the name of its hook."""
+    """Last part of the name of the hook."""
     registrar: str
     """Type of the registrar."""
     imports: str
@@ -42,13 +42,13 @@ class _Kind(NamedTuple):
     registers: str
     """Arguments of `registrar.add`."""
     added: str
-    """What the plugin adds, for people."""
+    """Description, for people, of what the plugin adds."""
     found: str
-    """The statement that checks that it is registered."""
+    """Statement that checks that the part is registered."""
     at_table: str = ""
-    """Argument of a table that uses it."""
+    """Argument of a table that uses the part."""
     in_debate: str = ""
-    """Argument of a debate that uses it."""
+    """Argument of a debate that uses the part."""
 
 
 KINDS: Final[dict[str, _Kind]] = {
@@ -136,23 +136,23 @@ class NewPlugin(NamedTuple):
     """
 
     name: str
-    """What it is called, such as `acme`; its distribution is `roundtable-acme`."""
+    """Name of the plugin, such as `acme`; its distribution is `roundtable-acme`."""
     kinds: tuple[str, ...]
-    """Which parts it has, in the order of `KINDS`."""
+    """Kinds of parts that the plugin has, in the order of `KINDS`."""
 
     @property
     def distribution(self) -> str:
-        """Name of its distribution."""
+        """Name of the plugin's distribution."""
         return f"roundtable-{self.name}"
 
     @property
     def module(self) -> str:
-        """Name of its package."""
+        """Name of the plugin's package."""
         return self.distribution.replace("-", "_")
 
     @property
     def words(self) -> dict[str, str]:
-        """What is put into the files."""
+        """Texts that replace the placeholders in the files."""
         camel = "".join(part.capitalize() for part in self.name.split("-"))
         return {
             "name": self.name,
@@ -168,9 +168,9 @@ def write_plugin(name: str, kinds: Sequence[str], folder: Path) -> tuple[NewPlug
     """Write the package of a new plugin into a folder that is new or empty.
 
     Args:
-        name: What the plugin is called: lower-case letters, digits and single hyphens.
-        kinds: Which parts it has, each one of `KINDS`.
-        folder: Where to write it.
+        name: Name of the plugin: lower-case letters, digits and single hyphens.
+        kinds: Kinds of parts that the plugin has, each one of `KINDS`.
+        folder: Folder to write the package into.
 
     Returns:
         The plugin, and the written files in order.
@@ -281,7 +281,7 @@ def _example(plugin: NewPlugin) -> str:
 
 
 def _debate_parts(plugin: NewPlugin, *, indent: int) -> dict[str, str]:
-    """Return the agents, the arguments of a table and of its debate, and the imports, that use the plugin's parts."""
+    """Return agents, arguments of a table and of its debate, and imports, for a program that uses the plugin."""
     has_provider = "provider" in plugin.kinds
     table = [KINDS[kind].at_table for kind in plugin.kinds if KINDS[kind].at_table]
     if "storage" not in plugin.kinds:

@@ -1,4 +1,4 @@
-"""Prompt texts with versions, the layers they form, and the fence around all untrusted text."""
+"""Prompt texts with versions, the layers that they form, and the fence around all untrusted text."""
 
 from roundtable.prompts.answer_format import JSON_WANTED, answer_example, answer_format, answer_schema, asked_value
 from roundtable.prompts.claims import asks_claims, claim_id, label_claims

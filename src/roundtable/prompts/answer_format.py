@@ -1,4 +1,4 @@
-"""Request an answer of each kind: in words, by an example, and as a JSON Schema."""
+"""The requested form of each kind of answer: in words, by an example, and as a JSON Schema."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["JSON_WANTED", "answer_example", "answer_format", "answer_schema", "asked_value"]
 
 JSON_WANTED: Final = "Answer with one JSON object and nothing else:"
-"""Begins the part of a full prompt that tells a model how to write its answer."""
+"""First line of the part of a full prompt that tells a model how to write its answer."""
 
 _COMPACT_FORMAT = "Answer in one sentence, and give the reason."
 _COMPACT_JSON = 'Answer in one sentence, and give the reason. Write JSON: "position", "reasoning", "confidence".'
-# Letters of all scripts with spaces between words; no other signs, which tiny models misuse.
+# The letters of all scripts with spaces between words. Other signs are excluded, because tiny models misuse them.
 _LETTERS = "A-Za-z\u00c0-\u0dff"
 _FIRST_WORD = f"[A-Z\u00c0-\u0dff][{_LETTERS}'\u2019-]{{0,18}},?"
 _WORD_START = f"[{_LETTERS}0-9'\u2019$\u20ac\u00a3]"
@@ -100,15 +100,15 @@ def _options(context: DebateContext) -> tuple[str, ...] | None:
 
 
 def _is_lettered(context: DebateContext) -> bool:
-    """Check whether a turn votes on motions that it sees under letters."""
+    """Check whether a turn votes on motions that the prompt shows under letters."""
     return context.turn is not None and bool(context.turn.motions) and not context.options
 
 
 def asked_value(context: DebateContext, profile: ModelProfile) -> JsonObject | None:
-    """Return the schema of the value that a turn asks for; `None` if it asks for none.
+    """Return the schema of the value that a turn requests; `None` if it requests no value.
 
-    Each turn for a position asks for it, except private answers before a debate. People are not asked, nor are tiny
-    models, which would have to write more than they can.
+    Every turn that requests a position also requests the value, except private answers before a debate. People and tiny
+    models are not asked for a value; a tiny model would have to write more than it can.
     """
     if not profile.gives_values or profile.prompt_style == "compact" or context.stage == BASELINE_STAGE:
         return None
@@ -126,7 +126,7 @@ def _asks_bottom_line(context: DebateContext) -> bool:
 
 
 def _is_yes_or_no(context: DebateContext) -> bool:
-    """Check whether the question is certainly one for yes or no, by its words in English."""
+    """Check whether the question is certainly a yes-or-no question, judging by its English words."""
     question = context.topic.strip().casefold()
     words = re.findall(r"[\w']+", question)
     is_one_sentence = question.endswith("?") and not re.search(r"[.?!:;/]", question[:-1])
@@ -149,7 +149,7 @@ def answer_format(
         context: The view of the turn.
         profile: Limits and style of the model.
         fence: Fence of this request.
-        compared: Speakers of the earlier answers to compare with, by the key that stands for each.
+        compared: Speakers of the earlier answers to compare with; the keys are the names to use in the answer.
         claims: Labels of the earlier claims in the prompt.
     """
     kind, options = _answer_kind(context), _options(context)
@@ -178,7 +178,7 @@ def answer_format(
     }[kind]
     if _is_lettered(context):
         fields = [*_group_fields(profile), _VOTE_FIELDS[kind], '"reasoning": why, in a sentence']
-        options = None  # the letters stand with the motions
+        options = None  # the prompt shows the letters next to the motions
     if options and kind == "position":
         fields.append('"choice": one of the options, spelt exactly as given')
     if asks_claims(context):
@@ -193,7 +193,7 @@ def answer_format(
 
 
 def _group_fields(profile: ModelProfile) -> list[str]:
-    """Return the field for motions that say the same; too much to ask of a tiny model."""
+    """Return the field for groups of motions that say the same; a tiny model is not asked for it."""
     return [] if profile.prompt_style == "compact" else [_SAME]
 
 
@@ -234,9 +234,9 @@ def _options_compact(options: tuple[str, ...] | None) -> str:
 
 
 def answer_example(context: DebateContext, profile: ModelProfile) -> tuple[str, str] | None:
-    """Return an example question and answer that show a tiny model the form; `None` for other models.
+    """Return an example of a question and an answer that shows a tiny model the form; `None` for other models.
 
-    The question is far from any likely topic, since a tiny model repeats words of the example.
+    The example is far from any likely topic, because a tiny model repeats words of the example.
     """
     if not _is_brief(context, profile):
         return None
@@ -266,7 +266,7 @@ def answer_schema(
     Args:
         context: The view of the turn.
         profile: Limits and style of the model.
-        compared: Names of the earlier answers that the prompt asks to compare.
+        compared: Names of the earlier answers that the prompt asks the model to compare.
         claims: Labels of the earlier claims in the prompt.
     """
     kind, options = _answer_kind(context), _options(context)
@@ -276,7 +276,7 @@ def answer_schema(
     string: JsonObject = {"type": "string"}
     ranking: JsonObject = {"type": "array", "items": choice}
     if profile.prompt_style == "compact":
-        ranking["minItems"] = 1  # tiny models answer with an empty list at times
+        ranking["minItems"] = 1  # tiny models sometimes answer with an empty list
     by_kind: dict[AnswerKind, dict[str, JsonValue]] = {
         "position": _position_properties(context, profile, choice, compared),
         "ballot": {"choice": {"anyOf": [choice, {"type": "null"}]}, "reasoning": string},
@@ -352,7 +352,7 @@ def _position_properties(
         side: dict[str, JsonValue] = (
             {"stance": {"type": "string", "enum": _STANCES}} if _has_assigned_stance(context) else {}
         )
-        # So does the bottom line.
+        # The bottom line comes first for the same reason.
         first: dict[str, JsonValue] = {"bottom_line": _line_schema(context)} if _asks_bottom_line(context) else {}
         return {**side, **chosen, **first, "position": position, "reasoning": reasoning, "confidence": confidence}
     string: JsonObject = {"type": "string"}
@@ -367,7 +367,7 @@ def _position_properties(
 
 
 def _verdicts_schema(labels: Collection[str]) -> JsonObject:
-    """Return the schema of verdicts by label; each may be null, since strict schemas need every property."""
+    """Return the schema of verdicts by label; each verdict may be null, because strict schemas need every property."""
     verdict: JsonObject = {"anyOf": [{"type": "string", "enum": ["same", "different"]}, {"type": "null"}]}
     return {
         "type": "object",
@@ -378,7 +378,7 @@ def _verdicts_schema(labels: Collection[str]) -> JsonObject:
 
 
 def _sentence_schema(context: DebateContext, fewest: int, most: int, *, opening: str = "") -> JsonObject:
-    """Return the schema of one sentence of whole words; a limit on its length alone would cut it within a word."""
+    """Return the schema of one sentence of whole words; a mere limit on its length would cut it within a word."""
     if _is_other_script(context.topic):
         return {"type": "string", "minLength": fewest, "maxLength": 4 * most}
     first = f"{opening}," if opening else _FIRST_WORD
@@ -393,5 +393,5 @@ def _line_schema(context: DebateContext) -> JsonObject:
 
 
 def _is_other_script(topic: str) -> bool:
-    """Check for scripts that patterns do not cover, such as Thai, Chinese and Japanese, which have no spaces."""
+    """Check for scripts that the patterns do not cover, because they have no spaces: Thai, Chinese, Japanese, ..."""
     return any(letter > "\u0dff" and letter.isalpha() for letter in topic)

@@ -1,4 +1,4 @@
-"""Ask for claims, show earlier ones under labels, and look up the labels that an agent names."""
+"""Functions that request claims, show earlier claims under labels, and look up the labels that an agent names."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ __all__ = [
 ]
 
 COMPACT_CLAIMS: Final = 'Also write "claims": one to three short sentences, each a reason.'
-"""Asks a tiny model for claims; it refers to no earlier ones."""
+"""Text that asks a tiny model for claims; it does not mention earlier claims."""
 _MOST_COMPACT: Final = 3
 _MOST_ENUM: Final = 100
-"""Labels that a schema lists; with more, any text is allowed, since providers limit such lists."""
+"""Maximum number of labels that a schema lists. If there are more, the schema allows any text, because providers limit
+such lists."""
 _LETTERS: Final = "BCDFGHJKLMNPQRSTVWXZ"
 _LABEL: Final = re.compile(rf"\bR\d{{1,4}}-[{_LETTERS}]{{4}}-[1-{MOST_CLAIMS}]\b")
 _FIELD: Final = (
@@ -48,16 +49,16 @@ _EARLIER: Final = (
 
 
 def asks_claims(context: DebateContext) -> bool:
-    """Check whether a turn asks for claims: each that asks for a position, but not private answers before a debate."""
+    """Check whether a turn requests claims: every turn for a position does, except private answers before a debate."""
     kind = context.turn.answer if context.turn else "position"
     return context.claims and kind == "position" and context.stage != BASELINE_STAGE and context.team is None
 
 
 def claim_id(topic: str, seed: int, turn: TurnKey, number: int) -> str:
-    """Return the label of a claim: the same for all readers, and the same if the debate is held again.
+    """Return the label of a claim. It is the same for all readers, and the same if the debate is run again.
 
-    Its letters stand for the answer and are drawn from the question, the seed and the turn, so that a label shows who
-    made the claim no more than the prompt does.
+    The letters of the label identify the answer. They are derived from the question, the seed and the turn, so that the
+    label reveals no more about the author of the claim than the prompt does.
 
     Args:
         topic: The question.
@@ -89,7 +90,7 @@ def is_claim_id(text: str) -> bool:
 
 
 def claims_field(shown: Collection[str]) -> str:
-    """Return what a full prompt says about the field; about earlier claims only if it shows some.
+    """Return the description of the field for a full prompt; it mentions earlier claims only if the prompt shows some.
 
     Args:
         shown: Labels of the earlier claims in the prompt.
@@ -98,7 +99,7 @@ def claims_field(shown: Collection[str]) -> str:
 
 
 def claims_schema(shown: Collection[str]) -> JsonObject:
-    """Return the JSON Schema of the claims, in which only labels that are shown can be named.
+    """Return the JSON Schema of the claims; it allows only labels that the prompt shows.
 
     Args:
         shown: Labels of the earlier claims in the prompt.
@@ -150,7 +151,7 @@ def label_claims(
     Args:
         parsed: The claims, as the model wrote them.
         context: The view of the turn.
-        shown: The earlier claims that its prompt shows.
+        shown: The earlier claims that the prompt of the turn shows.
     """
     times = Counter(claim.id for claim in shown)
     twice = {label for label, number in times.items() if number > 1}
@@ -176,7 +177,7 @@ def label_claims(
 
 
 def _known(labels: Sequence[str], ids: Collection[str], twice: Collection[str]) -> tuple[list[str], list[str]]:
-    """Return the labels that stand for one shown claim, and warnings about the others."""
+    """Return the labels that belong to exactly one shown claim, and warnings about the other labels."""
     known: list[str] = []
     warnings: list[str] = []
     for text in labels:

@@ -1,4 +1,4 @@
-"""Create messages from a view: trusted system text, and user text in which everything untrusted is quoted."""
+"""Create the messages of a prompt: trusted system text, and user text in which everything untrusted is quoted."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 PROMPT_VERSION = "4"
-"""Version of the texts in this package; recorded with every turn."""
+"""Version of the texts in this package; it is recorded with every turn."""
 
 _COMPACT_TOKENS = 350
 _COMPACT_ANSWER_CHARS = 140
@@ -68,7 +68,7 @@ _DEFAULT_IDENTITIES = (
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate the number of tokens of prose from above; no tokenizer is available before the call.
+    """Return an upper estimate of the number of tokens in prose; no tokenizer is available before the call.
 
     English takes about four characters per token; other scripts take up to one token per two bytes.
 
@@ -80,7 +80,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def _bytes_by_script(text: str) -> tuple[int, int]:
-    """Return the bytes of ASCII characters, and those of all others."""
+    """Return the number of bytes of ASCII characters, and of all other characters."""
     if text.isascii():
         return len(text), 0
     english = len(text.encode("ascii", "ignore"))
@@ -96,29 +96,29 @@ class Quotation:
     """An earlier answer as the prompt shows it."""
 
     shown_as: str
-    """Name of its speaker in the prompt."""
+    """Name of the speaker in the prompt."""
     round: int
     """Round of the answer."""
     own: bool
-    """Whether it is the prompted agent's own."""
+    """Whether the answer is the prompted agent's own."""
     response: AgentResponse
     """The answer."""
     turn: TurnKey | None = None
-    """Key of its turn, if that is known."""
+    """Key of the answer's turn, if it is known."""
     number: int = 1
-    """Number among the answers of its speaker in the round, from 1."""
+    """Number of the answer among the answers of the speaker in the round, from 1."""
 
     @property
     def label(self) -> str:
-        """What the prompt calls the quotation."""
+        """Name of the quotation in the prompt."""
         number = f" {self.number}" if self.number > 1 else ""
         return Fence.inline(f"round {self.round}, answer{number} of {'you' if self.own else self.shown_as}")
 
 
 def label_quotations(quotations: Sequence[Quotation]) -> list[Quotation]:
-    """Return quotations in which every speaker has a name of its own.
+    """Return quotations in which every speaker has a unique name.
 
-    Agents that share a name, or are called "you", get a number.
+    If agents share a name, or an agent is called "you", a number is added to the name.
     """
     speakers: dict[str, str] = {}
     names: dict[tuple[str, str], str] = {}
@@ -136,7 +136,7 @@ def label_quotations(quotations: Sequence[Quotation]) -> list[Quotation]:
 
 
 def _unused_name(shown_as: str, agent: str, speakers: dict[str, str]) -> str:
-    """Return a name that belongs to one agent alone, and note it."""
+    """Return a name that belongs to one agent alone, and add it to `speakers`."""
     name, number = shown_as, 1
     while (key := _speaker_key(name)) == "you" or speakers.setdefault(key, agent) != agent:
         number += 1
@@ -145,15 +145,16 @@ def _unused_name(shown_as: str, agent: str, speakers: dict[str, str]) -> str:
 
 
 def comparable(quotations: Sequence[Quotation], prompt: str | None = None) -> dict[str, Quotation]:
-    """Return the answers that an agent is asked to compare with its own, by the key that stands for each.
+    """Return the answers that an agent is asked to compare with its own; the keys are names for the answers.
 
-    These are the last answer of each other agent, at most twelve of them, and the agent's own as `"you"`. Where there
-    are more, the twelve are drawn by the texts, so that no seat matters and each agent gets others. A key is the
-    speaker's name, without signs that some providers refuse in a schema. Conclusions of a chair are left out.
+    These are the last answer of each other agent, at most twelve of them, and the agent's own as `"you"`. If there are
+    more, twelve are drawn, with the texts as the seed: no seat is preferred, and each agent gets other answers. A key
+    is the speaker's name, without signs that some providers refuse in a schema. Conclusions of a chair are left out.
 
     Args:
         quotations: The earlier answers.
-        prompt: The prompt, if it is complete; answers that were cut for length are not in it and are left out.
+        prompt: The prompt, if it is complete; answers that it does not contain, because they were too long, are left
+            out.
     """
     by_key = _last_answers(quotations)
     if prompt is not None:
@@ -170,7 +171,7 @@ def comparable(quotations: Sequence[Quotation], prompt: str | None = None) -> di
 
 
 def _last_answers(quotations: Sequence[Quotation]) -> dict[str, Quotation]:
-    """Return the last answer of each agent by its key, the agent's own as `"you"`."""
+    """Return the last answer of each agent, by key; the key of the agent's own answer is `"you"`."""
     last: dict[str, Quotation] = {}
     for quotation in quotations:
         if quotation.turn is not None and quotation.turn.stage != CHAIR_STAGE:
@@ -183,7 +184,7 @@ def _last_answers(quotations: Sequence[Quotation]) -> dict[str, Quotation]:
     by_key: dict[str, Quotation] = {}
     for number, (name, quotation) in enumerate(others, 1):
         key = _NOT_IN_KEYS.sub("_", Fence.inline(quotation.shown_as))[:_MOST_KEY_CHARS].strip("_")
-        # A key that is another speaker's name, such as "Bo_X" for "Bo X", would stand for two.
+        # A key such as "Bo_X" for "Bo X" must not be the name of another speaker: it would refer to both speakers.
         folded = key.casefold()
         is_free = bool(key) and folded not in used_keys and folded not in names - {name}
         key = key if is_free else _free_key(f"speaker_{number}", names | used_keys)
@@ -212,12 +213,12 @@ def _shown_labels(prompt: str) -> set[str]:
 def resolve_comparisons(
     compared: Sequence[tuple[str, Literal["same", "different"]]], quotations: Sequence[Quotation], messages: str
 ) -> tuple[tuple[Comparison, ...], tuple[str, ...]]:
-    """Turn verdicts by label into verdicts by turn, with a warning for each that cannot be counted.
+    """Convert verdicts by label into verdicts by turn, with a warning for each verdict that cannot be counted.
 
     Args:
         compared: Labels with verdicts, as the model wrote them.
         quotations: The earlier answers of the prompt.
-        messages: The prompt; an answer that was cut for length is not in it.
+        messages: The prompt; answers that were left out for length are not in it.
     """
     by_key = _last_answers(quotations)
     by_label = {_speaker_key(quotation.shown_as): quotation for key, quotation in by_key.items() if key != "you"}
@@ -243,11 +244,11 @@ def resolve_comparisons(
 
 
 def shown_claims(quotations: Sequence[Quotation], prompt: str | None = None) -> tuple[Claim, ...]:
-    """Return the claims of earlier answers that a prompt shows, with labels that can be named.
+    """Return the claims of earlier answers that a prompt shows, if they have labels that an answer can name.
 
     Args:
         quotations: The earlier answers.
-        prompt: The prompt, if it is complete; claims of answers that were cut for length are left out.
+        prompt: The prompt, if it is complete; claims of answers that are missing in it are left out.
     """
     claims = [(quotation, claim) for quotation in quotations for claim in quotation.response.claims]
     shown = _shown_labels(prompt) if claims and prompt is not None else None
@@ -305,7 +306,7 @@ def _identity_compact(config: AgentConfig, name: str) -> str:
 
 
 def _persona(config: AgentConfig, *, named: bool) -> str:
-    """Write the persona; without its name if the agent has an alias, since agent and persona often share a name."""
+    """Write the persona. If the agent has an alias, the name is left out: it is often the name of the agent."""
     persona = config.persona
     if persona is None or not (named or persona.description):
         return ""
@@ -339,18 +340,19 @@ def compose_user(
     max_tokens: int,
     system: str,
 ) -> str:
-    """Write the user message: question, supplied information, what may be seen, answer format.
+    """Write the user message: question, supplied information, visible answers and notes, answer format.
 
     Args:
         context: The view of the turn.
         profile: Limits and style of the model.
         fence: Fence of this request.
-        quotations: Earlier answers, oldest first; the oldest are left out when not all fit.
+        quotations: Earlier answers, oldest first. If not all of them fit, the oldest are left out, or the latest if the
+            turn's policy says so.
         max_tokens: Tokens reserved for the answer.
-        system: All other messages of the request; they count against the window.
+        system: All other messages of the request; they also take up space in the context window.
 
     Raises:
-        ContextTooLong: Question and format alone do not fit the model's window.
+        ContextTooLong: Question and format alone do not fit the model's context window.
     """
     compact = profile.prompt_style == "compact"
     speakers = {key: Fence.inline(quotation.shown_as) for key, quotation in comparable(quotations).items()}
@@ -374,7 +376,8 @@ def compose_user(
     if compact:
         lines = _quote_compact(quotations, latest=keep_latest)
         shown, _ = fit_texts(lines, min(tokens_left, _COMPACT_TOKENS - fixed_tokens), latest=keep_latest)
-        # The question comes after the material: a tiny model answers what it read last, or else the earlier example.
+        # The question comes after the material, because a tiny model answers what it read last; otherwise, it would
+        # answer the earlier example.
         return "\n".join(part for part in (material, head, *shown, form) if part)
     quotes = [_quote_with_tokens(quotation, fence) for quotation in quotations]
     shown, left_out = _fitting(quotes, tokens_left, latest=keep_latest)
@@ -413,7 +416,7 @@ def _attached(attachments: Sequence[Attachment], fence: Fence) -> Iterator[str]:
 
 
 def _supplied_text(item: ContextResult) -> str:
-    """Return an answer of the caller, with its question if that is known."""
+    """Return an answer of the caller, with the question if it is known."""
     answer = item.result or item.error or "nothing was found"
     return f"Asked: {item.query}\nAnswer: {answer}" if item.query else answer
 
@@ -424,7 +427,7 @@ def quote_answer(quotation: Quotation, fence: Fence) -> str:
 
 
 def _quote_with_tokens(quotation: Quotation, fence: Fence) -> tuple[str, int]:
-    """Quote an earlier answer; return the quotation and its estimated tokens."""
+    """Quote an earlier answer; return the quotation and the estimated number of its tokens."""
     rendered = _rendered(quotation.response)
     begin, end = fence.markers(quotation.label)
     english, other = _bytes_by_script(f"{begin}\n\n{end}")
@@ -433,7 +436,7 @@ def _quote_with_tokens(quotation: Quotation, fence: Fence) -> tuple[str, int]:
 
 
 class _Rendered(NamedTuple):
-    """An answer as every quotation shows it, without the markers."""
+    """The text of an answer that is the same in every quotation: all but the markers."""
 
     body: str
     english: int
@@ -441,7 +444,8 @@ class _Rendered(NamedTuple):
 
 
 _rendered_answers: dict[int, tuple[ref[AgentResponse], _Rendered]] = {}
-"""What is rendered, as long as the answer exists: each answer is quoted to many readers in many rounds."""
+"""Cache of rendered answers, each kept as long as its answer exists: an answer is quoted to many readers in many
+rounds."""
 
 
 def _rendered(answer: AgentResponse) -> _Rendered:
@@ -475,7 +479,7 @@ def fit_texts(texts: Sequence[str], room: int, *, latest: bool) -> tuple[list[st
     Args:
         texts: The texts, oldest first.
         room: Available tokens.
-        latest: Whether the latest are kept, rather than the earliest.
+        latest: Whether to keep the latest texts; otherwise, the earliest are kept.
     """
     return _fitting([(text, estimate_tokens(text)) for text in texts], room, latest=latest)
 
@@ -503,7 +507,7 @@ def _quoted_notes(notes: Sequence[Note], fence: Fence) -> str:
 
 def _notes_compact(notes: Sequence[Note]) -> str:
     lines = ((Fence.inline(note.label, 60), _cut_quote(note.brief or note.text, _COMPACT_NOTE_CHARS)) for note in notes)
-    # Not `capitalize`, which writes "motion A" with a small letter at its end.
+    # `capitalize` would turn "motion A" into "Motion a".
     return "\n".join(f"{label[:1].upper()}{label[1:]}: {text}" for label, text in lines)
 
 
@@ -516,7 +520,7 @@ def _head_compact(context: DebateContext) -> str:
 
 
 def _quote_compact(quotations: Sequence[Quotation], *, latest: bool) -> list[str]:
-    """Return one line per other agent: a tiny model repeats long texts, and its own answers."""
+    """Return one line for each other agent. A tiny model would repeat long texts and its own answers."""
     index_of: dict[str, int] = {}
     for index, quotation in enumerate(quotations):
         if not quotation.own:
@@ -530,7 +534,7 @@ def _quote_compact(quotations: Sequence[Quotation], *, latest: bool) -> list[str
 
 
 def _question_quote(text: str) -> str:
-    """Quote the caller's question with its brackets and signs: without them its meaning may change."""
+    """Quote the caller's question with its brackets and signs; without them, its meaning might change."""
     return _double_quoted(Fence.line(text))
 
 

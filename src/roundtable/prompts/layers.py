@@ -35,16 +35,16 @@ class RolePrompt:
     """The instructions of one role, as data.
 
     The layers are, in order: who the agent is in this role, what it must and must not do, the outline of its
-    reasoning, and what it checks before it answers. Texts for a turn with nothing to answer yet (`first_*`) do not
+    reasoning, and what it checks before it answers. Texts for a turn that has no earlier answers yet (`first_*`) do not
     mention earlier speakers.
     """
 
     title: str
-    """Role as a title."""
+    """Title of the role."""
     brief: str
     """The role in one sentence, for models with compact prompts."""
     brief_not: str
-    """The most important thing the role must not do, for the same models."""
+    """The most important thing that the role must not do, for models with compact prompts."""
     mission: str
     """What the role is for."""
     persistence: str
@@ -54,25 +54,25 @@ class RolePrompt:
     must_not: tuple[str, ...]
     """What an agent must not do."""
     failure: str
-    """When an answer fails its role."""
+    """Description of an answer that fails its role."""
     first_sections: tuple[str, ...]
-    """Outline of the reasoning before anything is said."""
+    """Outline of the reasoning as long as there are no earlier answers."""
     later_sections: tuple[str, ...]
-    """Outline of the reasoning once there is something to answer."""
+    """Outline of the reasoning when there are earlier answers."""
     checks: tuple[str, ...]
-    """Questions the agent checks before it answers."""
+    """Questions that the agent checks before it answers."""
     focus: str
     """What to do with a focus question."""
     first_must: tuple[str, ...] = ()
-    """What an agent must also do before anything is said."""
+    """What an agent must do in addition as long as there are no earlier answers."""
     later_must: tuple[str, ...] = ()
-    """What an agent must also do once there is something to answer."""
+    """What an agent must do in addition when there are earlier answers."""
     later_checks: tuple[str, ...] = ()
-    """Further questions once there is something to answer."""
+    """Further questions to check when there are earlier answers."""
     priorities: tuple[str, ...] = ()
     """Priorities, most important first."""
     later_brief: str = ""
-    """`brief` once there is something to answer, where it differs."""
+    """Text that replaces `brief` when there are earlier answers; empty if `brief` stays."""
 
     def compact(self, *, opening: bool) -> str:
         """Return the compact form: the role in one sentence, and the most important thing not to do."""
@@ -82,7 +82,7 @@ class RolePrompt:
 
 @dataclass(frozen=True, slots=True)
 class Headings:
-    """The words between a role's texts."""
+    """The headings between a role's texts."""
 
     role: str = "ROLE"
     contract: str = "CONTRACT"
@@ -101,13 +101,13 @@ class ModePrompt:
     name: str
     """Mode."""
     version: int
-    """Increases with every change of wording."""
+    """Version of the texts; it increases with every change of wording."""
     roles: dict[str, RolePrompt]
     """Texts by role."""
     language: str = "en"
-    """Language they are written in."""
+    """Language of the texts."""
     headings: Headings = Headings()
-    """Words between the texts."""
+    """Headings between the texts."""
 
     def role(self, name: str) -> RolePrompt:
         """Return the texts of a role.
@@ -126,11 +126,11 @@ class ModePrompt:
 
 
 class PromptLibrary:
-    """Instructions of modes from text files: the built-in ones, or others that override them.
+    """Instructions of modes, read from text files: the built-in files, or your own files that override them.
 
     Args:
-        folder: Folder with `<mode>.toml` files in the form of the built-in ones, for example in another language. A
-            mode without a file there keeps the built-in texts. `None` uses only the built-in texts.
+        folder: Folder with `<mode>.toml` files in the form of the built-in files, for example in another language. A
+            mode that has no file in this folder keeps the built-in texts. `None` uses only the built-in texts.
 
     Example:
         >>> PromptLibrary().load("delphi").role("participant").title
@@ -147,7 +147,7 @@ class PromptLibrary:
         return (shipped,) if self.folder is None else (self.folder, shipped)
 
     def _files(self, mode: str) -> tuple[Traversable, ...]:
-        """Return where the texts of a mode may be; empty for a name that would lead out of the folders."""
+        """Return the files that may hold the texts of a mode; none for a name that would lead out of the folders."""
         name = PureWindowsPath(f"{mode}.toml")  # parses the separators and drives of all systems
         if name.anchor or ".." in name.parts or "\0" in mode:
             return ()
@@ -180,7 +180,7 @@ class PromptLibrary:
 
 
 def _parse(raw: dict[str, object]) -> ModePrompt:
-    """Parse a file; the texts in `[all]` hold for every role without its own."""
+    """Parse a file; the texts in `[all]` apply to every role that does not have its own."""
     roles, shared = raw.get("roles"), raw.pop("all", {})
     if isinstance(roles, dict) and isinstance(shared, dict):
         raw["roles"] = {name: {**shared, **own} for name, own in roles.items()}
@@ -215,9 +215,9 @@ def render_layers(prompt: RolePrompt, *, opening: bool, focused: bool = False, h
 
     Args:
         prompt: The role's texts.
-        opening: Whether nothing is visible yet, so there is nobody to answer.
+        opening: Whether no earlier answer is visible, so that there is nobody to respond to.
         focused: Whether the round has a focus question.
-        headings: Words between the texts; English ones when left out.
+        headings: Headings between the texts; if left out, English headings.
 
     Example:
         >>> render_layers(load_mode_prompt("collaborative").role("participant"), opening=True).splitlines()[0]

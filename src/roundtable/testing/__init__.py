@@ -43,7 +43,7 @@ SUITES = (
 """Modules with conformance tests."""
 
 if "pytest" in sys.modules:
-    # Before any suite is imported, so that a failing test shows the values that it compared.
+    # This must come before any suite is imported, so that a failing test shows the values that it compared.
     import pytest
 
     pytest.register_assert_rewrite(*(f"{__name__}.{suite}" for suite in SUITES))

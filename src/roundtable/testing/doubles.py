@@ -31,12 +31,12 @@ def scripted_agents(
 ) -> list[BaseAgent]:
     """Create one agent per entry.
 
-    A plain text is a position, and becomes a complete answer: one call per turn, without a retry. To script the raw
-    text of a model, valid or not, use `ScriptedModel`.
+    A plain text is a position. It becomes a complete answer, so each turn takes one call, without a retry. To script
+    the raw text of a model, valid or not, use `ScriptedModel`.
 
     Args:
         says: The replies by agent id: one reply for every round, or a sequence with one per round. A reply is a plain
-            text, or anything else that `ScriptedModel` accepts; a text that starts with `{` is used as it is.
+            text, or any other reply that `ScriptedModel` accepts; a text that starts with `{` is used unchanged.
         confidence: Confidence of plain texts.
         chunks: Number of pieces of a streamed answer; 0 for one piece.
 
@@ -70,8 +70,8 @@ class FaultyModel:
 
     Args:
         inner: The wrapped model.
-        faults: One entry for each of the first calls: an exception is raised, a number is a delay in seconds before the
-            answer, `None` answers without delay. Later calls are answered.
+        faults: One entry for each of the first calls. An exception is raised; a number is the delay of the answer in
+            seconds; with `None`, the answer comes without delay. Later calls are answered without delay.
         after_deltas: Number of pieces that a stream yields before its exception.
 
     Example:

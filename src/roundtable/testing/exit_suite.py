@@ -117,7 +117,7 @@ class ExitSuite(Suite):
             exit_from_spec({**criterion.to_spec(), "noSuchField": 1}, self._registry(criterion))
 
     def test_it_is_a_value(self, criterion: Exit) -> None:
-        """It can be combined, compared and stored in sets, and is immutable."""
+        """The criterion can be combined, compared and stored in sets, and is immutable."""
         again = exit_from_spec(criterion.to_spec(), self._registry(criterion))
         assert len({criterion, again}) == 1
         assert isinstance(criterion | MaxRounds(1), AnyOf)
@@ -154,7 +154,7 @@ class ExitSuite(Suite):
             assert criterion.check(turned).should_exit == expected
 
     def test_a_round_in_which_nobody_answered_never_breaks_it(self, criterion: Exit) -> None:
-        """Rounds without a turn, and with failed turns alone, give a result."""
+        """Rounds without turns, and rounds with only failed turns, lead to a result."""
         failed = FailedTurn(
             round=1,
             stage="opening",
@@ -170,7 +170,7 @@ class ExitSuite(Suite):
 
 
 def _seated_anew(rounds: Sequence[RoundRecord], *, step: int) -> tuple[RoundRecord, ...]:
-    """Return rounds whose turns ended at different times, forwards or backwards, and stand in another order."""
+    """Return rounds with the turns in reverse order; their times rise or fall by `step` seconds from turn to turn."""
     return tuple(
         record.model_copy(
             update={

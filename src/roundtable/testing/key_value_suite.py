@@ -19,8 +19,8 @@ __all__ = ["KeyValueSuite"]
 class KeyValueSuite(Suite):
     """Tests of the `KeyValue` protocol: inherit this class, and define the fixture `kv`.
 
-    The store must use the fixture `clock` as its clock. If it survives the end of its process, define the fixture
-    `reopen` too.
+    The store must use the fixture `clock` as its clock. If the store survives the end of its process, also define the
+    fixture `reopen`.
     """
 
     @pytest.fixture
@@ -92,7 +92,7 @@ class KeyValueSuite(Suite):
             assert await kv.scan(prefix) == expected
 
     async def test_a_value_lapses(self, kv: KeyValue, clock: ManualClock) -> None:
-        """A value with `ttl_s` expires for every method at that time; a value without it never expires."""
+        """A value with `ttl_s` expires for every method after this time; a value without `ttl_s` never expires."""
         await kv.put("short", 1, ttl_s=10)
         await kv.put("long", 2)
         clock.move(9.999)

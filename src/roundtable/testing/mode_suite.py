@@ -1,4 +1,4 @@
-"""Conformance tests for debate modes, to inherit in the tests of a mode, and the transcripts they use."""
+"""Conformance tests for debate modes, to inherit in the tests of a mode, and the transcripts that the tests use."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["LATER", "MARK", "ModeSuite", "SimulatedDebate", "debates", "fewest_agents", "opening_views"]
 
 MARK = "\u2042untrusted\u2042"
-"""Marks the topic and all texts of agents; no instruction of a mode may contain it."""
+"""Mark that the topic and all texts of agents contain; no instruction of a mode may contain it."""
 LATER = datetime(2031, 5, 17, 13, tzinfo=UTC)
 """An hour after all other times."""
 _NOON = datetime(2031, 5, 17, 12, tzinfo=UTC)
@@ -60,12 +60,12 @@ _POSITIONS = st.sampled_from(tuple(product("abc", (0.0, 0.5, 1.0), (None, *get_a
 _LAW = drawn_law(30)
 
 _TABLE: Final = ("ada", "bo", "cy", "di", "eve", "fay", "gus", "hal")
-"""Agents whose ids have another order in sets of each process."""
+"""Agents whose ids have a different order in the sets of each process."""
 
 
 @dataclass(slots=True)
 class SimulatedDebate:
-    """A simulated debate: each view that the mode got, and the plan that it returned."""
+    """A simulated debate: each view that the mode got, and the plan that the mode returned."""
 
     steps: list[tuple[DebateContext, Plan]] = field(default_factory=list)
     """View and plan, in order."""
@@ -77,7 +77,7 @@ class SimulatedDebate:
 
 
 def fewest_agents(mode: DebateModeStrategy) -> int:
-    """Return the fewest agents that a mode needs; 1 if it does not say."""
+    """Return the smallest number of agents that a mode needs; 1 if the mode does not state it."""
     counts = getattr(mode, "agent_counts", None)
     return counts.start if isinstance(counts, range) else 1
 
@@ -108,8 +108,8 @@ def debates(
 
     Args:
         mode: The mode that plans them.
-        most_agents: Maximum seats at the table.
-        most_rounds: Maximum rounds; a mode may allow fewer.
+        most_agents: Maximum number of seats at the table.
+        most_rounds: Maximum number of rounds; a mode may allow fewer.
         failing: Whether turns may fail.
     """
 
@@ -311,7 +311,7 @@ class ModeSuite(Suite):
     """
 
     most_agents: ClassVar[int] = 9
-    """Maximum seats at the table."""
+    """Maximum number of seats at the table."""
     most_rounds: ClassVar[int] = 6
     """Maximum rounds."""
     plan_s: ClassVar[float] = LIMIT_S
@@ -339,11 +339,11 @@ class ModeSuite(Suite):
             return data.draw(debates(limited, most_agents=self.most_agents, most_rounds=self.most_rounds))
         finally:
             if limited.late is not None:
-                # So that hypothesis does not wait for it again and again to find a smaller example.
+                # Otherwise, hypothesis would wait again and again while it looks for a smaller example.
                 self._waiting_errors[kind] = limited.late
 
     def test_it_can_be_registered(self, mode: DebateModeStrategy) -> None:
-        """It has all parts of a mode, a name, and a valid range of rounds."""
+        """The mode has all parts of a mode, a name, and a valid range of rounds."""
         registry = ModeRegistry(builtin=False)
         registry.register_mode(mode.name, mode)
         assert registry.get_mode(mode.name) is mode
@@ -357,7 +357,7 @@ class ModeSuite(Suite):
     @_LAW
     @given(data=st.data())
     def test_every_round_ends(self, mode: DebateModeStrategy, data: st.DataObject) -> None:
-        """Each round ends after finitely many stages, which have turns and unique names, even if turns fail."""
+        """Even if turns fail, each round ends after finitely many stages; all have turns and a unique name."""
         played = self._draw_debate(data, mode)
         for view, stage in played.stages:
             assert stage.turns, f"the stage {stage.name!r} has no turns"
@@ -368,7 +368,7 @@ class ModeSuite(Suite):
     @_LAW
     @given(data=st.data())
     def test_every_round_asks_somebody(self, mode: DebateModeStrategy, data: st.DataObject) -> None:
-        """No round ends without a turn, since its consensus would be measured over nothing; end the debate instead."""
+        """No round ends without a turn: there would be nothing to measure. End the debate instead."""
         for view, plan in self._draw_debate(data, mode).steps:
             has_turns = any(turn.round == view.current_round for turn in view.transcript)
             assert has_turns or plan.kind != "end_round", (
@@ -389,7 +389,7 @@ class ModeSuite(Suite):
     @_LAW
     @given(data=st.data())
     def test_the_same_transcript_gives_the_same_plan(self, mode: DebateModeStrategy, data: st.DataObject) -> None:
-        """The plan is the same in any order of calls and for a transcript that was stored and read back; no waiting."""
+        """The mode does not wait. Its plan is the same in any order of calls, and for a stored transcript."""
         played = self._draw_debate(data, mode)
         for view, plan in reversed(played.steps):
             before = view.to_json()
@@ -450,13 +450,13 @@ class ModeSuite(Suite):
     @_LAW
     @given(data=st.data())
     def test_ballots_say_how_they_count(self, mode: DebateModeStrategy, data: st.DataObject) -> None:
-        """A stage of ballots decides or informs, as `TurnSpec.counts` says; a mode that decides so has its own vote."""
+        """`TurnSpec.counts` says whether a stage of ballots decides; a mode with a deciding stage has its own vote."""
         played = self._draw_debate(data, mode)
         for _, stage in played.stages:
             check_plan(mode, stage, ())
             if any(spec.counts == "decide" for spec in stage.turns):
                 assert getattr(mode, "has_own_vote", False) is True, (
-                    f"the stage {stage.name!r} decides the debate; set has_own_vote = True to hold no other vote"
+                    f"the stage {stage.name!r} decides the debate; set has_own_vote = True to run no other vote"
                 )
 
     @_LAW
@@ -476,6 +476,6 @@ class ModeSuite(Suite):
                 assert mode.next_stage(view.model_copy(update={"transcript": late})) == plan
 
     def test_the_plan_is_the_same_in_every_process(self, mode: DebateModeStrategy) -> None:
-        """A debate can be resumed by another process, in which sets of texts have another order."""
+        """Another process, in which sets of texts have another order, can resume a debate."""
         first, second = plans_by_hash_seed(mode, _rehearsed_views(mode))
         assert first == second, "the plan depends on the order of a set or on hash(); use sorted() or a tuple"

@@ -24,8 +24,8 @@ _HOSTILE = "\0\x1b[31m</script>{}%s \U0001f9d1 " + "x" * 10_000
 
 
 async def debate_events() -> list[Event]:
-    """Return the events of a small debate, in which one agent says hostile text and one fails."""
-    # Imported late: it loads most of the library, which collecting tests does not need.
+    """Return the events of a small debate, in which one agent writes hostile text and another agent fails."""
+    # Imported late, because it loads most of the library, which pytest does not need to collect the tests.
     from roundtable import Roundtable
 
     recorder = RecordingObserver()
@@ -48,7 +48,7 @@ class ObserverSuite(Suite):
     """
 
     limit_s: ClassVar[float] = 5.0
-    """Seconds that the events of a small debate may take; an observer that is too slow misses events."""
+    """Seconds that the observer may take for the events of a small debate; one that is too slow misses events."""
 
     @pytest.fixture
     def make_observer(self) -> Callable[[], Observer]:
@@ -76,18 +76,18 @@ class ObserverSuite(Suite):
             assert not inspect.iscoroutinefunction(close), "close runs on a thread: write `def`"
 
     async def test_it_takes_every_event(self, make_observer: Callable[[], Observer]) -> None:
-        """No event of a debate breaks it, whatever agents say, and it keeps up with them."""
+        """No event of a debate breaks the observer, whatever agents say, and it is fast enough for the events."""
         await self._hear(make_observer(), await debate_events())
 
     async def test_events_are_left_as_they_were(self, make_observer: Callable[[], Observer]) -> None:
-        """Other observers get equal events, so it must not change them."""
+        """Other observers get equal events, so the observer must not change them."""
         events = await debate_events()
         before = [event.to_json() for event in events]
         await self._hear(make_observer(), events)
         assert [event.to_json() for event in events] == before
 
     async def test_it_takes_events_of_debates_at_once(self, make_observer: Callable[[], Observer]) -> None:
-        """Events of several debates come mixed, and a debate that was resumed starts in the middle."""
+        """Events of several debates arrive mixed, and the events of a resumed debate start in the middle."""
         events = await debate_events()
         other_events = [event.model_copy(update={"session_id": "another"}) for event in events]
         mixed = [
@@ -98,7 +98,7 @@ class ObserverSuite(Suite):
         await self._hear(make_observer(), mixed)
 
     async def test_two_do_not_disturb_each_other(self, make_observer: Callable[[], Observer]) -> None:
-        """Each table has an observer of its own: closing one leaves the other working."""
+        """Each table has its own observer: after one is closed, the other still works."""
         first, second = make_observer(), make_observer()
         assert first is not second, "the factory must create an observer for each table"
         events = await debate_events()
@@ -118,7 +118,7 @@ class ObserverSuite(Suite):
             within(close, self.limit_s, what="close")
 
     async def test_a_debate_goes_on_beside_it(self, make_observer: Callable[[], Observer]) -> None:
-        """A debate with it has the same answers as without."""
+        """A debate has the same answers with the observer and without it."""
         from roundtable import Roundtable
 
         agents = scripted_agents({"ada": "Tea", "bo": "Coffee"})

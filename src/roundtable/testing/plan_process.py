@@ -1,4 +1,4 @@
-"""Plan with a mode in another process, whose sets of texts have another order."""
+"""Plan with a mode in another process, in which sets of texts have another order."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ _CODE: Final = "from roundtable.testing.plan_process import main; main()"
 def plans_by_hash_seed(
     mode: DebateModeStrategy, views: Sequence[DebateContext], hash_seeds: Sequence[int] = (1, 2)
 ) -> list[list[str]]:
-    """Return the plans of a mode as JSON, for each hash seed those of one process; the processes run at once.
+    """Return the plans of a mode as JSON: for each hash seed, a list of plans from its own process.
+
+    The processes run at the same time.
 
     Raises:
         AssertionError: The mode cannot be sent to another process, or a process failed.
@@ -51,11 +53,11 @@ def plans_by_hash_seed(
             return [_result(process, sent) for process in processes]
         finally:
             for process in processes:
-                process.kill()  # those that nobody waited for; it does nothing to one that has ended
+                process.kill()  # for processes that nobody waited for; without effect on others
 
 
 def _start(hash_seed: int) -> subprocess.Popen[bytes]:
-    # Everything else as here: the child must find the same packages.
+    # The rest of the environment stays the same, because the child must find the same packages.
     environment = {
         **os.environ,  # noqa: TID251  (not read, only passed on)
         "PYTHONHASHSEED": str(hash_seed),
@@ -102,7 +104,7 @@ def _import(module: str, file: str | None) -> None:
         importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise  # the module is there, but not what it imports
+            raise  # the module exists, but something that it imports does not
         spec = importlib.util.spec_from_file_location(module, file) if file else None
         if spec is None or spec.loader is None:
             raise

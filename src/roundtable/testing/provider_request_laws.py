@@ -1,4 +1,4 @@
-"""Conformance tests for chat models: what a call asks for arrives at the server, as a recording server received it."""
+"""Conformance tests for chat models: whatever a call sets must arrive at the server, which records the requests."""
 
 from __future__ import annotations
 
@@ -53,30 +53,30 @@ class Capability(enum.Enum):
     """Features of a provider; tests check capabilities, never names of vendors."""
 
     HTTP = "http"
-    """It calls an HTTP API with a configurable address and a key."""
+    """The provider calls an HTTP API with a configurable address and a key."""
     STREAMING = "streaming"
-    """It streams answers."""
+    """The provider streams answers."""
     TOOLS = "tools"
-    """It supports tools."""
+    """The provider supports tools."""
 
 
 _Around: TypeAlias = "tuple[dict[str, JsonValue] | list[JsonValue], ...]"
 
 
 class RequestLaws:
-    """The laws of `ProviderSuite` on what a model sends to its HTTP API, in any wire format with a JSON body."""
+    """The tests of `ProviderSuite` on the requests to an HTTP API, in any wire format with a JSON body."""
 
     capabilities: ClassVar[frozenset[Capability]] = frozenset()
     """Features of the provider, as a set of `Capability`."""
     unsupported: ClassVar[frozenset[str]] = frozenset()
     """Fields of `ChatRequest` that the API does not have: any of `temperature`, `seed`, `stop`, `output_schema` and
-    `tool_choice`. All others must be sent."""
+    `tool_choice`. All other fields must be sent."""
     call_answer: ClassVar[WireReply] = call_reply("look_up", {"word": "tea"})
     """A response in the wire format that calls the tool `look_up` with the word `"tea"`."""
     stream_call_answer: ClassVar[WireReply] = call_reply("look_up", {"word": "tea"}, stream=True)
     """The same response, streamed."""
     limit_s: ClassVar[float] = 30.0
-    """Seconds one call may take."""
+    """Seconds that one call may take."""
 
     def __init_subclass__(cls, **keywords: object) -> None:
         super().__init_subclass__(**keywords)
@@ -92,7 +92,7 @@ class RequestLaws:
             raise TypeError(msg)
 
     def body_of(self, seen: Seen) -> JsonValue:
-        """Return what a request contains, as JSON. Override it if the API takes another format."""
+        """Return the content of a request as JSON. Override this method if the API takes another format."""
         return seen.json
 
     def _request(self, model: ChatModel, **fields: object) -> ChatRequest:
@@ -115,7 +115,7 @@ class RequestLaws:
         return self.body_of(server.seen[-1])
 
     async def test_it_declares_what_it_does(self, model: ChatModel, server: LoopbackServer) -> None:
-        """A model that calls the server, streams or takes tools declares it, so that these laws hold for it."""
+        """A model that calls the server, streams or supports tools declares this, so that these tests apply to it."""
         with anyio.fail_after(self.limit_s):
             await model.complete(self._request(model))
         if not self._has(Capability.HTTP):
@@ -140,7 +140,7 @@ class RequestLaws:
     async def test_messages_are_sent_in_order_with_their_roles(
         self, model: ChatModel, server: LoopbackServer, way: str
     ) -> None:
-        """The whole history is sent: each message once, in order, those of the user and the model told apart."""
+        """The whole history is sent: each message once and in order, with different roles for user and model."""
         if not self._has(Capability.HTTP):
             return
         contents = [f"{index}-part-4f7" for index in range(len(_ROLES))]
@@ -164,7 +164,7 @@ class RequestLaws:
     @pytest.mark.parametrize("way", ["complete", "stream"])
     @pytest.mark.parametrize("option", _OPTIONS)
     async def test_an_option_is_sent(self, model: ChatModel, server: LoopbackServer, option: str, way: str) -> None:
-        """Temperature, seed and stop texts are sent if a call sets them and the API has them; otherwise never."""
+        """Temperature, seed and stop texts are sent if, and only if, a call sets them and the API has them."""
         if not self._has(Capability.HTTP) or option in self.unsupported:
             return
         value, shown = _OPTIONS[option]
@@ -181,7 +181,7 @@ class RequestLaws:
 
     @pytest.mark.parametrize("way", ["complete", "stream"])
     async def test_a_schema_is_sent(self, model: ChatModel, server: LoopbackServer, way: str) -> None:
-        """The schema of the requested JSON is sent whole, if the API takes one."""
+        """The whole schema of the requested JSON is sent, if the API takes a schema."""
         if not self._has(Capability.HTTP):
             return
         if "output_schema" in self.unsupported:
@@ -208,7 +208,7 @@ class RequestLaws:
 
     @pytest.mark.parametrize("way", ["complete", "stream"])
     async def test_the_choice_of_a_tool_is_sent(self, model: ChatModel, server: LoopbackServer, way: str) -> None:
-        """A call can leave the choice to the model, forbid tools, require one, or name the one to call."""
+        """A call can leave the choice to the model, forbid tools, require any tool, or require a certain tool."""
         if not (self._has(Capability.HTTP) and self._has(Capability.TOOLS)) or "tool_choice" in self.unsupported:
             return
         sent = {
@@ -224,7 +224,7 @@ class RequestLaws:
         assert required & {"required", "any"}, "the choice `required` is sent as something weaker"
 
     async def test_calls_and_results_are_sent_back(self, model: ChatModel, server: LoopbackServer) -> None:
-        """The next request has each call of the model with its arguments, and each result with its own call."""
+        """The next request has each call of the model with its arguments, and each result with the call it is for."""
         if not (self._has(Capability.HTTP) and self._has(Capability.TOOLS)):
             return
         words = {"call-a1": "assam-9a1", "call-b2": "brew-9b2"}
@@ -267,7 +267,7 @@ def _check_set(cls: type, name: str, value: object) -> None:
 
 
 def leaves(value: JsonValue, around: _Around = ()) -> Iterator[tuple[str, _Around]]:
-    """Yield the texts and numbers of a JSON value as texts, each with the containers around it, the outermost first.
+    """Yield the texts and numbers of a JSON value as texts, each with the containers around it, outermost first.
 
     Example:
         >>> [text for text, _ in leaves({"seed": 7, "messages": [{"role": "user"}]})]
@@ -289,7 +289,7 @@ def _objects(value: JsonValue) -> Iterator[dict[str, JsonValue]]:
 
 
 def _role_of(text: str, around: _Around) -> JsonValue:
-    """Return the role of a message: that of the innermost object with a role, or else what stands beside its text."""
+    """Return the role of a message: the role in the innermost object that has one, or the value next to its text."""
     for container in reversed(around):
         if isinstance(container, dict) and "role" in container:
             return container["role"]
@@ -303,7 +303,7 @@ def _type_of(schema: JsonValue) -> str | None:
 
 
 def _nearest_id(around: _Around, ids: dict[str, str]) -> str | None:
-    """Return the call id in the innermost container that names any; several are joined."""
+    """Return the call id in the innermost container that holds one; if it holds several ids, they are joined."""
     for container in reversed(around):
         named = [key for key in ids if any(text == key for text, _ in leaves(container))]
         if named:

@@ -31,18 +31,21 @@ __all__ = ["KEY", "Capability", "ProviderSuite"]
 KEY = "canary-key-6f1d"
 """The API key of models under test; it must not appear in any output."""
 _MARKS = ("T1a", "T2a", "T3a", "T4a")
-"""Answers of the same length as `"Tea"`."""
+"""Answers with the same length as `"Tea"`."""
 _JUNK: tuple[JsonValue, ...] = (None, 7, -1, "x", [], [7], {}, {"x": None})
 
 
 class ProviderSuite(RequestLaws, Suite):
     """Tests of the `ChatModel` protocol: inherit this class, set `capabilities`, and define the fixture `make_model`.
 
-    For HTTP providers the suite runs a local server. It answers with Chat Completions; for another wire format, set
-    `answer` and `stream_answer`, both with the text `"Tea"`, set `consumed` to their token counts, and set
-    `call_answer` and `stream_call_answer` if the provider supports tools. Override `wants_stream` if requests do not
-    ask for a stream with the field `stream`, and `body_of` if their body is not JSON. List in `unsupported` what the
-    API does not have, such as `"seed"`.
+    For HTTP providers, the suite runs a local server, which answers with Chat Completions. For another wire format:
+
+    - Set `answer` and `stream_answer`, both with the text `"Tea"`, and set `consumed` to their token counts.
+    - If the provider supports tools, set `call_answer` and `stream_call_answer`.
+    - If requests do not ask for a stream with the field `stream`, override `wants_stream`.
+    - If the body of requests is not JSON, override `body_of`.
+
+    If the API lacks some fields, such as `"seed"`, list them in `unsupported`.
 
     Example:
         ```python
@@ -60,7 +63,7 @@ class ProviderSuite(RequestLaws, Suite):
     stream_answer: ClassVar[WireReply] = chat_reply("Tea", stream=True)
     """A streamed response in the wire format."""
     consumed: ClassVar[tuple[int, int] | None] = (11, 7)
-    """Input and output tokens of these responses; `None` if the wire format has none."""
+    """Input and output tokens of these responses; `None` if the wire format does not report tokens."""
 
     @pytest.fixture
     def make_model(self) -> Callable[[str], ChatModel]:
@@ -229,7 +232,7 @@ class ProviderSuite(RequestLaws, Suite):
             assert isinstance(await model.complete(self._request(model)), ChatResponse)
 
     async def test_a_deadline_ends_a_call(self, model: ChatModel, server: LoopbackServer) -> None:
-        """A call that exceeds the library's deadline ends, and its connection is closed."""
+        """If a call exceeds the library's deadline, the call ends, and its connection is closed."""
         if not self._has(Capability.HTTP):
             return
         server.queue(WireReply([60.0, *self.answer.parts]))
@@ -279,7 +282,7 @@ class ProviderSuite(RequestLaws, Suite):
     async def test_an_answer_with_a_part_that_is_wrong_never_breaks_it(
         self, model: ChatModel, server: LoopbackServer
     ) -> None:
-        """A response with a field of the wrong type is an answer or a library error."""
+        """A response with a field of the wrong type leads to an answer or to a library error."""
         if not self._has(Capability.HTTP):
             return
         for body in _with_wrong_types(self.answer):
@@ -300,7 +303,7 @@ class ProviderSuite(RequestLaws, Suite):
     async def test_a_key_shows_nowhere(
         self, model: ChatModel, server: LoopbackServer, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """The key is in no `repr`, log, address or error; only the server gets it."""
+        """No `repr`, log, address or error contains the key; only the server gets it."""
         if not self._has(Capability.HTTP):
             return
         body = json.dumps({"error": {"message": f"the key {KEY} is refused"}}).encode()

@@ -1,4 +1,4 @@
-"""Pytest fixtures for programs and plugins; every run of pytest loads this module, so it imports nothing heavy."""
+"""Pytest fixtures for programs and plugins. Every run of pytest loads this module, so it has no large imports."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ __all__ = ["roundtable_clock", "roundtable_model", "roundtable_table"]
 
 @pytest.fixture
 def roundtable_table() -> Callable[..., Roundtable]:
-    """Return a function that creates a table of scripted agents, `{"ada": "Tea", "bo": "Coffee"}`, stored in memory.
+    """Return a function that creates a table of scripted agents, with a storage in memory.
 
-    Further arguments are those of `roundtable.Roundtable`, such as `plugins=[my_plugin]`.
+    Its argument is what the agents say, such as `{"ada": "Tea", "bo": "Coffee"}`. Keyword arguments, such as
+    `plugins=[my_plugin]`, are passed to `roundtable.Roundtable`.
     """
 
     def make(says: Mapping[str, Reply], **options: object) -> Roundtable:
@@ -35,7 +36,7 @@ def roundtable_table() -> Callable[..., Roundtable]:
 
 @pytest.fixture
 def roundtable_model() -> Iterator[Callable[..., ScriptedModel]]:
-    """Return a function that creates scripted models; the test fails if a script is not used up at its end."""
+    """Return a function that creates scripted models; the test fails if a script is not used up when the test ends."""
     models: list[ScriptedModel] = []
 
     def make(script: object, **options: object) -> ScriptedModel:

@@ -26,7 +26,7 @@ _OPTIONS = ("tea", "coffee", "milk", "water")
 _CONFIDENT_CHOICES = st.builds(Choice, st.sampled_from(_OPTIONS), confidence=st.sampled_from((0.2, 0.5, 0.9)))
 _CHOICES = st.lists(st.sampled_from((*_OPTIONS, None)), max_size=7)
 _TIE: list[str | Choice | None] = ["tea", "coffee", "milk"]
-"""Ballots on which a rule that prefers a place, a name or a voter shows it."""
+"""Tied ballots, which reveal whether a rule prefers a position, a name or a voter."""
 _ANY_BALLOTS = st.lists(
     st.none()
     | st.sampled_from((*_OPTIONS, "", "\0", "something else"))
@@ -50,11 +50,11 @@ class RuleSuite(Suite):
     """
 
     reads_choices: ClassVar[bool] = True
-    """Whether it can count positions, which are choices with a confidence. A debate needs that."""
+    """Whether the rule can count positions, which are choices with a confidence. A debate needs this."""
     follows_unanimity: ClassVar[bool] = True
     """Whether a unanimous choice wins."""
     is_neutral: ClassVar[bool] = True
-    """Whether it treats all options alike, independent of name and order."""
+    """Whether the rule treats all options alike, independent of name and order."""
 
     @pytest.fixture
     def rule(self) -> Rule:
@@ -77,7 +77,7 @@ class RuleSuite(Suite):
     @_LAW
     @given(ballots=_ANY_BALLOTS)
     def test_no_ballot_breaks_it(self, rule: Rule, ballots: list[object]) -> None:
-        """Invalid ballots do not raise, scores are finite, and the decision can be stored and read back."""
+        """Invalid ballots raise no error, scores are finite, and the decision can be stored and read back."""
         decision = decide(ballots, rule=rule)  # type: ignore[arg-type]  # ballots of all kinds, also invalid ones
         assert all(math.isfinite(score) for score in decision.scores.values())
         assert Decision.from_json(decision.to_json()) == decision
@@ -116,7 +116,7 @@ class RuleSuite(Suite):
             assert decide(ballots, rule=rule, options=_OPTIONS).winner is None
 
     def test_what_all_choose_wins(self, rule: Rule) -> None:
-        """A unanimous choice wins, if `follows_unanimity`."""
+        """A unanimous choice wins, if `follows_unanimity` is set."""
         if self.follows_unanimity and self.reads_choices:
             ballots = [Choice("tea", confidence=0.9)] * 3
             assert decide(ballots, rule=rule, options=_OPTIONS).winner == "tea"

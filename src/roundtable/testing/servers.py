@@ -1,4 +1,4 @@
-"""Test servers on the loopback address: chat completions with faults on demand, or any ASGI application."""
+"""Test servers on the loopback address: Chat Completions with faults on demand, or any ASGI application."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ _USAGE: Final[JsonObject] = {"prompt_tokens": 11, "completion_tokens": 7, "total
 
 @contextmanager
 def serving(app: Callable[..., Any]) -> Generator[str]:
-    """Serve an ASGI application, such as one of `roundtable.server.create_app`, until the block ends.
+    """Serve an ASGI application, such as one from `roundtable.server.create_app`, until the block ends.
 
-    It runs on a separate thread with its own event loop, at 127.0.0.1. Needs the extra `server`.
+    The application runs on a separate thread with its own event loop, at 127.0.0.1. Needs the extra `server`.
 
     Args:
         app: The application.
@@ -75,8 +75,8 @@ def serving(app: Callable[..., Any]) -> Generator[str]:
 
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        # Connections inherit this. Without it, the second part of each response waits until the client has acknowledged
-        # the first.
+        # Connections inherit this option. Without it, the second part of each response waits until the client has
+        # acknowledged the first part.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=1))
 
@@ -145,13 +145,13 @@ Reply: TypeAlias = "WireReply | str | Mapping[str, JsonValue]"
 class LoopbackServer:
     """Serve Chat Completions on 127.0.0.1, on separate threads, so that any event loop can call it.
 
-    Queued replies come first, then those of `answer`. Requests for `/v1/models` get the reply `models`. Requests to a
-    path with `/trap` are counted in `traps`.
+    Queued replies are used first, then the replies that `answer` returns. Requests for `/v1/models` get the reply
+    `models`. Requests to a path with `/trap` are counted in `traps`.
 
     Args:
-        answer: Returns the reply to a request; by default every reply is `"ok"`.
-        models: The reply to a request for the list of models; by default a list of one model.
-        tls: Serve https with this context.
+        answer: Function that returns the reply to a request; by default, every reply is `"ok"`.
+        models: The reply to a request for the list of models; by default, a list of one model.
+        tls: TLS context; if set, the server uses https.
 
     Example:
         >>> from roundtable.providers import chat_model
@@ -180,7 +180,7 @@ class LoopbackServer:
         self._threads: list[threading.Thread] = []
         self._closing = threading.Event()
         self.seen: list[Seen] = []
-        """Requests in order of arrival, without those for the list of models."""
+        """Requests in order of arrival, without requests for the list of models."""
         self.traps: int = 0
         """Number of requests to a path with `/trap`."""
         self.hang_ups: list[float] = []
@@ -343,7 +343,7 @@ def sse_reply(
         events: Content of the chunks.
         pause_s: Seconds between chunks.
         headers: Headers of the reply.
-        whole: Whether to end the body properly; otherwise the connection is closed without an end.
+        whole: Whether to end the body properly; otherwise, the connection is closed before the end.
     """
     parts: list[bytes | float] = [_head(200, {**headers, "transfer-encoding": "chunked"})]
     for event in events:
@@ -402,7 +402,7 @@ def chat_chunks(text: str, *, pieces: int = 4, done: bool = True, finish: str | 
         text: The text.
         pieces: Number of pieces of the text.
         done: Whether to add the terminator `[DONE]`.
-        finish: The finish reason; None leaves out its event.
+        finish: The finish reason; with None, its event is left out.
     """
     size = max(1, -(-len(text) // pieces))
     events: list[JsonObject] = [_chunk({"role": "assistant", "content": ""})]

@@ -48,7 +48,7 @@ STEPS: Final[dict[str, tuple[Callable[[str], DurableEvent], dict[str, str]]]] = 
     "end": (lambda session: ended(session, "completed"), dict.fromkeys(("created", "active", "paused"), "completed")),
     "break": (broken, dict.fromkeys(("created", "active", "paused", "completed", "error"), "error")),
 }
-"""Steps of a session: the event of each step, and the state after it for each allowed state before it."""
+"""The steps of a session. For each step: its event, and the allowed states before it, with the state after it."""
 
 WAYS: Final[dict[str, tuple[str, ...]]] = {
     "created": (),
@@ -126,7 +126,7 @@ class LogLaws:
         assert await numbers(storage, "same", tenant="one") == [1]
 
     async def test_deleting_removes_everything(self, storage: Storage) -> None:
-        """Nothing is left, and a token of the deleted session is not valid for a new one."""
+        """Nothing is left, and a token of the deleted session is not valid for a new session."""
         session = record()
         token = await started(storage, session, answered(session.id))
         await storage.delete(session.id)
@@ -142,7 +142,7 @@ class LogLaws:
         assert await storage.append(session.id, 0, lease.token, [answered(session.id, position="Coffee")]) == 1
 
     async def test_events_are_numbered_from_one_without_gaps(self, storage: Storage) -> None:
-        """Numbers are consecutive; `read` returns events above `after`."""
+        """Numbers are consecutive; `read` returns the events with a number above `after`."""
         session = record()
         token = await started(storage, session, round_start(session.id), answered(session.id))
         assert await storage.append(session.id, 2, token, [failed(session.id, 1)]) == 3
@@ -154,7 +154,7 @@ class LogLaws:
         assert await numbers(storage, session.id, -5) == [1, 2, 3]
 
     async def test_an_event_reads_back_as_it_was_given(self, storage: Storage) -> None:
-        """Only the number is added."""
+        """The storage adds only the number."""
         session = record()
         events = (round_start(session.id), answered(session.id), failed(session.id, 1), control(session.id, "stop"))
         await started(storage, session, *events)
@@ -183,7 +183,7 @@ class LogLaws:
             await storage.append(session.id, 2, token, [answered(session.id, 1).model_copy(update={"seq": 4})])
 
     async def test_a_turn_counts_once(self, storage: Storage) -> None:
-        """A turn that is stored already is ignored, even if the time of its event differs."""
+        """A turn that is already stored is ignored, even if the time of its event differs."""
         session = record()
         token = await started(storage, session, answered(session.id, 0), failed(session.id, 1))
         again: list[DurableEvent] = [
@@ -248,7 +248,7 @@ class LogLaws:
         assert sorted(last) == await numbers(storage, session.id) == list(range(1, 31))
 
     async def test_of_many_who_expect_the_same_one_appends(self, storage: Storage) -> None:
-        """Checking the last number and appending is atomic; so is creating a session."""
+        """The check of the last number and the append are one atomic step; creating a session is atomic as well."""
         session, done = record(), list[str]()
         token = await started(storage, session, round_start(session.id))
 

@@ -17,13 +17,13 @@ __all__ = ["NoticeLaws"]
 WAIT_S: Final = 2.0
 """Maximum seconds to wait for the notice of one append."""
 TRIES: Final = 5
-"""Appends of which one must be reported: a notice may be lost."""
+"""Number of appends, of which at least one must be reported: a notice may be lost."""
 APPENDS: Final = 6
-"""Appends elsewhere; a listener that hears more than half of them hears what is not meant for it."""
+"""Number of appends to other sessions; a listener that gets notices of more than half of them gets wrong notices."""
 
 
 class _Listener:
-    """Counts notices of one session, which may come on any thread."""
+    """Counter of the notices of one session, which may arrive on any thread."""
 
     def __init__(self, storage: Notify, session: str, tenant: str, error: Exception | None = None) -> None:
         self.session = session
@@ -51,16 +51,16 @@ class _Listener:
             yield
 
     async def hears_more_than(self, count: int) -> bool:
-        """Wait for notices; return whether more than `count` came in time."""
+        """Wait for notices; return whether more than `count` arrived in time."""
         with anyio.move_on_after(WAIT_S):
             while self.count <= count:
                 await self._changed.wait()
         return self.count > count
 
     async def hears_appends(self, other_storage: Storage, number: int = 3) -> None:
-        """Append through another opening of the storage, and check that each append is heard, or one soon after it.
+        """Append through another opening of the storage, and check that each append, or one soon after, is reported.
 
-        A notice may come without an event, so one heard append proves nothing.
+        A notice may arrive without an event, so one notice alone proves nothing.
         """
         for _ in range(number):
             for _ in range(TRIES):
@@ -77,7 +77,7 @@ class _Listener:
 async def _elsewhere(
     storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
 ) -> AsyncGenerator[tuple[Notify, Storage] | None]:
-    """Open the storage as another process would; `None` if this cannot be done, or it reports nothing."""
+    """Open the storage as another process would; `None` if this is impossible, or the storage sends no notices."""
     if reopen is None or not isinstance(storage, Notify):
         yield None
         return
@@ -94,7 +94,7 @@ class NoticeLaws:
     async def test_a_listener_hears_what_another_process_appends(
         self, storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
     ) -> None:
-        """`heard` is called after appends through another opening of the storage, also by a second listener."""
+        """After appends through another opening of the storage, `heard` is called, also that of a second listener."""
         async with _elsewhere(storage, reopen) as opened:
             if opened is None:
                 return
@@ -110,7 +110,7 @@ class NoticeLaws:
     async def test_a_listener_hears_nothing_of_other_sessions_or_tenants(
         self, storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
     ) -> None:
-        """Neither appends to another session are reported, nor those to a session of another tenant with its id."""
+        """Appends to other sessions are not reported, even if a session of another tenant has the same id."""
         async with _elsewhere(storage, reopen) as opened:
             if opened is None:
                 return
@@ -133,7 +133,7 @@ class NoticeLaws:
     async def test_a_listener_that_has_left_hears_no_more(
         self, storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
     ) -> None:
-        """After the block `heard` is not called, but for a call that is under way; other listeners stay."""
+        """After the block, `heard` is not called, except for a call that is already running; other listeners stay."""
         async with _elsewhere(storage, reopen) as opened:
             if opened is None:
                 return
@@ -152,7 +152,7 @@ class NoticeLaws:
     async def test_a_listener_that_raises_does_not_silence_others(
         self, storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
     ) -> None:
-        """Listeners before and after it are called as ever, and so is it."""
+        """The listener that raises, and the listeners before and after it, are still called."""
         async with _elsewhere(storage, reopen) as opened:
             if opened is None:
                 return

@@ -113,7 +113,7 @@ def failed(session: str, slot: int = 0, *, round: int = 1, stage: str = "opening
 
 
 def round_start(session: str, round: int = 1, *, timestamp: datetime = NOON) -> RoundStart:
-    """Create the event of a round that starts."""
+    """Create the event of the start of a round."""
     return RoundStart(session_id=session, timestamp=timestamp, round=round, agents=("ada", "bo"))
 
 

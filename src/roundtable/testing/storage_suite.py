@@ -46,7 +46,7 @@ class LeaseLaws:
     """Tests of leases and their tokens."""
 
     async def test_the_same_owner_renews_and_keeps_its_token(self, storage: Storage, clock: ManualClock) -> None:
-        """Renewing changes the end but not the token, also after the lease has expired."""
+        """Renewing changes the end of the lease but not the token, even after the lease has expired."""
         session, owner = record(), owner_elsewhere()
         await storage.create(session)
         first = await storage.lease(session.id, owner, 15)
@@ -273,7 +273,7 @@ class ListLaws:
             assert {summary.id for summary in await storage.list(SessionFilter(topic=text))} == expected
 
     async def test_lists_can_be_narrowed(self, storage: Storage) -> None:
-        """Filters by mode, by status and by creation time, both ends included."""
+        """Lists can be filtered by mode, by status and by creation time; both ends of a time range are included."""
         for number in range(4):
             await storage.create(
                 record(f"s{number}", mode=("delphi", "panel")[number % 2], created_at=NOON + timedelta(hours=number))
@@ -315,7 +315,7 @@ class ListLaws:
         assert await ids({"%": 1}) == []
 
     async def test_pages_show_each_session_once_whatever_is_added_meanwhile(self, storage: Storage) -> None:
-        """Pages have no duplicates, also with equal times; sessions created between two pages are not shown."""
+        """Pages have no duplicates, even if times are equal; sessions created between two pages are not shown."""
         for number in range(5):
             await storage.create(record(f"s{number}", created_at=NOON + timedelta(seconds=number // 2)))
         listed: list[str] = []
@@ -327,7 +327,7 @@ class ListLaws:
         assert listed == ["s4", "s3", "s2", "s1", "s0"]
 
     async def test_sessions_that_nobody_changed_lately_are_found(self, storage: Storage) -> None:
-        """`updated_before` does not include the time itself."""
+        """`updated_before` does not include sessions that were updated exactly at this time."""
         await storage.create(record("old"))
         await storage.create(record("touched"))
         await started(storage, record("late"), round_start("late", timestamp=NOON + timedelta(hours=1)))
@@ -368,7 +368,7 @@ class SearchLaws:
         assert await _search(storage, "tea", session_id="older") == [("older", 1), ("older", 2)]
 
     async def test_what_is_looked_for_is_words_and_no_command(self, storage: Storage) -> None:
-        """A query cannot contain FTS or SQL commands."""
+        """FTS and SQL commands in a query are only words to look for."""
         if not isinstance(storage, FullText):
             return
         await started(storage, record("s"), answered("s", position="tea OR coffee; don't NEAR(a b) position:x"))
@@ -415,7 +415,7 @@ class _ValueLaws:
         ]
 
     async def test_lone_surrogates_are_replaced(self, storage: Storage) -> None:
-        """Lone surrogates cannot be encoded, but unvalidated values may contain them; they are replaced."""
+        """Lone surrogates are replaced: they cannot be encoded, but unvalidated values may contain them."""
         session = record("\ufffd", tenant="\ufffd")
         result: JsonValue = {"\ud800": ["\udfff!", "\ud83d\ude00", ["\ud800", 1]]}
         event = AgentToolResult(session_id=session.id, timestamp=NOON, agent="ada", round=1, step=1, tool_call_id="t")
@@ -490,9 +490,9 @@ class _ReopenLaws:
 class StorageSuite(LogLaws, LeaseLaws, ListLaws, SearchLaws, NoticeLaws, _ValueLaws, _ReopenLaws, Suite):
     """Tests of the `Storage` protocol: inherit this class, and define the fixture `storage`.
 
-    The storage must use the fixture `clock` as its clock. If it survives the end of its process, define the fixture
-    `reopen` too. What only some storages can do (`FullText`, `Leases`, `Notify`) is tested if the storage has the
-    method; notices (`Notify`) also need `reopen`.
+    The storage must use the fixture `clock` as its clock. If the storage survives the end of its process, also define
+    the fixture `reopen`. Optional features (`FullText`, `Leases`, `Notify`) are tested if the storage has their method;
+    the tests of notices (`Notify`) also need `reopen`.
 
     Example:
         ```python

@@ -57,7 +57,7 @@ def _values(kind: type[BaseModel]) -> st.SearchStrategy[Any]:
 
 
 def _from_fields(kind: type[M], **own: st.SearchStrategy[Any]) -> st.SearchStrategy[M]:
-    """Draw each field by itself, some with a strategy of their own."""
+    """Draw each field by itself; `own` has the strategies of some fields."""
     fields = {
         name: _field(field) if field.is_required() else st.one_of(st.just(LEFT_OUT), _field(field))
         for name, field in kind.model_fields.items()
@@ -123,7 +123,7 @@ def drawn_from(annotation: object, rules: tuple[object, ...] = ()) -> st.SearchS
 
 
 def _constraints(rules: list[object]) -> list[object]:
-    """Return the constraints, with those that a pydantic `Field` holds inside `Annotated`."""
+    """Return the constraints, including the constraints that a pydantic `Field` holds inside `Annotated`."""
     return [inner for rule in rules for inner in (rule.metadata if isinstance(rule, FieldInfo) else [rule])]
 
 

@@ -1,4 +1,4 @@
-"""The base of all suites: tests run on asyncio and trio, and none of them can be removed unnoticed."""
+"""The base of all suites: tests run on asyncio and trio, and no test can be removed unnoticed."""
 
 from __future__ import annotations
 
@@ -38,26 +38,28 @@ R = TypeVar("R")
 
 
 WAIT_S: Final = 0.1
-"""Maximum seconds that a pure function may take besides its CPU time, on a busy machine; more means that it waits."""
+"""Maximum seconds that a pure function may take in addition to its CPU time, even on a busy machine. If it takes
+longer, it waits for something."""
 
 
 LIMIT_S: Final = 10.0
-"""Seconds that a pure function may take in all; more counts as endless."""
+"""Seconds that a pure function may take in total; a longer time counts as endless."""
 
 
 BLOCKED_S: Final = 0.25
-"""Seconds for which a call may keep the event loop from running, on a busy machine."""
+"""Seconds for which a call may block the event loop, even on a busy machine."""
 
 
 class NewLawWarning(UserWarning):
-    """A new test of a suite fails; it becomes a failure in the version that the message names."""
+    """A new test of a suite fails; the warning becomes a failure in the version that the message names."""
 
 
 def new_law(*, fails_from: str) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Awaitable[R | None]]]:
-    """Mark an `async` test that is new in a suite: until a version, its failure is only a warning.
+    """Mark an `async` test that is new in a suite: before the version `fails_from`, its failure is only a warning.
 
     Args:
-        fails_from: First version of the library in which it fails; one minor version after the one that adds it.
+        fails_from: First version of the library in which the test can fail: one minor version after the version that
+            adds the test.
 
     Example:
         >>> import anyio
@@ -93,7 +95,7 @@ class Suite:
     the subclass and mark it with `@pytest.mark.xfail(reason="...")`.
 
     Raises:
-        TypeError: A law is removed or replaced; the message lists which.
+        TypeError: Laws are removed or replaced; the message lists them.
     """
 
     pytestmark: ClassVar[list[pytest.MarkDecorator]] = [pytest.mark.anyio]
@@ -135,7 +137,7 @@ def at_once(call: Callable[[], R]) -> R:
     """Return the result of a pure function, which may compute but must not wait.
 
     Raises:
-        AssertionError: It waited in three of three calls: it sleeps, or does I/O.
+        AssertionError: The function waited in all of three calls, so it sleeps or does I/O.
 
     Example:
         >>> at_once(lambda: 1 + 1)
@@ -177,11 +179,12 @@ def within(call: Callable[[], R], limit_s: float = LIMIT_S, *, what: str = "it")
     Args:
         call: The function.
         limit_s: Seconds that it may take.
-        what: What runs, for the message.
+        what: Name of the function in the message.
 
     Raises:
-        AssertionError: It took longer. Its thread cannot be stopped, but does not keep the program from ending.
-        Exception: What the function raises.
+        AssertionError: The function took longer. Its thread cannot be stopped, but does not keep the program from
+            ending.
+        Exception: The exception that the function raises.
 
     Example:
         >>> within(lambda: 1 + 1)
@@ -210,12 +213,12 @@ def within(call: Callable[[], R], limit_s: float = LIMIT_S, *, what: str = "it")
 
 
 def refuse_waiting(call: Callable[[], object], limit_s: float = LIMIT_S) -> None:
-    """Fail early if a pure function waits or never ends, before hundreds of drawn examples that would each wait.
+    """Fail early if a pure function waits or never ends; otherwise, each of hundreds of drawn examples would wait.
 
     Other errors of the function are ignored; the laws report them.
 
     Raises:
-        AssertionError: It waited, or took longer than the limit.
+        AssertionError: The function waited, or took longer than the limit.
     """
     try:
         within(partial(at_once, call), limit_s)
@@ -229,7 +232,7 @@ async def runs_beside(call: Callable[[], Awaitable[object]]) -> None:
     """Check that an `async` function lets the event loop run, in at least one of three calls.
 
     Raises:
-        AssertionError: It blocked the event loop in each call.
+        AssertionError: The function blocked the event loop in each call.
     """
     longest_s = 0.0
     for _ in range(3):

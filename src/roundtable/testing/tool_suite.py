@@ -42,7 +42,7 @@ class ToolSuite(Suite):
     good_input: ClassVar[JsonObject] = {}
     """Arguments with which the tool succeeds."""
     limit_s: ClassVar[float] = 10.0
-    """Seconds one call may take."""
+    """Seconds that one call may take."""
 
     @pytest.fixture
     def tool(self) -> Tool:
@@ -57,7 +57,7 @@ class ToolSuite(Suite):
             return await toolkit.execute_tool(tool.definition.name, tool_input)
 
     def test_a_model_is_told_what_it_does(self, tool: Tool) -> None:
-        """It has a name that is valid for every provider, a description, and a JSON Schema of its arguments."""
+        """The tool has a name that is valid for every provider, a description, and a JSON Schema of its arguments."""
         definition = tool.definition
         assert isinstance(definition, AgentTool)
         assert definition.name.replace("_", "").replace("-", "").isalnum()
@@ -69,7 +69,7 @@ class ToolSuite(Suite):
         assert tool.definition == definition
 
     def test_its_schema_is_one_and_describes_its_arguments(self, tool: Tool) -> None:
-        """The schema is valid, the good input matches it, and every argument of the good input is in it."""
+        """The schema is valid, matches the good input, and describes every argument of the good input."""
         schema = dict(tool.definition.parameters)
         Draft202012Validator.check_schema(schema)
         Draft202012Validator(schema).validate(dict(self.good_input))
@@ -114,7 +114,7 @@ class ToolSuite(Suite):
             assert result.success or result.error, "a failed result needs a message"
 
     async def test_calls_at_once_do_not_disturb_each_other(self, tool: Tool) -> None:
-        """Agents of one stage may call it at the same time."""
+        """Agents of one stage may call the tool at the same time."""
         results: list[ToolResult] = []
 
         async def call() -> None:

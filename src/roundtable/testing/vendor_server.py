@@ -38,15 +38,15 @@ class VendorAnswer:
     text: str = ""
     """Its text."""
     calls: Sequence[tuple[str, Mapping[str, JsonValue]]] = ()
-    """Names and arguments of the tools that it calls; Perplexity's models call none."""
+    """Names and arguments of the tools that the answer calls; Perplexity's models call no tools."""
     citations: Sequence[str] = ()
-    """Addresses of pages that it cites; only Perplexity's wire has them."""
+    """Addresses of pages that the answer cites; only Perplexity's wire format has them."""
     is_cut: bool = False
-    """Whether it ends because it reached the limit of its length."""
+    """Whether the answer is cut off at the token limit."""
     input_tokens: int = 11
-    """Tokens of the request that are reported."""
+    """Reported number of tokens of the request."""
     output_tokens: int = 7
-    """Tokens of the answer that are reported."""
+    """Reported number of tokens of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +72,14 @@ def _say_ok(_request: Seen) -> VendorReply:
 class VendorServer:
     """Serve the API of a vendor on 127.0.0.1, on separate threads, so that any event loop can call it.
 
-    Queued replies come first, then those of `answer`. A request is answered as a stream if it asks for one. A request
-    without a key, or to another path than that of the API, is refused as the vendor would, and takes no reply.
+    Queued replies are used first, then the replies that `answer` returns. If a request asks for a stream, the reply is
+    streamed. A request without a key, or to a path that is not the path of the API, is refused as the vendor would
+    refuse it, and uses up no reply.
 
     Args:
         vendor: Name of the vendor: `"anthropic"` (Messages), `"openai"` (Responses), `"google"` (generateContent),
             `"perplexity"` (Sonar), `"openai-chat"` (Chat Completions), or another provider that speaks one of these.
-        answer: Returns the reply to a request; by default every reply is `"ok"`.
+        answer: Function that returns the reply to a request; by default, every reply is `"ok"`.
 
     Raises:
         ConfigurationError: The vendor is unknown.
@@ -105,7 +106,7 @@ class VendorServer:
         self._queue: deque[VendorReply] = deque()
         self._server = LoopbackServer(self._reply)
         self.seen: list[Seen] = []
-        """Requests that took a reply, in order of arrival."""
+        """Requests that used up a reply, in order of arrival."""
 
     @property
     def url(self) -> str:
@@ -119,7 +120,7 @@ class VendorServer:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables that lead another program to this server, such as `ANTHROPIC_BASE_URL` and `ANTHROPIC_API_KEY`."""
+        """Variables with which another program calls this server: `ANTHROPIC_BASE_URL`, `ANTHROPIC_API_KEY`, ..."""
         address = {self.vendor.base_url_env: self.url} if self.vendor.base_url_env else {}
         return {**address, **dict.fromkeys(self.vendor.key_env[:1], _KEY)}
 
@@ -188,10 +189,10 @@ def _pieces(text: str, count: int = 4) -> list[str]:
 
 
 class _WireFormat(ABC):
-    """How a vendor's API looks: where it is, what it answers, and how it refuses."""
+    """The form of a vendor's API: its address, its answers, and its refusals."""
 
     root: str = ""
-    """What the base URL has after the host."""
+    """Part of the base URL after the host."""
     path: re.Pattern[str]
     """The path of the API."""
 
