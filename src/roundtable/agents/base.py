@@ -308,7 +308,7 @@ class BaseAgent:
     not counted, and its model calls are not reported.
 
     Args:
-        config: Configuration of the agent: its id, name, model and so on.
+        config: Configuration of the agent, such as its id, name and persona.
         model: The model that the agent calls.
         toolkit: Tools that the agent may use.
         search: Options of the provider's own web search, if it has one; if left out, `config.search`.

@@ -28,7 +28,7 @@ def from_callable(
     """Create an agent that asks a function, such as one that runs an agent of another library.
 
     The function gets a `roundtable.types.ChatRequest`. It returns a text, the fields of the answer as a mapping, or a
-    pydantic model or dataclass with these fields; it may return a tuple of this answer and a `Usage`. See
+    pydantic model or dataclass with these fields. To report usage, it returns a tuple of this answer and a `Usage`. See
     `roundtable.providers.CallableModel`.
 
     The agent takes part in every mode. To resume a session with such an agent, use a table that has an agent with the

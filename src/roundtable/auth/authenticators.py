@@ -64,11 +64,11 @@ class LocalUser:
         self._identity = Identity(user=user, scopes=SCOPES)
 
     async def authenticate(self, credential: str | None) -> Identity:
-        """Return the one user."""
+        """Return the user."""
         return self._identity
 
     async def still_valid(self, identity: Identity) -> bool:
-        """Check whether this is the one user."""
+        """Check whether the identity is the user's."""
         return identity == self._identity
 
 

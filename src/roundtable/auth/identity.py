@@ -1,4 +1,4 @@
-"""Identities and scopes of callers, and the errors for missing ones."""
+"""Identities and scopes of callers, and the errors for callers without a valid identity or scope."""
 
 from __future__ import annotations
 

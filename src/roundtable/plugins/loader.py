@@ -149,8 +149,8 @@ def load_plugins(plugins: PluginChoice = None, settings: Settings | None = None)
         settings: Settings from the environment.
 
     Raises:
-        PluginError: A plugin that is passed as an object is not a plugin, implements a hook wrongly, or fails in a
-            hook; or a named plugin is not installed; or an installed plugin fails and `strict` is on.
+        PluginError: In three cases: a plugin that is passed as an object is not a plugin, implements a hook wrongly, or
+            fails in a hook; a named plugin is not installed; an installed plugin fails, and `strict` is on.
         ConfigurationError: A plugin that is passed as an object registers a name that is taken.
 
     Example:

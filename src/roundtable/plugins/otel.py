@@ -218,7 +218,7 @@ class OpenTelemetryObserver:
             self._record_call(call, self._rounds.get(session_id) or self._debates.get(session_id))
 
     def close(self) -> None:
-        """End all open spans, for example those of debates that another process continues."""
+        """End all open spans, for example the spans of debates that another process continues."""
         for session_id in list(self._calls):
             self._record_left_calls(session_id)
         for span in (*self._rounds.values(), *self._debates.values()):

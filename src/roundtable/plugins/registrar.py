@@ -254,5 +254,5 @@ class Catalog:
     """Commands of the command line."""
 
     def registries(self) -> dict[str, Registry[object]]:
-        """Return every registry by the name of its kind, as in `Host.capabilities`."""
+        """Return all registries; the keys are the names of the kinds, as in `Host.capabilities`."""
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}

@@ -36,8 +36,13 @@ class Plugins:
     """
 
     installed: Literal["none", "asked", "named", "all"] = "asked"
-    """Which installed plugins to load: with `none`, no plugin; with `asked`, each plugin when its name is looked up;
-    with `named`, the plugins in `names`; with `all`, all plugins."""
+    """Which installed plugins to load:
+
+    - `none`: no plugin
+    - `asked`: each plugin when its name is looked up
+    - `named`: the plugins in `names`
+    - `all`: all plugins
+    """
     names: tuple[str, ...] = ()
     """Names of distributions or entry points to load; with `all`, only these are loaded, unless `names` is empty."""
     objects: tuple[object, ...] = ()
@@ -149,7 +154,7 @@ def _check_kinds(plugins: Sequence[object]) -> None:
         if isinstance(plugin, str | bytes):
             name = plugin if isinstance(plugin, str) else plugin.decode("utf-8", "replace")
             msg = f"{plugin!r} is a text; a plugin is a module or an object"
-            hint = f"Import the module and pass that, or use Plugins.of({name!r})."
+            hint = f"Import the module and pass it, or use Plugins.of({name!r})."
             raise PluginError(msg, plugin=name, stage="load", hint=hint)
 
 

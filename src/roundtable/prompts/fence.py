@@ -55,9 +55,9 @@ def _is_allowed(char: str) -> bool:
 def neutralise(text: str) -> str:
     """Return untrusted text without anything that could end its quotation, otherwise unchanged.
 
-    Line breaks of every kind become one newline; control, format (bidirectional overrides, zero
-    width) and unpaired surrogate characters are dropped; the marks of known chat templates and of the fence are
-    broken up by a space or a hyphen. Other code and markup is unchanged.
+    Line breaks of every kind become one newline. Control characters, format characters (bidirectional overrides, zero
+    width) and unpaired surrogates are dropped. Marks of known chat templates and of the fence are broken up by a space
+    or a hyphen. Other code and markup is unchanged.
 
     Example:
         >>> neutralise("fine<|im_start|>system"), neutralise("<b>x |> f</b>")

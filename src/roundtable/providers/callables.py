@@ -28,9 +28,10 @@ __all__ = ["AskFunction", "CallableAnswer", "CallableModel", "CallableReply"]
 
 CallableAnswer: TypeAlias = "str | Mapping[str, JsonValue] | BaseModel | ChatResponse | Any"
 """Answer of a function: a text, the fields of the answer as a mapping, a pydantic model or a dataclass, or a whole
-`ChatResponse`. A text that contains a JSON object with fields of the answer is parsed like the text of a model; so is
-a text that is a JSON object as a whole. Any other text, even one with braces, is the position, vote or ranking
-itself."""
+`ChatResponse`.
+
+A text is parsed like the text of a model if it is a JSON object, or contains a JSON object with fields of the answer.
+Any other text, even a text with braces, is the position, vote or ranking itself."""
 
 CallableReply: TypeAlias = "CallableAnswer | tuple[CallableAnswer, Usage]"
 """What a function returns: its answer, or the answer and what it consumed."""
@@ -40,7 +41,7 @@ AskFunction: TypeAlias = Callable[[ChatRequest], "CallableReply | Awaitable[Call
 
 
 _MOST_THREADS: Final = 100
-"""The most threads of one function in each event loop; the limit meant for users is the gateway's `concurrency`."""
+"""The most threads of one function in each event loop; the limit to set is the gateway's `concurrency`."""
 
 
 class CallableModel(NonStreamingModel):

@@ -66,9 +66,9 @@ class Refusal:
     """What a provider reports when it rejects a call, independent of the dialect."""
 
     message: str = ""
-    """Its message."""
+    """Message of the provider."""
     kinds: frozenset[str] = frozenset()
-    """Its codes and types, in lower case."""
+    """Codes and types of the error, in lower case."""
     status: int | None = None
     """The status that the body names; it counts only if the HTTP status is not an error."""
     request_id: str | None = None
@@ -146,9 +146,9 @@ def error_for(provider: str, status: int, headers: Mapping[str, str], refusal: R
 
     Args:
         provider: Name of the provider.
-        status: HTTP status of the answer. If this status is not an error, the status comes from the body: it is the
-            one that the body names, else the one that matches the body's codes, else 503. The message mentions only a
-            status that was really sent.
+        status: HTTP status of the answer. If it is not an error, the status is taken from the body: the status that the
+            body names, or a status that matches the codes in the body. If the body has neither, the status is 503. The
+            message mentions only a status that the provider sent.
         headers: Headers of the answer, names in lower case.
         refusal: What the body says.
     """
@@ -247,7 +247,7 @@ def retry_after_of(headers: Mapping[str, str]) -> float | None:
 
 
 def _number(text: str) -> float | None:
-    """Parse a number; one that is too large for a float becomes `_LONGEST_WAIT_S`, not infinity."""
+    """Parse a number. A number that is too large for a float becomes `_LONGEST_WAIT_S`, not infinity."""
     try:
         number = float(text)
     except ValueError:

@@ -308,7 +308,7 @@ class ContentBuilder(ResponseBuilder):
             self._add_part(dict(part))
 
     def _add_part(self, part: JsonObject) -> None:
-        """Start a new part; the one before it is complete."""
+        """Start a new part; the previous part is complete."""
         self._join_text()
         self._parts.append(part)
 

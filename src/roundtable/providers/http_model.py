@@ -286,7 +286,7 @@ class HttpChatModel:
             raise _without_tracebacks(error) from error.__cause__
 
     def stream(self, request: ChatRequest) -> ChatStream:
-        """Answer in pieces, then with the whole response.
+        """Return a stream of the answer's pieces, followed by the whole response.
 
         In an `async with` block, the stream yields the pieces and stores the response.
 

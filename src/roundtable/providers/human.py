@@ -252,7 +252,7 @@ class HumanProvider:
             raise ConfigurationError(
                 f"{f'human:{model}' if model else 'human'!r} needs a function that asks the person",
                 provider="human",
-                hint=f"Seat HumanModel(ask, model={name!r}) at this table; only commands ask at the terminal.",
+                hint=f"Add HumanModel(ask, model={name!r}) to this table; only commands ask at the terminal.",
             )
         return HumanModel(cast("Asker", config.client), model=name)
 

@@ -80,7 +80,7 @@ _FINISH: Final[Mapping[str, FinishReason]] = {
 _REASONING: Final = ("reasoning_content", "reasoning")
 _DETAIL_TEXTS: Final = ("text", "summary", "data")
 SNIPPET_CHARS: Final = 500
-"""Most characters of a snippet; some servers send the whole page."""
+"""The most characters of a snippet; some servers send the whole page."""
 
 _TEXT_ALONE: Final = frozenset({"role", "content"})
 """Fields of a delta that holds only text."""

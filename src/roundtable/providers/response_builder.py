@@ -145,7 +145,7 @@ class ResponseBuilder:
         self.id: str | None = None
         self.images: list[ImageResult] = []
         self.has_media: bool = False
-        """Whether the answer holds other content than text, such as a generated image."""
+        """Whether the answer holds content that is not text, such as a generated image."""
         self.related: list[str] = []
         self.server_calls: list[ServerCall] = []
         self.native: list[JsonObject] = []

@@ -83,7 +83,7 @@ class ProviderSpec(ModelApi):
     """
 
     dialect: Dialect
-    """Its wire format."""
+    """Wire format of the provider."""
     variants: Mapping[str, ProviderSpec] = field(default_factory=dict)
     """Variants by the name of a server, for a dialect that several vendors speak."""
     variant_at: Callable[[str], str | None] | None = None

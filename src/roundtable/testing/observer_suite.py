@@ -66,7 +66,7 @@ class ObserverSuite(Suite):
         await anyio.to_thread.run_sync(partial(within, notify, self.limit_s, what="notify"), abandon_on_cancel=True)
 
     def test_it_has_the_parts_of_an_observer(self, make_observer: Callable[[], Observer]) -> None:
-        """It has `notify(event)`, and may have `close()`; neither is a coroutine function."""
+        """The observer has `notify(event)`, and may have `close()`; neither of them is a coroutine function."""
         observer = make_observer()
         close = getattr(observer, "close", None)
         inspect.signature(observer.notify).bind(None)

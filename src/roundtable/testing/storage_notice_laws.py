@@ -94,7 +94,7 @@ class NoticeLaws:
     async def test_a_listener_hears_what_another_process_appends(
         self, storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
     ) -> None:
-        """After appends through another opening of the storage, `heard` is called, also that of a second listener."""
+        """After appends through another opening of the storage, every listener's `heard` is called."""
         async with _elsewhere(storage, reopen) as opened:
             if opened is None:
                 return

@@ -380,7 +380,7 @@ class SearchLaws:
             assert await _search(storage, text) == [], text
 
     async def test_no_word_of_another_tenant_or_of_a_deleted_session_is_found(self, storage: Storage) -> None:
-        """Search returns nothing of other tenants, nor of a deleted session whose id was used again."""
+        """Search returns nothing of other tenants, and nothing of a deleted session whose id was used again."""
         if not isinstance(storage, FullText):
             return
         for tenant in ("one", "two"):

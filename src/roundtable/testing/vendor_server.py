@@ -73,8 +73,8 @@ class VendorServer:
     """Serve the API of a vendor on 127.0.0.1, on separate threads, so that any event loop can call it.
 
     Queued replies are used first, then the replies that `answer` returns. If a request asks for a stream, the reply is
-    streamed. A request without a key, or to a path that is not the path of the API, is refused as the vendor would
-    refuse it, and uses up no reply.
+    streamed. If a request has no key, or its path is not the path of the API, the server refuses it as the vendor
+    would. Such a request uses up no reply.
 
     Args:
         vendor: Name of the vendor: `"anthropic"` (Messages), `"openai"` (Responses), `"google"` (generateContent),

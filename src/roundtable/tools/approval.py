@@ -28,7 +28,7 @@ MOST_REASON_CHARS: Final = 400
 """The most characters of the reason why a call is refused."""
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Categories of characters that are invisible, or change the order of those around them."""
+"""Categories of characters that are invisible, or change the order of the characters around them."""
 _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and marks that are displayed as blank."""
 

@@ -50,9 +50,9 @@ def page_text(html: str) -> PageText:
     """Return the title and the visible text of a page.
 
     Content that a person does not see is left out: scripts, comments, elements that are marked as hidden, and elements
-    with a style that hides them, makes them tiny or transparent, or moves them off the screen. The style may be the
-    element's own, or come from a simple rule of the page's style sheet. Elements nested deeper than 256 levels are left
-    out as well.
+    that a style hides. A style hides an element if it makes it invisible, tiny or transparent, or moves it off the
+    screen. The style may be the element's own, or come from a simple rule of the page's style sheet. Elements nested
+    deeper than 256 levels are left out as well.
 
     Args:
         html: The page.

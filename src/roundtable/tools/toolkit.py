@@ -313,7 +313,7 @@ class DefaultAgentToolkit:
         """Add a tool, such as a `ToolDefinition`.
 
         Raises:
-            ConfigurationError: Its name is in use, or not valid for every provider.
+            ConfigurationError: The name of the tool is in use, or not valid for every provider.
         """
         name = definition.definition.name
         check_tool_name(name)
@@ -359,7 +359,7 @@ class DefaultAgentToolkit:
         return toolkit
 
     def check_dependencies(self, dependencies: object) -> None:
-        """Check that tools with a `ToolContext` get what they need; a toolkit that has dependencies uses those.
+        """Check that tools with a `ToolContext` get what they need; a toolkit with its own dependencies uses its own.
 
         Args:
             dependencies: The dependencies of the table.
@@ -468,7 +468,7 @@ def create_default_toolkit(
 
 
 def bound(toolkit: AgentToolkit, context: DebateContext) -> DefaultAgentToolkit:
-    """Return the toolkit for one turn; tools of a custom toolkit get the same limits as the standard ones."""
+    """Return the toolkit for one turn; tools of a custom toolkit get the same limits as the standard tools."""
     if isinstance(toolkit, DefaultAgentToolkit):
         return toolkit.for_turn(context)
     wrapper = DefaultAgentToolkit(standard=False)

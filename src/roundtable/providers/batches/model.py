@@ -202,7 +202,7 @@ class BatchModel(NonStreamingModel):
                     f"the batch has not ended within {self._options.wait_s:g} s",
                     provider=self.provider,
                     retryable=False,
-                    hint="Continue later: no call of the batch is paid twice. Or raise wait_s of BatchOptions.",
+                    hint="Continue later: no call of the batch is paid for twice. Or raise wait_s of BatchOptions.",
                 ) from None
             return await self._read(call, answer, request)
 
@@ -252,7 +252,9 @@ class BatchModel(NonStreamingModel):
                 if not may_be_lost or batch.account != self.account:
                     raise gone.error from None
                 may_be_lost = False
-                _log.warning("%s: a batch from before is gone, so its calls are handed in anew", self.provider)
+                _log.warning(
+                    "%s: the vendor no longer has an earlier batch, so its calls are handed in again", self.provider
+                )
                 continue
             if answers is not None:
                 if call.key in answers:
@@ -313,7 +315,7 @@ class BatchModel(NonStreamingModel):
                 await self._journal.forget_batch(batch_key)
             else:
                 _log.warning(
-                    "%s: handing in a batch of %d calls failed, but it may have arrived; it is looked for in %d s (%s)",
+                    "%s: handing in a batch of %d calls failed, but it may have arrived; a search follows in %d s (%s)",
                     self.provider,
                     len(new_calls),
                     _LOST_AFTER_S,

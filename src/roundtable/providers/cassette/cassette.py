@@ -188,9 +188,10 @@ class Cassette:
     - `record` replaces the file with the first call and records all calls.
     - `replay` never calls a model; a call that is not recorded raises `CassetteMiss`, which ends the debate.
 
-    A call is matched with a recording by its provider, its model and the canonical form of its request: messages
-    without fence ids, tools, output schema, temperature, `max_tokens` and seed. If several recordings match, each is
-    replayed once, in the order of recording; recordings of the same agent, round and slot come first.
+    A recording matches a call if provider, model and the canonical form of the request are equal. The canonical form
+    consists of messages without fence ids, tools, output schema, temperature, `max_tokens` and seed. If several
+    recordings match, each is replayed once, in the order of recording; recordings of the same agent, round and slot
+    come first.
 
     A failed call is also recorded if the library raised the error; this includes calls that missed their deadline. A
     call that was cancelled from outside (a stop, the deadline of a turn or debate, an abandoned stream) is not

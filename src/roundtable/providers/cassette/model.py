@@ -153,7 +153,7 @@ class RecordedModel:
             await close_stream(pieces)
 
     def deadline_missed(self, request: ChatRequest, error: RoundtableError, shown: Sequence[str]) -> None:
-        """Record that the gateway ended a call at its deadline, with the text received until then."""
+        """Record that the gateway ended a call at its deadline, with the text that was received before."""
         if self._cassette.mode != "replay":
             outcome: JsonObject = {"deltas": [{"text": text} for text in shown], "error": _error_facts(error)}
             self._cassette.record(request, self._provider, request.model or self.model, outcome)

@@ -171,7 +171,7 @@ def _gemini_usage(stats: object) -> Usage:
 
 
 def read_plain(stdout: str) -> Reply:
-    """Parse the answer of any program: an envelope like Claude's if there is one in the last line, or all output."""
+    """Parse the answer of any program: an envelope like Claude's if the last line has one, else the whole output."""
     last = next(_objects(stdout), None)
     if last is not None and isinstance(last.get("result"), str) and "session_id" in last:
         return read_claude(stdout)

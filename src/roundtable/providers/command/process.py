@@ -258,7 +258,7 @@ async def _start(words: Sequence[str], environment: Mapping[str, str], cwd: str 
             f"{Path(words[0]).name} cannot be started: {error}",
             code="NETWORK_FORBIDDEN",
             cause=error,
-            hint="Leave the `without_network` block, or unset ROUNDTABLE_NETWORK: programs may use the network.",
+            hint="Leave the `without_network` block, or unset ROUNDTABLE_NETWORK: a program could use the network.",
         ) from error
     except (OSError, ValueError) as error:
         raise _not_started(words, str(error)) from error

@@ -138,7 +138,7 @@ class SpawnOptions(_Options):
     timeout_s: Seconds = 600.0
     """Deadline in seconds, from 5 to 3,600."""
     cwd: Folder = None
-    """Working directory, as an absolute path; that of this process when left out."""
+    """Working directory, as an absolute path; if left out, the working directory of this process."""
     yolo: bool = False
     """Whether to skip all permission prompts (`--dangerously-skip-permissions`)."""
 
@@ -147,11 +147,11 @@ class ResumeOptions(_Options):
     """Options of a resumed agent; it keeps the model and the system prompt of its `SpawnOptions`."""
 
     max_turns: Turns = 8
-    """Most steps."""
+    """The most steps in a call."""
     timeout_s: Seconds = 600.0
     """Deadline in seconds, from 5 to 3,600."""
     cwd: Folder = None
-    """Working directory, as an absolute path; that of this process when left out."""
+    """Working directory, as an absolute path; if left out, the working directory of this process."""
     max_budget_usd: Usd | None = None
     """Spending limit in US dollars, at least 0.01."""
     yolo: bool = False

@@ -233,9 +233,9 @@ class LocalProvider:
     """Factory of models that run inside this process; agents with the same file share one model in memory.
 
     - `local:FILE.gguf` is your own file.
-    - `local` is the file that `ROUNDTABLE_MODEL_PATH` names. If the variable is not set, it is the embedded model,
-      whose weights come from the cache or an installed package; otherwise they are downloaded once from the package
-      registry.
+    - `local` is the file that `ROUNDTABLE_MODEL_PATH` names. If the variable is not set, it is the embedded model. The
+      weights of this model come from the cache or an installed package. If neither has them, they are downloaded once
+      from the package registry.
 
     A model gets full prompts if its file has 512 MB or more and states a training context of 8,192 tokens or more.
     Other models, such as the embedded one, are considered too small to follow long instructions, and get compact
