@@ -58,7 +58,7 @@ class HealthCache:
         self._results: dict[str, tuple[AgentHealth, float]] = {}
 
     def get(self, agent_id: str) -> AgentHealth | None:
-        """Return the last result for an agent; `None` if there is none or it expired."""
+        """Return the last result for an agent; `None` if there is none, or if it has expired."""
         health, checked_at = self._results.get(agent_id, (None, 0.0))
         if health is not None and self._clock.monotonic() - checked_at > self.ttl_s:
             del self._results[agent_id]
@@ -71,7 +71,7 @@ class HealthCache:
         return health is not None and health.healthy and checked_at > moment
 
     def set(self, agent_id: str, health: AgentHealth) -> None:
-        """Store a result that was found just now."""
+        """Store a new result, with the current time."""
         self._results[agent_id] = (health, self._clock.monotonic())
 
     def forget(self, agent_id: str) -> None:

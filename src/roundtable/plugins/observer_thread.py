@@ -84,7 +84,7 @@ class ObserverThread:
         return callable(getattr(self._observer, "notify_call", None))
 
     def notify_call(self, call: ModelCall) -> None:
-        """Queue one call of a model, in order with the events."""
+        """Queue one call of a model, in its order among the events."""
         self.notify(call)
 
     def notify(self, event: Event | ModelCall) -> None:
@@ -223,7 +223,7 @@ class _LateObserver:
 
 
 def _takes_calls(observer: Observer) -> TypeGuard[CallObserver]:
-    """Check whether an observer takes calls of models now; one that is not created yet does not."""
+    """Check whether an observer takes calls of models; an observer that is not created yet takes none."""
     if isinstance(observer, _LateObserver):
         return isinstance(observer.observer, CallObserver)
     return isinstance(observer, CallObserver)

@@ -408,7 +408,7 @@ def _tokens_of(usage: Usage) -> tuple[tuple[str, int], tuple[str, int]]:
 
 
 def _provider(name: str) -> str:
-    """Return the conventions' name for a provider, or the library's own name."""
+    """Return the name of a provider in the conventions; if they have none, the library's own name."""
     vendor = VENDORS.get(name)
     return name if vendor is None else vendor.telemetry_name or name
 

@@ -154,7 +154,7 @@ class Host(NamedTuple):
 
 
 class Registrar(Generic[T]):
-    """Adds things of one kind on behalf of one plugin, while its hook runs."""
+    """Object that adds things of one kind for one plugin, as long as the plugin's hook runs."""
 
     def __init__(self, registry: Registry[T], source: str, check: Callable[[str, object], None]) -> None:
         self._registry = registry

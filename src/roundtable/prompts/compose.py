@@ -271,7 +271,7 @@ def compose_system(
 ) -> str:
     """Write the system prompt: who the agent is, the mode's instructions, how to read quotations.
 
-    It contains nothing from the topic, another agent, a tool or a page.
+    The system prompt contains no text from the topic, another agent, a tool or a page.
 
     Args:
         config: The agent's name, persona and own system prompt.

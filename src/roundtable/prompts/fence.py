@@ -117,7 +117,7 @@ class Fence:
 
     @staticmethod
     def body(text: str) -> str:
-        """Return the quoted lines of a text, the same in every fence."""
+        """Return the quoted lines of a text; they are the same in every fence."""
         return "| " + neutralise(text).replace("\n", "\n| ")
 
     @staticmethod

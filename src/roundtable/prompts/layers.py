@@ -121,7 +121,7 @@ class ModePrompt:
         return self.roles[name]
 
     def prompt_id(self, role: str, *, opening: bool) -> str:
-        """Return the id of one form of the instructions, with its version, as recorded with a turn."""
+        """Return the id of one form of the instructions, with its version; it is recorded with each turn."""
         return f"{self.name}/{role}/{'first' if opening else 'later'}@{self.version}-{self.language}"
 
 

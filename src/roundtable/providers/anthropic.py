@@ -337,7 +337,7 @@ class _Block:
         return text
 
     def whole(self) -> JsonObject:
-        """Return the block as in an answer that was not streamed."""
+        """Return the block in the form that it has in an answer without streaming."""
         block = dict(self.start)
         for name, texts in self.pieces.items():
             if name != "partial_json":

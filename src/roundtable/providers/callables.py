@@ -34,7 +34,7 @@ A text is parsed like the text of a model if it is a JSON object, or contains a 
 Any other text, even a text with braces, is the position, vote or ranking itself."""
 
 CallableReply: TypeAlias = "CallableAnswer | tuple[CallableAnswer, Usage]"
-"""What a function returns: its answer, or the answer and what it consumed."""
+"""What a function returns: its answer, or a tuple of the answer and its usage."""
 
 AskFunction: TypeAlias = Callable[[ChatRequest], "CallableReply | Awaitable[CallableReply]"]
 """A function that answers a request."""

@@ -74,7 +74,7 @@ class Refusal:
     request_id: str | None = None
     """The provider's id of the call, if the body has one."""
     retry_after_s: float | None = None
-    """Seconds to wait, if the body says so."""
+    """Seconds to wait, if the body states them."""
 
 
 def read_refusal(body: bytes | JsonValue) -> Refusal:

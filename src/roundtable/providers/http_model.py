@@ -52,7 +52,7 @@ class EventDecoder(ABC, Generic[DraftT]):
     """Base of decoders for one streamed answer; a subclass interprets events and decides when the answer is complete.
 
     A server may also answer a request for a stream with one JSON document. Everything after the terminator is ignored.
-    The last event counts even without the blank line that ends an event, if its data is complete.
+    The last event counts if its data is complete, even if the blank line that should end it is missing.
 
     Args:
         draft: Collects the answer.
@@ -123,7 +123,7 @@ class EventDecoder(ABC, Generic[DraftT]):
         return self._framer.feed(chunk)
 
     def is_document(self, start: bytes) -> bool:
-        """Check by its first byte whether the answer is a document instead of a stream of events."""
+        """Check whether the answer is a document, by its first byte; other answers are streams of events."""
         return start in b"{[<"
 
     def _sniff(self, document: bytearray, chunk: bytes) -> bytes:

@@ -21,7 +21,7 @@ _HINT: Final = "Start the debate from an MCP client that supports sampling, or g
 
 
 class Sampler(Protocol):
-    """Asks the model of the client behind one call."""
+    """Interface to the model of the client that made a call."""
 
     @property
     def obstacle(self) -> str:
@@ -31,7 +31,7 @@ class Sampler(Protocol):
         """Return the answer of the client's model.
 
         Raises:
-            RoundtableError: The client refused, or is gone.
+            RoundtableError: The client refused, or is no longer connected.
         """
 
 
@@ -64,7 +64,7 @@ class ClientModel(NonStreamingModel):
 
         Raises:
             ConfigurationError: There is no client, or it does not support sampling.
-            RoundtableError: The client refused, or is gone.
+            RoundtableError: The client refused, or is no longer connected.
         """
         return await self._sampler().sample(request)
 

@@ -365,7 +365,7 @@ class _Detail:
                 self._texts.setdefault(name, []).append(text_of(piece[name]))
 
     def whole(self) -> JsonObject:
-        """Return the detail as in an answer that was not streamed."""
+        """Return the detail in the form that it has in an answer without streaming."""
         if not self._is_joined:
             return self._fields
         return {**self._fields, **{name: "".join(texts) for name, texts in self._texts.items()}}

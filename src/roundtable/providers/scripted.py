@@ -80,7 +80,7 @@ class ScriptedModel:
         provider: Provider name.
         profile: Profile that prompts are written for; by default, `streams` is set if `chunks` is not 0.
         chunks: Number of pieces in which `stream` yields a text; 0 yields the response alone.
-        key: Function from a request to the key of a mapping; by default `metadata["agent"]`, the id of the agent.
+        key: Function that returns the key for a request; by default, the key is `metadata["agent"]`, the agent's id.
 
     Example:
         >>> import anyio

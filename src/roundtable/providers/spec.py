@@ -87,7 +87,7 @@ class ProviderSpec(ModelApi):
     variants: Mapping[str, ProviderSpec] = field(default_factory=dict)
     """Variants by the name of a server, for a dialect that several vendors speak."""
     variant_at: Callable[[str], str | None] | None = None
-    """Function from the address of a server to its name among `variants`; `None` for an unknown server."""
+    """Function that returns the name among `variants` for a server's address; `None` for an unknown server."""
 
 
 class ProviderFactory(Protocol):

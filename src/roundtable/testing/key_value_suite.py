@@ -41,7 +41,7 @@ class KeyValueSuite(Suite):
     async def test_another_process_finds_what_was_put(
         self, kv: KeyValue, reopen: Callable[[], Awaitable[KeyValue]] | None
     ) -> None:
-        """Two openings of a store see each other's values and updates."""
+        """If a store is opened twice, both instances see each other's values and updates."""
         if reopen is None:
             return
         await kv.put("k", 1)

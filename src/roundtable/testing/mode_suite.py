@@ -378,7 +378,7 @@ class ModeSuite(Suite):
     @_LAW
     @given(data=st.data())
     def test_somebody_is_asked_in_the_first_round(self, mode: DebateModeStrategy, data: st.DataObject) -> None:
-        """A debate with at least the fewest allowed agents starts with a stage."""
+        """A debate with enough agents for the mode starts with a stage."""
         view = data.draw(opening_views(self.most_agents, fewest_agents=fewest_agents(mode)))
         assert isinstance(mode.next_stage(view), Stage)
 

@@ -58,7 +58,7 @@ class _Listener:
         return self.count > count
 
     async def hears_appends(self, other_storage: Storage, number: int = 3) -> None:
-        """Append through another opening of the storage, and check that each append, or one soon after, is reported.
+        """Append through another instance of the storage, and check that each append, or one soon after, is reported.
 
         A notice may arrive without an event, so one notice alone proves nothing.
         """
@@ -94,7 +94,7 @@ class NoticeLaws:
     async def test_a_listener_hears_what_another_process_appends(
         self, storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
     ) -> None:
-        """After appends through another opening of the storage, every listener's `heard` is called."""
+        """After appends through another instance of the storage, every listener's `heard` is called."""
         async with _elsewhere(storage, reopen) as opened:
             if opened is None:
                 return

@@ -465,7 +465,7 @@ class _ReopenLaws:
     async def test_another_process_finds_what_was_appended(
         self, storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
     ) -> None:
-        """Two openings of a storage see each other's changes and respect each other's leases."""
+        """If a storage is opened twice, both instances see each other's changes and respect each other's leases."""
         if reopen is None:
             return
         session = record()

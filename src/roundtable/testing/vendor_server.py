@@ -419,7 +419,7 @@ class _ChatCompletions(_WireFormat):
 
 
 class _Sonar(_ChatCompletions):
-    """Perplexity's Sonar: Chat Completions with sources, and the usage beside the finish reason."""
+    """Perplexity's Sonar: Chat Completions with sources, and with the usage in the event of the finish reason."""
 
     root = ""
     path = re.compile(r"/chat/completions")

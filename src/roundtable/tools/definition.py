@@ -120,7 +120,7 @@ def truncate_result(result: ToolResult) -> ToolResult:
 
 
 def _cut(data: object, text: bytes) -> str:
-    """Return the start of a text, or of the JSON of other data, cut so that its own JSON is short enough."""
+    """Return the start of a text, or of the JSON of other data, cut so that the JSON of the result is short enough."""
     text = data.encode() if isinstance(data, str) else text
     limit = MOST_RESULT_BYTES
     while len(to_json(start := text[:limit].decode(errors="ignore"))) > MOST_RESULT_BYTES + 2:
@@ -147,7 +147,7 @@ def failed(error: BaseException | str) -> ToolResult:
 
 @dataclass(frozen=True)
 class ToolDefinition:
-    """A tool as a value; `roundtable.tool` creates one from a function.
+    """The definition of a tool; `roundtable.tool` creates one from a function.
 
     Example:
         >>> import anyio
@@ -214,7 +214,7 @@ def check_tool_name(name: object) -> None:
 
 
 def is_transient_error(error: object) -> bool:
-    """Check whether the error of a tool, an exception or its text, is temporary.
+    """Check whether an error of a tool is temporary; `error` is the exception or its text.
 
     Example:
         >>> is_transient_error("read ECONNRESET"), is_transient_error(ValueError("no such city"))

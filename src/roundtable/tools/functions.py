@@ -95,7 +95,7 @@ class FunctionTool(ToolDefinition, Generic[P, R]):
 
 
 def _members(kind: object) -> tuple[object, ...]:
-    """Return the members of a union, and any other type alone."""
+    """Return the members of a union; for any other type, return the type itself."""
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 

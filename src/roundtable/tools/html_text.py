@@ -24,7 +24,8 @@ _DROPPED: Final = frozenset(_DROPPED_NAMES.split())
 _BLOCKS: Final = frozenset(_BLOCK_NAMES.split())
 """Elements that start a new line."""
 _NEVER_HIDDEN: Final = frozenset({"html", "body"})
-"""Style sheets often hide these until scripts have run; hiding them would hide the whole page."""
+"""Elements that never count as hidden: style sheets often hide them until scripts have run, and the whole page is in
+them."""
 
 _SELECTOR: Final = re.compile(r"([a-z][a-z0-9]*)?((?:[.#][\w-]+)*)")
 _OFF_SCREEN: Final = re.compile(r"-\d{3,}")

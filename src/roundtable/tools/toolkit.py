@@ -232,7 +232,7 @@ async def _attempt(tool: Tool, tool_input: JsonObject) -> tuple[ToolResult, bool
 
 
 def _is_external_interrupt(error: BaseException) -> bool:
-    """Check whether an error does not come from the tool: a cancellation of the turn, or Ctrl-C.
+    """Check whether an error comes from outside of the tool: a cancellation of the turn, or Ctrl-C.
 
     In the event loop of the main thread, a tool that raises `KeyboardInterrupt` looks like Ctrl-C, and the program must
     end. On other threads, such as those of plain functions, Ctrl-C never arrives.
@@ -403,7 +403,7 @@ class DefaultAgentToolkit:
         return self._turn
 
     def get_tools(self) -> tuple[AgentTool, ...]:
-        """List the tools; the toolkit of a turn lists those that the turn can use."""
+        """List the tools; the toolkit of a turn lists only the tools that the turn can use."""
         return tuple(tool.definition for tool in self._tools_of_turn().values())
 
     async def execute_tool(self, name: str, tool_input: JsonObject) -> ToolResult:

@@ -60,7 +60,7 @@ class KnownBatch(NamedTuple):
 
 
 class BatchJournal:
-    """A file that records batches; several processes can use it at the same time. It holds no texts and no keys.
+    """A file that records batches; several processes can use it at the same time. It holds no texts and no API keys.
 
     Args:
         path: The file; its folder is created on first use.

@@ -33,7 +33,7 @@ class RecordedModel:
         provider: Name of the provider.
         make: Function that returns the wrapped model; called when the first call has to be made.
         known: Recorded facts of the wrapped model.
-        made: The wrapped model, if it exists already; it is closed with this one, even if it was never called.
+        made: The wrapped model, if it exists already; it is closed with this model, even if it was never called.
         requests_per_minute: Default rate limit of the provider, for calls that are not recorded.
         account: Hash of the key for calls that are not recorded.
     """
