@@ -113,7 +113,7 @@ async def checked(model: ChatModel, name: str, agent_id: str) -> AgentHealth:
 
 
 def _with_one_try(gateway: Gateway, model: ChatModel) -> ChatModel:
-    """Return a model with one try and a short deadline per call; in a fallback model, change each of its models so."""
+    """Return a model with one try and a short deadline per call; a fallback model gets both for each of its models."""
     if isinstance(model, FallbackModel):
         return model.over(partial(_with_one_try, gateway))
     guarded = model if isinstance(model, GuardedModel) else gateway.guard(model)

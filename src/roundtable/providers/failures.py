@@ -80,7 +80,8 @@ class Refusal:
 def read_refusal(body: bytes | JsonValue) -> Refusal:
     """Parse an error body of any known shape. Never raises.
 
-    JSON of an unknown shape becomes an empty refusal. The message of a body that is not JSON is its text.
+    JSON of an unknown shape becomes an empty refusal. A body that is not JSON becomes the message, unless it is a web
+    page.
 
     Example:
         >>> read_refusal(b'{"error": {"message": "No.", "type": "invalid_request_error", "code": 400}}').message

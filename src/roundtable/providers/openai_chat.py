@@ -617,8 +617,8 @@ class ChatStreamDecoder(EventDecoder[ChatResponseBuilder]):
 
     def _finish(self, reason: str, data: bytes, *, more: bool, counted: bool) -> None:
         # Some servers repeat the reason with every delta, or with the usage. But two identical events are an error:
-        # the rest of the text may be duplicated as well. The exception are events with text but without a token
-        # count: a model may write the same text twice, and only a count could show that there was no new text.
+        # the rest of the text may be duplicated as well. Events with text but without a token count are an exception:
+        # a model may write the same text twice, and only a count could show that there was no new text.
         if data == self._last_event and (counted or not more):
             raise AgentError("the stream repeats itself", provider=self.draft.provider, retryable=True)
         if not self._last_event or not more:

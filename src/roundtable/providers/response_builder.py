@@ -332,7 +332,7 @@ class ResponseBuilder:
     def _refuse_empty(self, finish: FinishReason, *, has_calls: bool) -> None:
         worked = self.has_media or any(call.name not in SEARCHES for call in self.server_calls)
         excused = has_calls or worked or self.explicit or finish not in {"stop", "other"}
-        # Reasoning without a text was paid for, and a token limit may have cut it off: the caller gets the answer.
+        # Reasoning without a text was paid for, and a token limit may have cut off the rest, so the caller gets it.
         if excused or any(part.strip() for part in (*self._text, *self._reasoning)):
             return
         hint = "Try again; if it happens again, use another model or a larger `max_tokens`."

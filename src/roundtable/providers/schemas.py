@@ -133,7 +133,7 @@ def _transform_value(value: JsonValue, dialect: SchemaDialect) -> JsonValue:
 
 
 def _merge_only(result: JsonObject, value: JsonValue, dialect: SchemaDialect) -> None:
-    """Replace an `allOf` that holds one schema by this schema; pydantic writes a reference with a description so."""
+    """Replace an `allOf` that holds one schema by this schema; pydantic writes described references like this."""
     if not isinstance(value, list) or len(value) != 1 or not isinstance(value[0], dict):
         raise _InexpressibleError("allOf")
     for word, inner in _transform(value[0], dialect).items():

@@ -24,8 +24,8 @@ _DROPPED: Final = frozenset(_DROPPED_NAMES.split())
 _BLOCKS: Final = frozenset(_BLOCK_NAMES.split())
 """Elements that start a new line."""
 _NEVER_HIDDEN: Final = frozenset({"html", "body"})
-"""Elements that never count as hidden: style sheets often hide them until scripts have run, and the whole page is in
-them."""
+"""Elements that never count as hidden, because they contain the whole page: style sheets often hide them until scripts
+have run."""
 
 _SELECTOR: Final = re.compile(r"([a-z][a-z0-9]*)?((?:[.#][\w-]+)*)")
 _OFF_SCREEN: Final = re.compile(r"-\d{3,}")
@@ -51,9 +51,9 @@ def page_text(html: str) -> PageText:
     """Return the title and the visible text of a page.
 
     Content that a person does not see is left out: scripts, comments, elements that are marked as hidden, and elements
-    that a style hides. A style hides an element if it makes it invisible, tiny or transparent, or moves it off the
-    screen. The style may be the element's own, or come from a simple rule of the page's style sheet. Elements nested
-    deeper than 256 levels are left out as well.
+    that a style hides. A style hides an element if it makes the element invisible, tiny or transparent, or moves it off
+    the screen. The style may be the element's own, or come from a simple rule of the page's style sheet. Elements
+    nested deeper than 256 levels are left out as well.
 
     Args:
         html: The page.

@@ -57,7 +57,7 @@ class McpToolkit:
         prefix: Text to add in front of the name of each tool.
         only: Names of the tools to offer, as the server lists them; if empty, `read_only` decides.
         read_only: Whether to offer only tools that the server marks as read-only; used only if `only` is empty.
-        env: Environment variables for the command; the command inherits only a few harmless variables otherwise.
+        env: Environment variables for the command; it inherits only a few harmless variables from this process.
         headers: HTTP headers for the address, such as a key.
     """
 
@@ -264,7 +264,7 @@ def from_mcp(
         prefix: Text to add in front of the name of each tool, so that tools of two servers have different names.
         only: Names of the tools to offer, as the server lists them; if empty, `read_only` decides.
         read_only: Whether to offer only tools that the server marks as read-only; used only if `only` is empty.
-        env: Environment variables for the command; the command inherits only a few harmless variables otherwise.
+        env: Environment variables for the command; it inherits only a few harmless variables from this process.
         headers: HTTP headers for the address, such as a key; they need https, or an address of this machine.
 
     Raises:

@@ -426,7 +426,7 @@ class RequestContext(StandardTool[_RequestInput]):
 
 
 def _request_id(session_id: str, query: str) -> str:
-    """Return the id of a request. In a session, equal words have the same id; case and spaces do not matter."""
+    """Return the id of a request. In a session, equal words lead to the same id, ignoring case and spaces."""
     words = " ".join(query.casefold().split())
     return "ctx-" + hashlib.sha256(f"{session_id}\n{words}".encode()).hexdigest()[:10]
 

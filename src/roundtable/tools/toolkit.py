@@ -323,7 +323,7 @@ class DefaultAgentToolkit:
         self._tools[name] = definition
 
     def include(self, toolkit: AgentToolkit) -> None:
-        """Offer the tools of another toolkit as well, as they are at each turn; if names are equal, own tools win."""
+        """Also offer the tools of another toolkit, as they are at each turn; on equal names, tools of this one win."""
         self._toolkits.append(toolkit)
 
     def over(self, guard: Callable[[ChatModel], ChatModel]) -> DefaultAgentToolkit:

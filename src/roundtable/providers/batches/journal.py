@@ -109,7 +109,7 @@ class BatchJournal:
         await self._run(lambda database: database.executemany("DELETE FROM waiting WHERE call_key = ?", rows))
 
     async def waiting(self, session_id: str, after_round: int = 0) -> dict[str, int]:
-        """Return how many calls of a session were handed in, but have no answer that was read yet, by provider.
+        """Return the number of calls of a session that were handed in, but whose answers were not read, by provider.
 
         The file is only read, never created. If it cannot be read, the result is empty.
 
