@@ -25,7 +25,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased, TraceIdRatioBased
 
 from roundtable import Roundtable
-from roundtable.errors import ConfigurationError, StorageError
+from roundtable.errors import CircuitOpen, ConfigurationError, StorageError
 from roundtable.exits import MaxRounds
 from roundtable.fleet import Fleet, JobStatus, read_jsonl
 from roundtable.fleet import worker as fleet_worker
@@ -240,8 +240,9 @@ class TestJobs:
                 await two.work(until_done="drinks")
                 assert (await one.status("drinks")).queued == 2
                 assert [result.topic for result in await two.results("drinks")] == questions(1)
-            assert await table.sessions() == ()
-            assert len(await other.sessions()) == 1
+                assert await table.sessions() == ()
+                await one.work(until_done="drinks")
+            assert (len(await other.sessions()), len(await table.sessions())) == (1, 2)
 
     @pytest.mark.slow
     async def test_fleets_of_two_names_share_no_jobs(self, tmp_path: Path) -> None:
@@ -251,6 +252,8 @@ class TestJobs:
             await two.work(until_done="drinks")
             assert (await one.status("drinks")).queued == 1
             assert (await two.status("drinks")).completed == 2
+            await one.work(until_done="drinks")
+            assert (await one.status("drinks")).completed == 1
 
 
 @pytest.mark.anyio
@@ -292,6 +295,28 @@ class TestFailures:
             await fleet.submit("one", ["question?"], rounds=1)
             await fleet.work(until_done="one")
             assert (await fleet.status("one")).completed == 1
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("longest_outage_s", [3600.0, 0.0])
+    async def test_an_outage_of_a_provider_is_waited_for(
+        self, longest_outage_s: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("roundtable.fleet.worker._FIRST_PAUSE_S", 0.01)
+        monkeypatch.setattr("roundtable.fleet.worker._LONGEST_OUTAGE_S", longest_outage_s)
+        asked: list[float] = []
+
+        def reply(_: ChatRequest) -> Exception | Mapping[str, str]:
+            asked.append(anyio.current_time())
+            return CircuitOpen("open", retry_after_s=0.2) if len(asked) <= 10 else {"position": "Tea"}
+
+        models = [ScriptedModel(reply, model=name) for name in ("ada", "bo")]
+        async with Roundtable(models, storage=address(tmp_path)) as table, Fleet(table) as fleet:
+            await fleet.submit("one", ["question?"], rounds=1)
+            await fleet.work(until_done="one")
+            status = await fleet.status("one")
+        waits = [later - earlier for earlier, later in zip(asked[::2], asked[2::2], strict=False)]
+        assert min(waits) >= 0.2
+        assert (status.completed, status.failed, len(asked)) == ((1, 0, 12) if longest_outage_s else (0, 1, 6))
 
     @pytest.mark.slow
     async def test_a_debate_that_paused_counts_as_failed_and_goes_on(self, tmp_path: Path) -> None:

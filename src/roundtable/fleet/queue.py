@@ -118,6 +118,8 @@ class JobQueue:
         """Name of the queue in DBOS."""
         self.app: str = f"roundtable-{fleet}"
         """Name of the application in DBOS."""
+        self.version: str = f"{FORMAT}-{fleet}"
+        """Version of the application in DBOS, where the applications of one database cannot have equal versions."""
         self._client: DBOSClient | None = None
 
     async def open(self) -> None:
@@ -190,7 +192,7 @@ class JobQueue:
                     "workflow_name": HOLD,
                     "queue_name": self.name,
                     "workflow_id": debate.workflow_id,
-                    "app_version": FORMAT,
+                    "app_version": self.version,
                     "priority": priority,
                     # Plain JSON: data from a shared database must not be able to run code, as a pickle can.
                     "serialization_type": WorkflowSerializationFormat.PORTABLE,

@@ -19,7 +19,9 @@ from roundtable._core.owner import current_owner, is_provably_dead
 from roundtable.api.debates import Debates
 from roundtable.errors import (
     AgentError,
+    CircuitOpen,
     ConfigurationError,
+    QuorumLost,
     RoundtableError,
     SessionBusy,
     SessionConflict,
@@ -27,7 +29,7 @@ from roundtable.errors import (
     StorageError,
 )
 from roundtable.fleet.jobs import file_hashes, job_of, options_of, request_from_queue
-from roundtable.fleet.queue import FORMAT, HOLD, quiet_logs
+from roundtable.fleet.queue import HOLD, quiet_logs
 from roundtable.fleet.tracing import within_trace
 from roundtable.stages import error_info
 from roundtable.types import Usage
@@ -55,6 +57,9 @@ _SUSPECT_DEATHS: Final = 2
 """After this many deaths, a debate is a suspect; a worker runs its suspects one at a time, to find the one at fault."""
 _TRIES: Final = 3
 _FIRST_PAUSE_S: Final = 2.0
+_LONGEST_BACKOFF_S: Final = 30.0
+_LONGEST_PAUSE_S: Final = 300.0
+_LONGEST_OUTAGE_S: Final = 3600.0
 _BUSY_PAUSE_S: Final = 2.0
 _BEAT_S: Final = 4.0
 _ALIVE_S: Final = 15.0
@@ -107,6 +112,13 @@ def equal_part(most: int, number: int, workers: int) -> int:
         [3, 3, 2]
     """
     return max(1, most // workers + (number < most % workers))
+
+
+def _pause_before_try(attempts: int, causes: Sequence[RoundtableError]) -> float:
+    """Return the seconds until a debate is tried again: more after each attempt, and as long as a provider asked."""
+    requested_s = max((cause.retry_after_s or 0.0 for cause in causes), default=0.0)
+    backoff_s: float = min(_FIRST_PAUSE_S * 2 ** min(attempts - 1, 16), _LONGEST_BACKOFF_S)
+    return max(backoff_s, min(requested_s, _LONGEST_PAUSE_S))
 
 
 @DBOS.workflow(name=HOLD, max_recovery_attempts=None, serialization_type=WorkflowSerializationFormat.PORTABLE)
@@ -268,7 +280,7 @@ class Worker:
                 "name": self._queue.app,
                 "system_database_url": database.url,
                 "dbos_system_schema": database.schema or "dbos",
-                "application_version": FORMAT,
+                "application_version": self._queue.version,
                 "executor_id": self.id,
                 "enable_otlp": False,
                 # Workflows send no messages; by default, DBOS looks for some a hundred times a second.
@@ -338,17 +350,28 @@ class Worker:
         return request_from_queue(queued, self._contents)
 
     async def _try(self, workflow_id: str, session_id: str, queued: str) -> None:
-        """Run a debate as it is queued; if an error is temporary, such as in reading its files, try again."""
-        for number in range(1, _TRIES + 1):
+        """Run a debate as it is queued; if an error is temporary, such as in reading its files, try again.
+
+        While a provider is down, its circuit breaker refuses calls. Such a try counts only after a long outage.
+        Meanwhile the debate keeps its place, so that a worker does not let the whole queue fail.
+        """
+        begun, attempts, tries = time.monotonic(), 0, 0
+        while True:
             try:
                 await self._hold_once(workflow_id, session_id, await self._request(workflow_id, queued))
             except RoundtableError as error:
-                if not error.retryable or number == _TRIES:
+                causes = error.causes if isinstance(error, QuorumLost) and error.causes else (error,)
+                is_outage = all(isinstance(cause, CircuitOpen) for cause in causes)
+                attempts += 1
+                tries += not is_outage or time.monotonic() - begun > _LONGEST_OUTAGE_S
+                if tries == _TRIES or not (is_outage or error.retryable):
                     raise
+                pause_s = _pause_before_try(attempts, causes)
                 logger.info(
-                    "%s failed and is tried again: %s", workflow_id, error.message, extra={"session": session_id}
-                )
-                await anyio.sleep(_FIRST_PAUSE_S * 2 ** (number - 1))
+                    "%s failed and is tried again in %.0f s: %s", workflow_id, pause_s, error.message,
+                    extra={"session": session_id},
+                )  # fmt: skip
+                await anyio.sleep(pause_s)
             else:
                 return
 
