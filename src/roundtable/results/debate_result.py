@@ -421,7 +421,7 @@ class DebateResult(Value):
             >>> with sync.Roundtable(scripted_agents({"ada": says, "bo": "Tea"}), storage="memory://") as table:
             ...     result = table.debate("Tea or coffee?", rounds=1, claims=True)
             >>> [(check.status, check.reason) for check in anyio.run(result.check_evidence).checks]
-            [('not fetched', 'http://127.0.0.1/: the IP address is not public, or not spelt in the usual way')]
+            [('not fetched', 'http://127.0.0.1/: the IP address is not public, or not in the usual spelling')]
         """
         from roundtable.results.evidence import CheckedDebate, check_evidence
 

@@ -91,7 +91,7 @@ class FetchUrl(StandardTool[_FetchInput]):
         >>> toolkit = DefaultAgentToolkit()
         >>> toolkit.register_tool(FetchUrl())
         >>> anyio.run(toolkit.execute_tool, "fetch_url", {"url": "http://127.0.0.1/"}).error
-        'AddressRefused: http://127.0.0.1/: the IP address is not public, or not spelt in the usual way'
+        'AddressRefused: http://127.0.0.1/: the IP address is not public, or not in the usual spelling'
     """
 
     spec = fetch_url
