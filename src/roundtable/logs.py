@@ -71,7 +71,7 @@ class ContextFormatter(logging.Formatter):
     Args:
         as_json: Whether a line is a JSON object rather than text.
         secrets: Texts that are redacted in every part of a record. For keys of 8 characters and more, their URL-encoded
-        and base64 forms and their first 12 characters are redacted too.
+            and base64 forms and their first 12 characters are redacted too.
         stack: Whether the stack of a logged exception is written too.
 
     Example:

@@ -223,7 +223,7 @@ async def run_stage(
         attempts: Slots to run, each with the number of its attempt; all slots at attempt 1 when left out.
         clock: Source of durations.
         turn_timeout_s: Seconds that each turn has for all its calls; a turn that takes longer fails with
-        `APITimeoutError`.
+            `APITimeoutError`.
         shaper: The mode's hooks that change what agents see and what they answered.
 
     Returns:

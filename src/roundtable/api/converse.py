@@ -68,10 +68,10 @@ class TeamTable(ABC):
         Args:
             agents: One to five profiles, or names of profiles of the table or a plugin, in speaking order.
             messages: The request, or a conversation with at least one user message; the last user message is the
-            request. A text is a user message; a mapping has the fields of `ChatMessage`.
+                request. A text is a user message; a mapping has the fields of `ChatMessage`.
             rounds: Rounds of work, 1 to 10.
             order: `"sequential"`: one agent after another, and each sees the earlier reports; or `"parallel"`: all at
-            the same time.
+                the same time.
             initiator: Profile of the agent that sets the goal; its name must be `"initiator"`. By default an agent
                 without tools.
             summarizer: Profile of the agent that summarises the reports; its name must be `"summarizer"`. By default an

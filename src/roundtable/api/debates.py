@@ -554,7 +554,7 @@ class Debates:
 
         Raises:
             SessionError: The session does not exist, is completed, or waits for information that `context_results`
-            lacks.
+                lacks.
             ConfigurationError: An agent of the session cannot be created here.
         """
         max_rounds = self._wiring.settings.max_rounds

@@ -303,7 +303,7 @@ def estimated(
 
     Raises:
         ConfigurationError: The debate does not fit the mode; or the mode's plan never ends, has unknown agents, or has
-        too many calls.
+            too many calls.
         ContextTooLong: A prompt does not fit a model's context window.
     """
     check_config(mode, config)

@@ -108,7 +108,7 @@ class SessionFiles(ABC):
             SessionNotFound: No session has this id.
             ConfigurationError: The format is unknown or cannot be signed, or the key is not an Ed25519 private key.
             SessionError: The session cannot be signed because it was changed after it was stored (code
-            `SESSION_CHANGED`).
+                `SESSION_CHANGED`).
             PluginError: The exporter of a plugin failed.
             StorageError: The file cannot be written.
         """
@@ -175,7 +175,8 @@ class SessionFiles(ABC):
 
         Raises:
             SessionError: The document is not a valid exported session, or was changed after the export (code
-            `ARCHIVE_CHANGED`); or the session's id is not safe as part of a path, such as `..` or an id with a slash.
+                `ARCHIVE_CHANGED`); or the session's id is not safe as part of a path, such as `..` or an id with a
+                slash.
             SessionConflict: A session with this id exists.
             StorageError: The file cannot be read, or the session cannot be stored.
         """

@@ -352,7 +352,7 @@ class Helpers:
         Args:
             analyzer: Name of an analyzer, or a meter.
             configs: Configurations of the agents; by default, the first light model of their providers analyses the
-            answers.
+                answers.
             capped: Whether there is a budget in dollars, so that a model without a price cannot be called.
             chosen: Whether the debate has options. Then the choices are known, and `auto` does not call a model.
 

@@ -163,7 +163,7 @@ def chosen_agents(
         table: The server's table.
         names: Ids or names of the table's agents, or names of models that callers may request.
         count: How many agents debate, instead of names; at most `ROUNDTABLE_MAX_AGENTS`. If the table has fewer agents,
-        its models are used several times under different personas, and configured agents are copied.
+            its models are used several times under different personas, and configured agents are copied.
         models: Models that callers may request as `"provider:model"`. `None` allows all models of the providers of the
             table's agents, except for programs and files of this machine.
 

@@ -108,7 +108,7 @@ class StoredSessions(ABC):
 
         Raises:
             ConfigurationError: The table was not entered with `async with`, or for the same reasons as in `extend` and
-            `resume`.
+                `resume`.
             SessionNotFound: No session has this id.
             SessionConflict: The session is completed and no round is added.
 
@@ -158,11 +158,11 @@ class StoredSessions(ABC):
         Args:
             session_id: Which session.
             budget: Limits for the whole debate from its start, which apply to this run only; the original budget when
-            left out.
+                left out.
             deadline_s: As for `debate`.
             context_results: Answers to the agents' requests in `result.context_requests`.
             force: Whether to continue without information that the agents require; the prompt names the missing
-            information.
+                information.
             on_change: What to do if agents of this table with the same ids, or the library's prompt texts, have changed
                 since the session began: refuse (`"error"`), or continue with the changed ones and record the change in
                 the session (`"adopt"`).
@@ -205,8 +205,8 @@ class StoredSessions(ABC):
         Args:
             concurrency: Maximum number of sessions that are continued at the same time, 1 to 1000.
             cancelled: Whether to continue also sessions whose run was cancelled in an orderly way. All causes look the
-            same: the program was asked to end, left a stream, cancelled the task, or reached its own time limit. If
-            your program cancels debates that must not continue, stop these debates instead, or pass `False`.
+                same: the program was asked to end, left a stream, cancelled the task, or reached its own time limit. If
+                your program cancels debates that must not continue, stop these debates instead, or pass `False`.
             on_change: As for `resume`.
 
         Returns:
@@ -264,7 +264,7 @@ class StoredSessions(ABC):
         Raises:
             SessionNotFound: No session has this id.
             SessionConflict: The round was not completed; or agents required information at its end that
-            `context_results` does not contain, which `details["missing"]` lists.
+                `context_results` does not contain, which `details["missing"]` lists.
             ConfigurationError: No round would be left to run, or for the same reasons as in `debate` and `resume`.
         """
         await self._load()
@@ -340,14 +340,14 @@ class StoredSessions(ABC):
             session_id: The session of the debate; it does not change.
             times: Number of repetitions, 1 to 100.
             change: `"seats"` shuffles the order of the agents and changes the seed; `"labels"` changes only the seed.
-            The seed determines the labels of anonymous answers, and influences models that accept a seed.
+                The seed determines the labels of anonymous answers, and influences models that accept a seed.
             without: Id of an agent to leave out of the round; its earlier answers stay in the record.
             concurrency: Maximum number of repetitions that run at the same time, 1 to 64.
 
         Raises:
             SessionNotFound: No session has this id.
             SessionConflict: The session has no complete round, or is a team conversation; or a repetition stopped
-            before its end.
+                before its end.
             ConfigurationError: An argument is not valid, or the mode needs the agent that is left out.
             RoundtableError: A repetition failed; make the same call again to continue.
 
@@ -417,7 +417,7 @@ class StoredSessions(ABC):
 
         Raises:
             ConfigurationError: Something changed, as for `resume`; or the total is above the limit or above the mode's
-            maximum.
+                maximum.
             SessionConflict: The agents require information that `context_results` lacks; `details["missing"]` lists it.
             BudgetExceeded: The budget is used up; the session stays as it was, with no round added.
             SessionNotFound: No session has this id.

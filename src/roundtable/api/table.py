@@ -55,31 +55,32 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
 
     Args:
         agents: The agents that debate: `"provider:model"`, an `AgentConfig`, an agent, or a chat model. When left out,
-        the agents are chosen from the environment: providers with a key come first, then `ROUNDTABLE_BASE_URL` or
-        `OLLAMA_HOST`, then the embedded model.
+            the agents are chosen from the environment: providers with a key come first, then `ROUNDTABLE_BASE_URL` or
+            `OLLAMA_HOST`, then the embedded model.
         providers: Configurations by provider name, such as keys and addresses.
         storage: `"sqlite:///path"`, `"memory://"`, or your own storage; `DATABASE_PATH` or
             `./data/roundtable.db` when left out.
         tools: Tools of the agents: typed functions, tools, toolkits, or names of registered tools. An agent that has
-        its own tools keeps only those.
+            its own tools keeps only those.
         tool_dependencies: Your own object for tools, such as a database pool. Functions with a parameter of the type
-        `roundtable.tools.ToolContext` receive it, together with the session, the tenant and the agent.
+            `roundtable.tools.ToolContext` receive it, together with the session, the tenant and the agent.
         approve_tools: A function that decides about each tool call before it is made, for example by asking a person;
             see `roundtable.tools.Approver`. When left out, no approval is needed.
         profiles: Profiles of specialised agents for `converse`, which takes their names: `AgentProfile`s, or TOML or
-        YAML files with profiles.
+            YAML files with profiles.
         analyzer: How agreement is measured: `"auto"`, `"ai"`, `"declared"`, `"semantic"`, `"stance"`, `"basic"`, the
-        name of a plugin's analyzer, or your own meter. With `"auto"`, a light model analyses each round in which equal
-        texts, stances and numbers do not settle which answers agree. If the debate has options, the choices are known,
-        so `"auto"` calls no model. `"ai"` calls the model in every round, with and without options.
+            name of a plugin's analyzer, or your own meter. With `"auto"`, a light model analyses each round in which
+            equal texts, stances and numbers do not settle which answers agree. If the debate has options, the choices
+            are known, so `"auto"` calls no model. `"ai"` calls the model in every round, with and without options.
         search: How agents search the web: `"auto"` uses their provider's own search if it has one, `False` turns the
             search off, and `roundtable.types.NativeSearch` sets options of the provider's search. With the name of a
             search service, such as `"brave"`, agents get the search tools of this service instead.
             `ProviderConfig.search` and `AgentConfig.search` override this setting; an agent or a model that has its own
             search setting keeps it.
         seats: Models for auxiliary roles, such as `{"analyzer": "provider:model"}`. The roles (seats) are `analyzer`,
-        `judge`, `facilitator` and `synthesizer`; several models for one role form a panel. By default, a role uses the
-        light model of a debater's provider, and a panel of judges uses the light models of all debaters' providers.
+            `judge`, `facilitator` and `synthesizer`; several models for one role form a panel. By default, a role uses
+            the light model of a debater's provider, and a panel of judges uses the light models of all debaters'
+            providers.
         budget: Limits for all debates of this table together.
         quorum: Minimum number of answers in each stage in which agents state positions; 1 when left out.
         concurrency: Maximum number of concurrent calls per model.
@@ -87,13 +88,13 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         turn_timeout_s: Seconds that an agent has for a turn, including all its calls and tools; no limit when left out.
         seed: Seed for all random choices.
         observers: Functions, or objects with `notify`, that receive every event of this table's debates (see
-        `roundtable.protocols.Observer`); or names of observers that plugins provide, such as `"otel"`.
+            `roundtable.protocols.Observer`); or names of observers that plugins provide, such as `"otel"`.
         plugins: Modules or objects with `@roundtable.hookimpl` functions, for this table only; or a
-        `roundtable.plugins.Plugins`, which selects the installed plugins that may be loaded. An installed plugin is
-        loaded when one of its names is used.
+            `roundtable.plugins.Plugins`, which selects the installed plugins that may be loaded. An installed plugin is
+            loaded when one of its names is used.
         prices: Prices by `"provider:model"`; they override the prices of the packaged table (extra `prices`).
         cassette: A file of recorded calls. Recorded calls are replayed; other calls are made and recorded. For other
-        modes, pass a `roundtable.providers.Cassette`.
+            modes, pass a `roundtable.providers.Cassette`.
         tenant: Tenant that owns the sessions.
         settings: The settings; read from the environment when left out.
 
@@ -311,7 +312,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         Raises:
             ConfigurationError: For the same reasons as in `debate`, or the id is too long.
             SessionBusy: Another process runs the session. If the process is dead, this call first waits until its lease
-            ends.
+                ends.
             SessionConflict: The session is about another question, or waits for information.
 
         Example:
@@ -365,15 +366,16 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
 
         Args:
             topics: The questions: texts, `DebateRequest`s, or mappings with `topic` and options. Options of a question
-            take precedence over `options`. A question with a `mode` is debated only in this mode.
+                take precedence over `options`. A question with a `mode` is debated only in this mode.
             modes: Debate modes, by name or as objects.
             concurrency: Maximum number of concurrent debates, 1 to 1000; the table also limits concurrent calls.
             on_error: What to do when a debate fails: add it to `Results.failures` (`"record"`), or end the other
-            debates and raise its error (`"raise"`).
+                debates and raise its error (`"raise"`).
             name: Name of these debates, 1 to 80 letters, digits, hyphens and underscores. A debate with other options,
-            agents or mode settings is a different debate under this name; only `budget` and `deadline_s` may change.
+                agents or mode settings is a different debate under this name; only `budget` and `deadline_s` may
+                change.
             on: A `roundtable.fleet.Fleet` that runs the debates on all its workers. It needs `name`, and options that
-            are plain data.
+                are plain data.
             on_progress: Plain function, called whenever a debate has ended; `roundtable.bench.print_progress` shows a
                 line.
             options: Options of all debates, as for `debate`, without `mode`.
@@ -426,7 +428,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         Args:
             results: Results of `debate_many`, called on this table or on another table with the same storage.
             budget: Limits of each debate, including its earlier runs. When left out, the original budget applies, so
-            debates that have used it up stay unchanged.
+                debates that have used it up stay unchanged.
             deadline_s: Seconds that each debate has for this run.
             concurrency: Maximum number of concurrent debates, 1 to 1000.
             on_error: What to do when a debate fails, as for `debate_many`.
@@ -612,7 +614,7 @@ async def debate(
         providers: As for `Roundtable`: keys and addresses that are not in the environment.
         plugins: As for `Roundtable`.
         storage: As for `Roundtable`; `"memory://"` stores nothing permanently. For other options of a table, create a
-        `Roundtable`.
+            `Roundtable`.
         options: As for `Roundtable.debate`.
     """
     async with Roundtable(providers=providers, plugins=plugins, storage=storage) as table:

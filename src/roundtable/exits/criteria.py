@@ -315,7 +315,7 @@ def create_default_exit_criteria(max_rounds: int, settings: ExitSettings | None 
     Args:
         max_rounds: Largest number of rounds, at least 1.
         settings: Other thresholds, such as those from the environment.
-        With `enabled=False`, only `max_rounds` is set.
+            With `enabled=False`, only `max_rounds` is set.
 
     Raises:
         ConfigurationError: `max_rounds` is not a whole number of at least 1.

@@ -152,7 +152,7 @@ def draw_rounds(
         title: Title of the figure, shortened to 60 characters.
         independent_agreement: Agreement before the debate, drawn as a line.
         independent_at_most: Upper bound of this agreement, for the case that answers that nobody compared say the same;
-        if it is higher, the range is shaded.
+            if it is higher, the range is shaded.
         ax: Axes to draw on; a new figure when left out.
 
     Raises:

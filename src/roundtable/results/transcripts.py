@@ -49,7 +49,7 @@ def result_of_transcript(
     Args:
         transcript: The debate, from `roundtable.metrics.read_transcript`.
         extract: Function that returns the answer in a text, or `None` if it has no answer; by default, the answers in
-        the file are used.
+            the file are used.
         independent: Whether agents answered the first round without seeing each other.
 
     Example:
