@@ -371,8 +371,49 @@ class TestCancelling:
                 await until_running(fleet, "long", 2)
                 assert (await fleet.cancel("long")).cancelled == 3
             held = (await fleet.results("long")).held
-            assert [one.status for one in held if isinstance(one, DebateResult)] == ["partial"] * 2
-            assert {one.exit.reason for one in held if isinstance(one, DebateResult) and one.exit} == {"stopped"}
+            assert [one.status for one in held if isinstance(one, DebateResult)] == ["paused"] * 2
+            assert {one.exit.reason for one in held if isinstance(one, DebateResult) and one.exit} == {"paused"}
+            assert await table.recover() == ()
+            assert (await fleet.retry("long")).queued == 3
+            await fleet.work(until_done="long", concurrency=3)
+            assert [result.status for result in await fleet.results("long")] == ["completed"] * 3
+            # Each turn was stored once; at most the calls that ran at the cancellation were made again.
+            assert 48 <= sum(calls_of(tmp_path).values()) <= 48 + 4
+
+    @pytest.mark.slow
+    async def test_a_stopped_debate_fails_again_when_it_is_retried(self, tmp_path: Path) -> None:
+        async with table_for(address(tmp_path), tmp_path, delay_s=0.2) as table, Fleet(table) as fleet:
+            await fleet.submit("one", questions(1), rounds=8)
+            async with anyio.create_task_group() as group:
+                group.start_soon(partial(fleet.work, until_done="one"))
+                await until_running(fleet, "one", 1)
+                await until_called(tmp_path, 2)
+                ((session,),) = [await table.sessions()]
+                await table.stop(session.id)
+            assert (await fleet.status("one")).errors == {"SESSION_ERROR": 1}
+            assert (await fleet.retry("one")).queued == 1
+            await fleet.work(until_done="one")
+            status = await fleet.status("one")
+            assert (status.completed, status.failed) == (0, 1)
+
+    @pytest.mark.slow
+    async def test_a_worker_with_other_agents_than_the_submitter_fails_the_debates(self, tmp_path: Path) -> None:
+        models = {name: ScriptedModel(lambda _: ANSWER, model=name) for name in ("ada", "bo")}
+        async with Roundtable([models["ada"]], storage=address(tmp_path)) as table, Fleet(table) as fleet:
+            await fleet.submit("ours", ["question-1?"], rounds=1)
+        async with Roundtable([models["bo"]], storage=address(tmp_path)) as table, Fleet(table) as fleet:
+            await fleet.work(until_done="ours")
+            assert (await fleet.status("ours")).errors == {"CONFIGURATION_ERROR": 1}
+            (failed,) = (await fleet.results("ours")).held
+            assert isinstance(failed, FailedDebate)
+            assert "this worker has other agents" in failed.error.message
+        async with Roundtable(storage=address(tmp_path)) as table, Fleet(table) as fleet:
+            await fleet.submit("anybodys", ["question-2?"], rounds=1)
+        async with Roundtable([models["ada"]], storage=address(tmp_path)) as table, Fleet(table) as fleet:
+            await fleet.retry("ours")
+            await fleet.work(until_done="ours")
+            await fleet.work(until_done="anybodys")
+            assert [(await fleet.status(job)).completed for job in ("ours", "anybodys")] == [1, 1]
 
 
 @pytest.mark.anyio

@@ -121,7 +121,7 @@ class TestJoining:
         with anyio.fail_after(60):
             async with anyio.create_task_group() as group:
                 group.start_soon(lambda: fleet.work(until_done="drinks"))
-                while "waits until another ends" not in caplog.text:  # noqa: ASYNC110  (a log has no event)
+                while "waits until another worker ends" not in caplog.text:  # noqa: ASYNC110  (a log has no event)
                     await anyio.sleep(0.02)
                 assert (await fleet.status("drinks")).queued == 2
                 assert [owner.name for owner in await records.workers()] == ["other"]

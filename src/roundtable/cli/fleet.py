@@ -435,5 +435,7 @@ def _lines(state: JobStatus) -> list[Line]:
 
 
 def _result_line(row: JsonObject) -> Line:
-    error = row.get("error")
-    return line(f"{row['topic']}  ->  {f'failed: {error}' if error else row.get('answer') or '(no answer)'}")
+    error, status = row.get("error"), row.get("status")
+    answer = f"failed: {error}" if error else row.get("answer") or "(no answer)"
+    unfinished = "" if error or status == "completed" else f"  ({status})"
+    return line(f"{row['topic']}  ->  {answer}{unfinished}")

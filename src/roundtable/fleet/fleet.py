@@ -20,6 +20,7 @@ from roundtable.fleet.jobs import (
     Job,
     JobStatus,
     RunningDebate,
+    agents_of,
     check_kinds,
     check_name,
     digest_of,
@@ -233,14 +234,16 @@ class Fleet:
         check_name(job)
         check_kinds(requests, self.table.wiring)
         queue, records = await self._open()
+        wiring = self.table.wiring
         new = Job(
-            fleet=_queue_name(self.name, self.table.wiring.options.tenant),
+            fleet=_queue_name(self.name, wiring.options.tenant),
             name=job,
             debates=len(requests),
             digest=digest_of(requests),
             nonce=secrets.token_hex(16),
             budget=job_budget,
             submitted_at=datetime.now(UTC),
+            agents=None if wiring.options.agents is None else agents_of(wiring),
         )
         stored = await records.add_job(job_traced(new))
         if (stored.digest, stored.debates) != (new.digest, new.debates):

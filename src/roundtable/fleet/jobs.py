@@ -37,6 +37,7 @@ __all__ = [
     "check_name",
     "digest_of",
     "file_hashes",
+    "agents_of",
     "job_of",
     "options_of",
     "queued_request",
@@ -82,6 +83,8 @@ class Job(Value):
     """When it was submitted."""
     retried_at: Timestamp | None = None
     """When failed or cancelled debates were last queued again."""
+    agents: tuple[str, ...] | None = None
+    """Agents of the table that submitted the job, for questions that name none; `None` if the table was given none."""
     trace: str | None = None
     """The trace that its debates belong to, in the format of the W3C header `traceparent`."""
 
@@ -305,6 +308,12 @@ def _request_of(question: object, options: Mapping[str, object]) -> DebateReques
         return request
     # Only the question's own files; the files in the options of all questions have been checked already.
     return request.model_copy(update={"attachments": read_attachments(request.attachments)})
+
+
+def agents_of(wiring: TableParts) -> tuple[str, ...]:
+    """Return the agents of a table as texts that can be compared: id, provider and model of each."""
+    configs = (seat.config for seat in wiring.seats(None))
+    return tuple(f"{config.id} ({config.provider}:{config.model or 'default model'})" for config in configs)
 
 
 def options_of(request: DebateRequest, wiring: TableParts) -> DebateOptions:

@@ -28,7 +28,7 @@ from roundtable.errors import (
     SessionNotFound,
     StorageError,
 )
-from roundtable.fleet.jobs import file_hashes, job_of, options_of, request_from_queue
+from roundtable.fleet.jobs import agents_of, file_hashes, job_of, options_of, request_from_queue
 from roundtable.fleet.queue import HOLD, quiet_logs
 from roundtable.fleet.tracing import within_trace
 from roundtable.stages import error_info
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from roundtable.fleet.jobs import Job
     from roundtable.fleet.queue import JobQueue
     from roundtable.fleet.records import FleetRecords
+    from roundtable.record import Fold
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import Estimate
 
@@ -133,10 +134,11 @@ async def _hold_debate(session_id: str, request: str) -> None:
 class _Run:
     """A debate that this worker runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
         self.scope = CancelScope()
-        self.is_cancelled = False
-        """Whether the debate was cancelled in the queue; false if it was interrupted because its worker ends."""
+        self.cancelled_at: float | None = None
+        """When this worker noticed that the debate was cancelled in the queue; `None` if it was not cancelled."""
 
 
 class _Suspect(Exception):
@@ -184,6 +186,7 @@ class Worker:
         self._durations: list[float] = []
         """Seconds of the debates that ended since the last sign of life."""
         self._polling_s = _RARELY_S
+        self._agents: tuple[str, ...] | None = None
 
     async def run(self) -> None:
         """Run debates until cancelled; then interrupt running debates, and return them to the queue.
@@ -302,6 +305,10 @@ class Worker:
         """Take no more debates, interrupt running ones, and return unfinished debates to the queue."""
         self._stopping = True
         await self._end_cancelled()
+        with anyio.move_on_after(_FINISH_S):
+            while any(run.cancelled_at is not None for run in self._runs.values()):
+                self._idle = anyio.Event()
+                await self._idle.wait()
         for run in self._runs.values():
             run.scope.cancel()
         while self._runs:
@@ -323,17 +330,17 @@ class Worker:
         """
         if self._stopping:
             raise asyncio.CancelledError
-        run = self._runs[workflow_id] = _Run()
+        run = self._runs[workflow_id] = _Run(session_id)
         begun = time.monotonic()
         try:
             with run.scope:
                 await self._try(workflow_id, session_id, request)
                 self._durations.append(time.monotonic() - begun)
                 return
-            if run.is_cancelled:
-                await self._stop(session_id)
             raise asyncio.CancelledError
         except RoundtableError as error:
+            if run.cancelled_at is not None:  # it ended because its session was paused
+                raise asyncio.CancelledError from error
             info = error_info(error).model_dump(mode="json", exclude_defaults=True)
             raise PortableWorkflowError(error.message, type(error).__name__, error.code, info) from error
         finally:
@@ -377,10 +384,14 @@ class Worker:
 
     async def _hold_once(self, workflow_id: str, session_id: str, request: DebateRequest) -> None:
         job, account = await self._job(job_of(workflow_id))
-        status, before = await self._stored(session_id)
-        if status == "completed":
+        stored = await self._stored(session_id)
+        before = Usage() if stored is None else stored.usage
+        if stored is not None and stored.progress.status == "completed":
             await account.settle(session_id, before)  # a worker that died may have left the reserve
+            if stored.exit is not None and stored.exit.reason == "stopped":
+                raise SessionConflict("the debate was stopped, which is final", hint="Submit the question again.")
             return
+        self._check_agents(job, request)
         options = options_of(request, self._table.wiring)
         worst = None
         if job.budget is not None:
@@ -402,6 +413,23 @@ class Worker:
             reason = "" if result.exit is None else f": {result.exit.reason}"
             msg = f"the debate ended early{reason}"
             raise SessionConflict(msg, hint="`fleet retry` continues it.")
+
+    def _check_agents(self, job: Job, request: DebateRequest) -> None:
+        """Check that a question without agents gets the agents that its submitter had.
+
+        Raises:
+            ConfigurationError: The agents of this worker's table differ.
+        """
+        if job.agents is None or request.agents is not None:
+            return
+        if self._agents is None:
+            self._agents = agents_of(self._table.wiring)
+        if self._agents != job.agents:
+            raise ConfigurationError(
+                f"this worker has other agents ({', '.join(self._agents)}) than the table that submitted the job "
+                f"{job.name!r} ({', '.join(job.agents)})",
+                hint="Start the worker with the same agents, or submit the questions with agents=['provider:model', ...].",
+            )
 
     async def _within_budget(
         self,
@@ -431,16 +459,16 @@ class Worker:
             if not is_suspect:
                 with CancelScope(shield=True):
                     if consumed is None:
-                        _, consumed = await self._stored(session_id)
+                        stored = await self._stored(session_id)
+                        consumed = Usage() if stored is None else stored.usage
                     await account.settle(session_id, consumed)
 
-    async def _stored(self, session_id: str) -> tuple[str | None, Usage]:
-        """Return the status of a session, and what it has consumed; the status is `None` if no session exists."""
+    async def _stored(self, session_id: str) -> Fold | None:
+        """Return the state of a session, or `None` if it does not exist."""
         try:
-            fold = await self._table.wiring.sessions.load(session_id)
+            return await self._table.wiring.sessions.load(session_id)
         except SessionNotFound:
-            return None, Usage()
-        return fold.progress.status, fold.usage
+            return None
 
     async def _when_free(self, job: Job, session_id: str, topic: str, options: DebateOptions) -> DebateResult:
         """Run a debate as soon as no other process runs its session."""
@@ -450,13 +478,6 @@ class Worker:
                     return await self._table.debate_once(session_id, topic, **options)
             except SessionBusy:
                 await anyio.sleep(_BUSY_PAUSE_S)
-
-    async def _stop(self, session_id: str) -> None:
-        """Stop the session of a cancelled debate, so that the session records why it ended."""
-        try:
-            await self._table.stop(session_id)
-        except RoundtableError as error:
-            logger.info("the session of a cancelled debate could not be stopped: %s", error.message)
 
     async def _job(self, name: str) -> tuple[Job, JobAccount]:
         """Return a job and its account; the job is read again, since a retry may have changed its budget."""
@@ -528,6 +549,22 @@ class Worker:
             logger.info("cannot find out which debates were cancelled: %s", error.message)
             return
         for row in rows:
-            if row.state == "cancelled":
-                running[row.workflow_id].is_cancelled = True
-                running[row.workflow_id].scope.cancel()
+            run = running[row.workflow_id]
+            if row.state == "cancelled" and not await self._pause(run):
+                run.scope.cancel()
+
+    async def _pause(self, run: _Run) -> bool:
+        """Pause the session of a cancelled debate: a retry continues it, but no program that recovers sessions does.
+
+        Returns:
+            Whether the debate will end by itself within `_FINISH_S` seconds of the pause.
+        """
+        if run.cancelled_at is not None:
+            return time.monotonic() - run.cancelled_at < _FINISH_S
+        run.cancelled_at = time.monotonic()
+        try:
+            await self._table.pause(run.session_id, running="cancel")
+        except RoundtableError as error:
+            logger.info("the session of a cancelled debate could not be paused: %s", error.message)
+            return False
+        return True
