@@ -428,7 +428,7 @@ class Worker:
             raise ConfigurationError(
                 f"this worker has other agents ({', '.join(self._agents)}) than the table that submitted the job "
                 f"{job.name!r} ({', '.join(job.agents)})",
-                hint="Start the worker with the same agents, or submit the questions with agents=['provider:model', ...].",
+                hint="Start the worker with the same agents, or submit the questions with agents=['provider:model'].",
             )
 
     async def _within_budget(
