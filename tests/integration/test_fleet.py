@@ -332,6 +332,20 @@ class TestFailures:
 @pytest.mark.anyio
 class TestBudgets:
     @pytest.mark.slow
+    async def test_a_budget_in_dollars_needs_the_prices_of_all_models(self, tmp_path: Path) -> None:
+        prices = {f"scripted:{name}": {"input": 1, "output": 1} for name in ("ada", "bo")}
+        models = [ScriptedModel(lambda _: ANSWER, model=name) for name in ("ada", "bo")]
+        async with Roundtable(models, storage=address(tmp_path)) as table, Fleet(table) as fleet:
+            await fleet.submit("paid", questions(1), rounds=1, job_budget=Budget(max_cost_usd=1))
+            await fleet.work(until_done="paid")
+            assert (await fleet.status("paid")).errors == {"CONFIGURATION_ERROR": 1}
+            assert (await fleet.status("paid")).usage.calls == 0
+        async with Roundtable(models, storage=address(tmp_path), prices=prices) as table, Fleet(table) as fleet:
+            await fleet.retry("paid")
+            await fleet.work(until_done="paid")
+            assert (await fleet.status("paid")).completed == 1
+
+    @pytest.mark.slow
     async def test_the_budget_of_a_job_holds_for_all_its_debates_at_once(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path, delay_s=0.02) as table, Fleet(table) as fleet:
             worst = table.estimate("question-1?", rounds=1).calls

@@ -9,7 +9,7 @@ import anyio
 from anyio import CancelScope
 from pydantic import Field
 
-from roundtable.errors import BudgetExceeded
+from roundtable.errors import BudgetExceeded, ConfigurationError
 from roundtable.types import Budget, Usage, Value
 
 if TYPE_CHECKING:
@@ -112,12 +112,18 @@ class JobAccount:
             Whether the worst case was set aside; false only because of `most_deaths`.
 
         Raises:
+            ConfigurationError: The budget is in dollars, and the price of a model is unknown.
             BudgetExceeded: The budget does not cover the worst case, and no other debate is running that could return
                 anything.
             StorageError: The account cannot be read or written.
         """
         wanted = _Reserve(before=before)
         if worst is not None:
+            if worst.cost_usd is None and self.budget is not None and self.budget.max_cost_usd is not None:
+                raise ConfigurationError(
+                    "max_cost_usd of the job cannot be enforced: the price of a model is unknown",
+                    hint="Set prices= of the workers' table, or install the extra 'prices'; or limit tokens or calls.",
+                )
             wanted = _Reserve(
                 calls=worst.calls, tokens=worst.total_tokens, cost_usd=worst.cost_usd or 0.0, before=before
             )
