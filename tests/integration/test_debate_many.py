@@ -12,6 +12,7 @@ from integration.engine_kit import CountingModel, late, said, seated
 import roundtable as rt
 from roundtable import sync
 from roundtable.api.debates import Debates
+from roundtable.bench import Question, run_study
 from roundtable.errors import AgentError, APIAuthError, ConfigurationError, QuorumLost, RoundtableError
 from roundtable.modes import CollaborativeMode
 from roundtable.providers.scripted import ScriptedModel
@@ -368,6 +369,24 @@ async def test_a_debate_that_another_process_ends_meanwhile_is_a_result(monkeypa
     again = await used.resume_many(half, budget=budget)
     assert (again.failures, [result.status for result in again]) == ((), ["completed"])
     await used.aclose()
+
+
+async def test_a_report_that_fails_costs_no_result(caplog: pytest.LogCaptureFixture) -> None:
+    seen: list[int] = []
+
+    def report(progress: Progress) -> None:
+        seen.append(progress.ended)
+        if progress.ended == 2:
+            raise BrokenPipeError(32, "Broken pipe")
+
+    async with table({"ada": "Tea", "bo": "Tea"}) as used:
+        results = await used.debate_many(["One?", "Two?", "Three?"], rounds=1, concurrency=1, on_progress=report)
+        assert (len(results), results.failures, seen) == (3, (), [1, 2])
+        seen.clear()
+        study = [Question(id=name, question=f"{name}?", gold="Tea") for name in ("one", "two")]
+        assert (await run_study(used, study, modes=["collaborative"], on_progress=report)).arms
+        assert seen[-1] == 2
+    assert caplog.text.count("on_progress failed and is not called again: BrokenPipeError") == 2
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,45 @@
-"""Checks of functions that callers pass as arguments."""
+"""Functions that callers pass as arguments: checks, and calls that cannot fail."""
 
 from __future__ import annotations
 
 import inspect
+import logging
+from typing import TYPE_CHECKING, TypeVar
 
-__all__ = ["is_async"]
+from roundtable._core.text import error_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["is_async", "reporter"]
+
+T = TypeVar("T")
 
 
 def is_async(function: object) -> bool:
     """Check whether a function, or the `__call__` of an object, is `async`."""
     call = getattr(type(function), "__call__", None)  # noqa: B004  (the method itself is needed)
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+
+
+def reporter(name: str, function: Callable[[T], object], logger: logging.Logger) -> Callable[[T], None]:
+    """Return a function that passes each value to a caller's function; if that function fails, it is not called again.
+
+    Args:
+        name: Name of the argument with the caller's function, for the log.
+        function: The caller's function.
+        logger: Logger of the error.
+    """
+    has_failed = False
+
+    def report(value: T) -> None:
+        nonlocal has_failed
+        if has_failed:
+            return
+        try:
+            function(value)
+        except Exception as error:  # noqa: BLE001  (foreign code; no result depends on it)
+            has_failed = True
+            logger.warning("%s failed and is not called again: %s: %s", name, type(error).__name__, error_text(error))
+
+    return report

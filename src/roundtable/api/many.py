@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from anyio import create_task_group, current_time, sleep
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from roundtable._core.functions import is_async
+from roundtable._core.functions import is_async, reporter
 from roundtable.api.checks import check_budget, check_deadline, check_job_name, check_list, check_whole
 from roundtable.api.debates import finish
 from roundtable.errors import BudgetExceeded, ConfigurationError, RoundtableError, SessionBusy, SessionConflict
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from roundtable.types import Budget, JsonValue
 
 __all__ = ["BUSY_PAUSE_S", "DebateQueue", "ManyDebates", "ManyResumes", "NamedDebate", "OnError", "run_jobs"]
+
+logger: logging.Logger = logging.getLogger("roundtable.api")
 
 T = TypeVar("T")
 
@@ -301,7 +304,7 @@ class _Count:
 
     def __init__(self, total: int, on_progress: Callable[[Progress], None] | None) -> None:
         self._total = total
-        self._on_progress = on_progress
+        self._on_progress = None if on_progress is None else reporter("on_progress", on_progress, logger)
         self._begun = current_time()
         self._ended = self._failed = 0
         self._usage = Usage()

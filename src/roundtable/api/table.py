@@ -377,7 +377,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             on: A `roundtable.fleet.Fleet` that runs the debates on all its workers. It needs `name`, and options that
                 are plain data.
             on_progress: Plain function, called whenever a debate has ended; `roundtable.bench.print_progress` shows a
-                line.
+                line. A function that raises an error is not called again.
             options: Options of all debates, as for `debate`, without `mode`.
 
         Raises:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Unpack
 from anyio import current_time
 from pydantic import Field, ValidationError, model_validator
 
+from roundtable._core.functions import reporter
 from roundtable._core.words import shortened
 from roundtable.api.checks import check_job_name, check_list
 from roundtable.api.many import run_jobs
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from roundtable.types import JsonObject, JsonValue
 
 __all__ = ["Study", "read_study", "run_study"]
+
+logger: logging.Logger = logging.getLogger("roundtable.bench")
 
 _ROUNDS: Final = 2
 _QUEUED: Final = 1_000
@@ -391,7 +395,7 @@ async def run_study(
     if study is not None:
         await _keep(table, study, _plan(table, questions, asked))
     if on_progress is not None:
-        asked.progress = _Total(len(questions) * (len(modes) + 2), on_progress)
+        asked.progress = _Total(len(questions) * (len(modes) + 2), reporter("on_progress", on_progress, logger))
     # A queue gets many questions at a time, since workers are idle until the last debate of each part ends.
     size, at_once = (1, concurrency) if on is None else (_QUEUED, 1)
     asked.concurrency = concurrency if on is not None else asked.concurrency

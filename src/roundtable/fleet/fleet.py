@@ -15,6 +15,7 @@ import anyio
 import sniffio
 
 from roundtable._core.eventloop import import_on_thread, until_one_ends
+from roundtable._core.functions import reporter
 from roundtable.errors import ConfigurationError, SessionConflict, StorageError
 from roundtable.fleet.jobs import (
     Job,
@@ -353,7 +354,8 @@ class Fleet:
         if until_done is None:
             await worker.run()
             return
-        await until_one_ends(worker.run, partial(self._wait_patiently, until_done, on_progress))
+        report = None if on_progress is None else reporter("on_progress", on_progress, logger)
+        await until_one_ends(worker.run, partial(self._wait_patiently, until_done, report))
 
     async def _wait_patiently(self, job: str, on_progress: Callable[[JobStatus], None] | None) -> None:
         """Wait until a job is done; if the database does not answer, wait for it as long as it takes."""
@@ -379,13 +381,14 @@ class Fleet:
             ConfigurationError: No job has this name.
             StorageError: The database cannot be used.
         """
+        report = None if on_progress is None else reporter("on_progress", on_progress, logger)
         last: JobStatus | None = None
         while True:
             begun = anyio.current_time()
             status = await self.status(job)
             counts = status.model_copy(update={"per_minute": 0.0, "longest_running": ()})
-            if on_progress is not None and counts != last:
-                on_progress(status)
+            if report is not None and counts != last:
+                report(status)
             if status.is_done:
                 return status
             last = counts
