@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
@@ -82,7 +83,23 @@ def test_an_observer_that_blocks_loses_events_and_holds_up_nobody(caplog: pytest
     assert len(set(threading.enumerate()) - before) <= 1
 
 
-@pytest.mark.parametrize("fails", [lambda _: 1 / 0, ends], ids=["raises", "ends the program"])
+def is_cancelled(_: Event) -> None:
+    raise asyncio.CancelledError
+
+
+class Stops(BaseException):
+    """An error of a foreign library that is not an `Exception`."""
+
+
+def stops(_: Event) -> None:
+    raise Stops
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [lambda _: 1 / 0, ends, is_cancelled, stops],
+    ids=["raises", "ends the program", "is cancelled", "raises what is not an Exception"],
+)
 def test_an_observer_that_fails_is_logged_and_switched_off(
     caplog: pytest.LogCaptureFixture, fails: Callable[[Event], object]
 ) -> None:
@@ -150,15 +167,16 @@ async def test_a_call_that_nobody_hears_forgives_no_failures() -> None:
     assert len(notes.heard) == FAILURES
 
 
-def test_a_failure_at_the_end_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("kind", [RuntimeError, asyncio.CancelledError])
+def test_a_failure_at_the_end_is_logged(caplog: pytest.LogCaptureFixture, kind: type[BaseException]) -> None:
     class Stuck(Notes):
         def close(self) -> None:
-            raise RuntimeError("stuck")
+            raise kind("stuck")
 
     watcher = ObserverThread("stuck", Stuck())
     watcher.notify(event())
     assert watcher.close()
-    assert "the observer stuck failed to close: RuntimeError: stuck" in caplog.text
+    assert f"the observer stuck failed to close: {kind.__name__}: stuck" in caplog.text
 
 
 def test_what_an_observer_does_to_an_event_changes_nothing() -> None:

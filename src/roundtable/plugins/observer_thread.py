@@ -135,8 +135,8 @@ class ObserverThread:
                 self._observer.notify_call(event)
             else:
                 return  # no delivery, so the count of failures in a row stays as it is
-        # Third-party code on this thread: SystemExit must not end the program.
-        except (Exception, SystemExit) as error:
+        # Third-party code: neither SystemExit nor a CancelledError of a call of its own may end this thread.
+        except BaseException as error:
             self._failures_in_row += 1
             self._failures_in_all += 1
             last = self._failures_in_row == FAILURES
@@ -155,12 +155,11 @@ class ObserverThread:
             self._failures_in_row = 0
 
     def _close_observer(self) -> None:
-        close = getattr(self._observer, "close", None)
-        if close is None:
-            return
         try:
-            close()
-        except (Exception, SystemExit) as error:  # noqa: BLE001  (third-party code, as above)
+            close = getattr(self._observer, "close", None)
+            if close is not None:
+                close()
+        except BaseException as error:  # noqa: BLE001  (third-party code, as above)
             logger.warning(
                 "the observer %s failed to close: %s: %s", self.name, type(error).__name__, error_text(error)
             )
