@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import struct
 import sys
 import threading
@@ -138,6 +139,11 @@ FLAG = b"flag", struct.pack("<I?", 7, True)
         pytest.param([(b"odd", struct.pack("<IIQ", 9, 9, 1)), context(1)], None, id="lists of lists"),
         pytest.param([(b"odd", struct.pack("<IQ", 8, 2**40)), context(1)], None, id="a text without end"),
         pytest.param([(b"x.context_length", b"\x04")], None, id="cut off"),
+        pytest.param([context(-5, "i", 5)], None, id="below nothing"),
+        pytest.param([context(math.nan, "f", 6)], None, id="not a number"),
+        pytest.param([context(math.inf, "d", 12), context(2048)], 2048, id="without end, then a number"),
+        pytest.param([(b"odd", struct.pack("<IIQ", 9, 10, 2**62)), context(1)], None, id="a list without end"),
+        pytest.param([(b"odd", struct.pack("<IIQ", 9, 0, 2**32)), context(1)], None, id="a list beyond the file"),
     ],
 )
 def test_the_window_a_model_was_trained_for_is_read_from_its_file(tmp_path, pairs, tokens):

@@ -44,9 +44,12 @@ _log: logging.Logger = logging.getLogger(__name__)
 
 # The types of values and their formats, see https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
 _PLAIN: Final = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_WHOLE: Final = {kind: form for kind, form in _PLAIN.items() if form not in {"f", "?", "d"}}
 _STRING, _ARRAY = 8, 9
 _MOST_KEYS = 10_000
 _MOST_BYTES = 2**20
+_MOST_VALUES = 2**32
+"""Longest array of numbers that is skipped; the end of a longer one may be further away than a file can be long."""
 
 POLL_S: Final = 0.1
 """Seconds between two reads of the output of pip."""
@@ -81,8 +84,9 @@ def _context(file: BinaryIO) -> int | None:
     _number(file, "Q")
     for _ in range(min(_number(file, "Q"), _MOST_KEYS)):
         key, kind = _text(file), _number(file, "I")
-        if key.endswith(b".context_length") and kind in _PLAIN:
-            return _number(file, _PLAIN[kind]) or None
+        if key.endswith(b".context_length") and kind in _WHOLE:
+            tokens = _number(file, _WHOLE[kind])
+            return tokens if tokens > 0 else None
         _skip(file, kind)
     return None
 
@@ -103,7 +107,7 @@ def _skip(file: BinaryIO, kind: int) -> None:
         _text(file)
     elif kind == _ARRAY:
         inner, count = _number(file, "I"), _number(file, "Q")
-        if inner in _PLAIN:
+        if inner in _PLAIN and count <= _MOST_VALUES:
             file.seek(struct.calcsize(f"<{_PLAIN[inner]}") * count, 1)
             return
         if inner != _STRING or count > _MOST_BYTES:
