@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import math
 import struct
@@ -51,7 +52,7 @@ class Engine:
             self.running -= 1
 
     def _say(self, take):
-        if isinstance(self.first, Exception):
+        if isinstance(self.first, BaseException):
             raise self.first
         if self.first is not None:
             take(self.first)
@@ -272,18 +273,64 @@ async def test_what_is_left_returns_at_once_and_stops_at_the_next_token(how, pro
     assert (await model.complete(ASK)).text == "fine"
 
 
+async def read(model):
+    """Return the text of a stream."""
+    async with model.stream(ASK) as stream:
+        return "".join([piece.text async for piece in stream])
+
+
+async def answer(model):
+    """Return the text of a call."""
+    return (await model.complete(ASK)).text
+
+
+@pytest.mark.parametrize("call", [answer, read])
+async def test_what_is_left_keeps_its_turn_until_it_has_ended(call, provider, file, engines):
+    model = provider(str(file), CONFIG, Settings())
+    await model.prepare()
+    engine = engines[0]
+    engine.pause_s = 60
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(call, model)
+        with anyio.fail_after(8):
+            while not engine.running:  # noqa: ASYNC110
+                await anyio.sleep(0.01)
+        tasks.cancel_scope.cancel()
+    for next_call in (answer, read):
+        with anyio.move_on_after(0.1) as waited:
+            await next_call(model)
+        assert waited.cancelled_caught
+    assert (engine.running, len(engine.bodies)) == (1, 1)
+    engine.pause.set()
+    assert await call(model) == "Yes."
+    assert (engine.most, len(engine.bodies)) == (1, 2)
+
+
+def test_calls_of_two_event_loops_wait_for_each_other(provider, file, engines, anyio_backend):
+    model = provider(str(file), CONFIG, Settings())
+    anyio.run(model.prepare, backend=anyio_backend)
+    engines[0].pause_s = 0.05
+    threads = [threading.Thread(target=anyio.run, args=(answer, model), daemon=True) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert (engines[0].most, len(engines[0].bodies)) == (1, 3)
+
+
 async def test_streams_of_one_model_wait_for_each_other(provider, file, engines):
     models = [provider(str(file), CONFIG, Settings()) for _ in range(3)]
     await models[0].prepare()
     engines[0].pause_s = 0.02
+    texts = []
 
-    async def read(model):
-        async with model.stream(ASK) as stream:
-            assert "".join([piece.text async for piece in stream]) == "Yes."
+    async def note(model):
+        texts.append(await read(model))
 
     async with anyio.create_task_group() as tasks:
         for model in models:
-            tasks.start_soon(read, model)
+            tasks.start_soon(note, model)
+    assert texts == ["Yes."] * 3
     assert (engines[0].most, len(engines[0].bodies)) == (1, 3)
 
 
@@ -296,6 +343,18 @@ async def test_a_failure_of_the_runtime_ends_a_stream(provider, file, engines):
     engines[0].first = ValueError("unrecognized type")
     with pytest.raises(AgentError, match="rejects the request: unrecognized type"):
         [piece async for piece in model.stream(ASK)]
+
+
+@pytest.mark.parametrize("call", [answer, read])
+@pytest.mark.parametrize("error", [SystemExit(3), asyncio.CancelledError()], ids=["ends the program", "is cancelled"])
+async def test_a_runtime_that_would_end_the_program_fails_a_call(call, error, provider, file, engines):
+    model = provider(str(file), CONFIG, Settings())
+    await model.prepare()
+    engines[0].first = error
+    with anyio.fail_after(8), pytest.raises(RuntimeError, match=f"raised {type(error).__name__}"):
+        await call(model)
+    engines[0].first = None
+    assert await call(model) == "Yes."
 
 
 async def test_a_cut_answer_says_so(provider, file, engines):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Loop",
     "PerLoop",
+    "as_exception",
     "call_soon",
     "ends_at_once",
     "hearing",
@@ -192,16 +193,19 @@ def _do_nothing() -> None:
     """Do nothing."""
 
 
-async def on_thread(function: Callable[[], T], *, name: str, ended: Callable[[], None] = _do_nothing) -> T:
+async def on_thread(
+    function: Callable[[], T], *, name: str, ended: Callable[[], None] = _do_nothing, daemon: bool = True
+) -> T:
     """Run a function on its own thread and wait for it.
 
     A cancellation ends the wait at once. The function itself cannot be stopped: it continues, and its result is
-    dropped. Unlike the threads of a pool, this thread does not prevent the program from ending.
+    dropped.
 
     Args:
         function: What to run.
         name: Name of the thread.
         ended: Called in the event loop once the function has ended, even if the wait was cancelled.
+        daemon: Whether the program may end while the function runs.
 
     Raises:
         Exception: The error that the function raises.
@@ -224,17 +228,23 @@ async def on_thread(function: Callable[[], T], *, name: str, ended: Callable[[],
 
     context = contextvars.copy_context()
     try:
-        Thread(target=work, name=name, daemon=True).start()
+        Thread(target=work, name=name, daemon=daemon).start()
     except BaseException:  # the system cannot start another thread
         ended()
         raise
     await done.wait()
-    if errors and isinstance(errors[0], Exception):
-        raise errors[0]
     if errors:
-        msg = f"the function raised {type(errors[0]).__name__}: {error_text(errors[0])}"
-        raise RuntimeError(msg) from errors[0]
+        raise as_exception(errors[0])
     return results[0]
+
+
+def as_exception(error: BaseException) -> Exception:
+    """Return the error of a function on a thread: as it is, or a `RuntimeError` if it would end the caller's task."""
+    if isinstance(error, Exception):
+        return error
+    failure = RuntimeError(f"the function raised {type(error).__name__}: {error_text(error)}")
+    failure.__cause__ = error
+    return failure
 
 
 async def import_on_thread(*names: str) -> None:

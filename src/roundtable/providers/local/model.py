@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 import anyio
 import anyio.to_thread
 
-from roundtable._core.eventloop import PerLoop
+from roundtable._core.eventloop import PerLoop, as_exception, call_soon, on_thread, running_loop
 from roundtable.errors import AgentError, ConfigurationError, RoundtableError
 from roundtable.gateway.streams import ChatStream
 from roundtable.providers.local.engine import Engine, LlamaEngine, missing_extra_error
@@ -43,6 +43,7 @@ T = TypeVar("T")
 
 EMBEDDED = "smollm2-135m-instruct"
 
+_THREAD = "roundtable-local"
 _TINY_BYTES = 512 * 10**6
 _TINY_CONTEXT = 2048
 _MOST_CONTEXT = 8192
@@ -60,6 +61,8 @@ class LoadedModel:
     engine: Engine | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
     turns: PerLoop[anyio.CapacityLimiter] = field(default_factory=lambda: PerLoop(partial(anyio.CapacityLimiter, 1)))
+    generating: threading.Lock = field(default_factory=threading.Lock)
+    """Lock for the calls of different event loops; those of one loop wait for their turn without a thread."""
 
     def ready(self, stopped: threading.Event) -> Engine:
         """Load the model unless it is already loaded. Blocks."""
@@ -81,7 +84,7 @@ class LocalModel:
 
     Calls run in worker threads, so the event loop is never blocked; a loaded model runs one call at a time. A call that
     is cancelled, or a stream that is closed, returns at once. Its thread stops at the next token, or when the model has
-    read the prompt.
+    read the prompt; the next call waits until then.
 
     Args:
         loaded: The model in memory.
@@ -144,27 +147,38 @@ class LocalModel:
 
     async def _in_thread(self, work: Callable[[threading.Event], T]) -> T:
         stopped = threading.Event()
-        turns = self._loaded.turns.get()
+        end_turn = await self._turn()
         try:
-            return await anyio.to_thread.run_sync(work, stopped, abandon_on_cancel=True, limiter=turns)
+            return await on_thread(partial(work, stopped), name=_THREAD, ended=end_turn, daemon=False)
         finally:
             stopped.set()
 
-    async def _stream(self, body: JsonObject) -> AsyncGenerator[ChatDelta | ChatResponse]:
-        arrived: SimpleQueue[ChatDelta | ChatResponse | Exception] = SimpleQueue()
-        stopped = threading.Event()
-
-        def generate() -> None:
-            try:
-                arrived.put(self._answer(body, stopped, arrived.put))
-            except Exception as exc:  # noqa: BLE001 - the reader raises it
-                arrived.put(exc)
-
+    async def _turn(self) -> Callable[[], None]:
+        """Wait for the turn of a call. Return the function that ends it, to be called when the thread has ended."""
         # The task that closes a stream may not be the task that began it.
         turns, caller = self._loaded.turns.get(), object()
         await turns.acquire_on_behalf_of(caller)
+        return partial(turns.release_on_behalf_of, caller)
+
+    async def _stream(self, body: JsonObject) -> AsyncGenerator[ChatDelta | ChatResponse]:
+        arrived: SimpleQueue[ChatDelta | ChatResponse | Exception] = SimpleQueue()
+        stopped, loop = threading.Event(), running_loop()
+        end_turn = await self._turn()
+
+        def generate() -> None:
+            try:
+                last: ChatResponse | Exception = self._answer(body, stopped, arrived.put)
+            except BaseException as error:  # noqa: BLE001  (the reader raises it)
+                last = as_exception(error)
+            call_soon(loop, end_turn)
+            arrived.put(last)
+
         try:
-            threading.Thread(target=generate, name="roundtable-local").start()
+            threading.Thread(target=generate, name=_THREAD).start()
+        except BaseException:  # the system cannot start another thread
+            end_turn()
+            raise
+        try:
             while True:
                 piece = await anyio.to_thread.run_sync(arrived.get, abandon_on_cancel=True)
                 if isinstance(piece, Exception):
@@ -174,7 +188,6 @@ class LocalModel:
                     return
         finally:
             stopped.set()
-            turns.release_on_behalf_of(caller)
 
     def _body(self, request: ChatRequest) -> JsonObject:
         body: JsonObject = {
@@ -218,7 +231,8 @@ class LocalModel:
             return stopped.is_set()
 
         try:
-            engine.chat(body, take)
+            with self._loaded.generating:
+                engine.chat(body, take)
         except ValueError as exc:
             raise AgentError(
                 f"the engine rejects the request: {str(exc)[:300]}", provider=self.provider, cause=exc
