@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeGuard, as
 
 import anyio
 
+from roundtable._core.attempts import CURRENT_ATTEMPT, TurnAttempt
 from roundtable._core.clock import SystemClock
 from roundtable._core.text import encodable, error_text
 from roundtable.errors import (
@@ -245,6 +246,7 @@ async def run_stage(
     by_key = {turn.key: turn for turn in view.transcript}
 
     async def run(spec: TurnSpec) -> None:
+        CURRENT_ATTEMPT.set(TurnAttempt(attempt_by_slot[spec.slot]))  # each turn is a task, with its own context
         try:
             task = _TurnTask(
                 spec, stage.name, attempt_by_slot[spec.slot], agents[spec.agent], turn_timeout_s, shaper, by_key

@@ -21,10 +21,13 @@ PATHS = {"anthropic": "", "openai": "/v1", "openai-chat": "/v1", "google": ""}
 
 
 def answer_body(vendor: str, text: str) -> dict[str, Any]:
-    """Return the body of an answer in the vendor's own format."""
+    """Return the body of an answer in the vendor's own format; `CALL name` calls a tool of Anthropic."""
     match vendor:
         case "anthropic":
             usage = {"input_tokens": 100, "output_tokens": 10}
+            if text.startswith("CALL "):
+                call = {"type": "tool_use", "id": "t1", "name": text.removeprefix("CALL "), "input": {}}
+                return {"type": "message", "content": [call], "stop_reason": "tool_use", "usage": usage}
             return {"type": "message", "content": [{"type": "text", "text": text}], "usage": usage}
         case "google":
             counts = {"promptTokenCount": 100, "candidatesTokenCount": 10}

@@ -9,9 +9,10 @@ from typing import Any
 
 import anyio
 import pytest
-from integration.batch_kit import MODELS, BatchServer
+from integration.batch_kit import MODELS, Batch, BatchServer
 
 import roundtable as rt
+from roundtable._core.attempts import CURRENT_ATTEMPT, TurnAttempt
 from roundtable.agents import BaseAgent
 from roundtable.errors import (
     APIAuthError,
@@ -283,6 +284,36 @@ async def test_samples_of_one_prompt_are_different_calls_and_so_are_those_outsid
         assert server.submits == [4]
 
 
+def step(number: int) -> ChatRequest:
+    """Return the call of one step of a turn."""
+    return asked(number, agent="ada", slot="0")
+
+
+async def test_a_turn_that_waited_too_long_begins_again_with_the_answers_that_it_had(tmp_path: Path) -> None:
+    with BatchServer("anthropic", by_question, looks=1) as server:
+        model = model_of(server, tmp_path, wait_s=1.0)
+        CURRENT_ATTEMPT.set(TurnAttempt(1))
+        assert (await model.complete(step(1))).text == "1"
+        server.looks = 10**6
+        with pytest.raises(APITimeoutError, match="has not ended"):
+            await model.complete(step(2))
+        server.looks = 1
+        CURRENT_ATTEMPT.set(TurnAttempt(2))
+        assert [(await model.complete(step(number))).text for number in (1, 2)] == ["1", "2"]
+        await model.aclose()
+    assert server.submits == [1, 1]
+
+
+async def test_a_turn_that_failed_because_of_an_answer_gets_another_one(tmp_path: Path) -> None:
+    with BatchServer("anthropic", by_question) as server:
+        model = model_of(server, tmp_path)
+        for number in (1, 2):
+            CURRENT_ATTEMPT.set(TurnAttempt(number))
+            assert (await model.complete(step(1))).text == "1"
+        await model.aclose()
+    assert server.submits == [1, 1]
+
+
 async def test_a_wrong_key_fails_at_once(tmp_path: Path) -> None:
     with BatchServer("anthropic") as server:
         server.server.queue(
@@ -450,9 +481,13 @@ class House:
     def config(self, batch: Any) -> rt.ProviderConfig:
         return rt.ProviderConfig(base_url=self.server.url, api_key="secret-key", batch=batch)
 
-    def table(self, batch: Any, agents: Any = (NAME,)) -> rt.Roundtable:
+    def table(self, batch: Any, agents: Any = (NAME,), tools: Any = ()) -> rt.Roundtable:
         return rt.Roundtable(
-            list(agents), providers={"anthropic": self.config(batch)}, storage=self.storage, analyzer="declared"
+            list(agents),
+            providers={"anthropic": self.config(batch)},
+            storage=self.storage,
+            analyzer="declared",
+            tools=list(tools),
         )
 
     async def leave(self, table: rt.Roundtable) -> str:
@@ -490,6 +525,39 @@ async def test_a_session_whose_calls_wait_in_a_batch_is_not_paid_again_by_accide
         async with house.table(batch=False) as later:  # nothing waits any more
             assert (await later.extend(session_id, rounds=1)).status == "completed"
         assert server.direct > 0
+
+
+@pytest.mark.both_loops
+@pytest.mark.parametrize("cut", ["in a tool", "in the call after it"])
+async def test_a_turn_that_a_pause_cut_is_not_paid_again_in_the_same_process(home: Path, cut: str) -> None:
+    holds, arrived = True, anyio.Event()
+
+    @rt.tool
+    async def population() -> int:
+        """Return the population."""
+        if holds and cut == "in a tool":
+            arrived.set()
+            await anyio.sleep_forever()
+        return 68
+
+    class Slow(BatchServer):
+        def ended(self, batch: Batch) -> bool:
+            return not (holds and "tool_result" in json.dumps(batch.calls)) and super().ended(batch)
+
+    def fate(body: dict[str, Any]) -> str:
+        return position(body) if "tool_result" in json.dumps(body) else "CALL population"
+
+    with Slow("anthropic", fate) as server:
+        async with House(server, home).table(WAITING, tools=[population]) as table:
+            handle = await table.start("Tea or coffee?", rounds=1)
+            with anyio.fail_after(20):
+                while not (arrived.is_set() or any(batch.looks for batch in server.batches[1:])):  # noqa: ASYNC110
+                    await anyio.sleep(0.05)
+            await table.pause(handle.session_id, running="cancel")
+            await handle.wait()
+            holds = False
+            assert (await table.resume(handle.session_id)).answer == "Tea"
+    assert server.submits == [1, 1]
 
 
 async def test_of_two_debates_in_one_batch_the_one_that_was_left_still_waits(home: Path) -> None:

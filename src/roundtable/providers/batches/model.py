@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio
 
+from roundtable._core.attempts import CURRENT_ATTEMPT, TurnAttempt
 from roundtable._core.clock import SystemClock
 from roundtable._core.eventloop import PerLoop
 from roundtable._core.secrets import Scrubber
@@ -81,6 +82,17 @@ class _Flight:
     waiting: int = 0
 
 
+@dataclass(eq=False)
+class _Turn:
+    """The calls that a turn has made."""
+
+    attempt: TurnAttempt | None
+    answered: set[tuple[str, int]] = field(default_factory=set)
+    in_progress: set[tuple[str, int]] = field(default_factory=set)
+    is_cut: bool = False
+    """Whether the latest call that ended had no answer."""
+
+
 @dataclass
 class _Loop:
     """The state that all callers of one event loop share."""
@@ -95,7 +107,8 @@ class BatchModel(NonStreamingModel):
     """A `ChatModel` that hands in calls as batches, at half the price; an answer may take up to a day.
 
     Calls that are made within `collect_s` form one batch. Before the batch is handed in, the journal records its calls.
-    If an equal call is made after a crash, it gets the answer from the earlier batch, and is not paid for twice.
+    If an equal call is made after a crash or a pause, it gets the answer from the earlier batch, and is not paid for
+    twice.
 
     Two calls are equal if their session, round, stage and slot are equal, and their prompts differ at most in the
     random ids of quotations. Calls outside of debates are never equal.
@@ -132,7 +145,7 @@ class BatchModel(NonStreamingModel):
         self._options = options
         self._clock = clock or SystemClock()
         self._loops = PerLoop(_Loop)
-        self._taken: dict[str, set[int]] = {}
+        self._turns: dict[frozenset[tuple[str, str]], _Turn] = {}
 
     def __repr__(self) -> str:
         return f"BatchModel({self._model!r})"
@@ -184,8 +197,7 @@ class BatchModel(NonStreamingModel):
             RoundtableError: The call or its batch failed.
         """
         http_request = await self._model.build(request)
-        same = self._same_calls(request, http_request.url)
-        with self._call_key(same) as key:
+        with self._call_key(request, http_request.url) as key:
             session_id, round_number = request.metadata.get("session", ""), request.metadata.get("round", "")
             call = BatchCall(
                 key,
@@ -211,9 +223,7 @@ class BatchModel(NonStreamingModel):
         await self._model.aclose()
 
     def _same_calls(self, request: ChatRequest, url: str) -> str:
-        """Return a hash that equal calls of a debate share; outside of debates, return a random text."""
-        if not request.metadata.get("session"):
-            return secrets.token_hex(16)
+        """Return a hash that equal calls of a debate share."""
         return request_hash(
             {
                 "request": canonical(request, Scrubber()),
@@ -224,18 +234,39 @@ class BatchModel(NonStreamingModel):
         )
 
     @contextmanager
-    def _call_key(self, same: str) -> Generator[str]:
+    def _call_key(self, request: ChatRequest, url: str) -> Generator[str]:
         """Number calls that are equal, such as samples. If a call fails or is cancelled, its number is free again."""
-        used_numbers = self._taken.setdefault(same, set())
-        number = next(free for free in count() if free not in used_numbers)
-        used_numbers.add(number)
-        if len(self._taken) > _REMEMBERED:
-            del self._taken[next(iter(self._taken))]
+        if not request.metadata.get("session"):
+            yield secrets.token_hex(16)
+            return
+        same, turn = self._same_calls(request, url), self._turn(request)
+        number = next(free for free in count() if (same, free) not in turn.answered | turn.in_progress)
+        turn.in_progress.add((same, number))
         try:
             yield f"{same}-{number}"
         except BaseException:
-            used_numbers.discard(number)
+            turn.is_cut = True
             raise
+        else:
+            turn.answered.add((same, number))
+            turn.is_cut = False
+        finally:
+            turn.in_progress.discard((same, number))
+
+    def _turn(self, request: ChatRequest) -> _Turn:
+        """Return the turn of a call. If an interrupted turn begins again, the numbers of its answered calls are free.
+
+        A turn that failed because of an answer begins again as another attempt, and has to get new answers.
+        """
+        attempt = CURRENT_ATTEMPT.get() if "slot" in request.metadata else None
+        turn = self._turns.setdefault(frozenset(request.metadata.items()), _Turn(attempt))
+        if len(self._turns) > _REMEMBERED:
+            del self._turns[next(iter(self._turns))]
+        if attempt is not None and attempt is not turn.attempt:
+            if turn.is_cut or attempt.number == 1:
+                turn.answered.clear()
+            turn.attempt, turn.is_cut = attempt, False
+        return turn
 
     async def _answer(self, call: BatchCall) -> BatchAnswer:
         """Hand in a call, unless it is already in a batch, and wait for its answer."""

@@ -1,0 +1,21 @@
+"""Which attempt at a turn the running code belongs to."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["CURRENT_ATTEMPT", "TurnAttempt"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TurnAttempt:
+    """One attempt at a turn; a repetition of the same attempt, after an interruption, is another object."""
+
+    number: int
+    """Number of the attempt, from 1; it increases only after a failed turn was stored."""
+
+
+CURRENT_ATTEMPT: Final[ContextVar[TurnAttempt | None]] = ContextVar("roundtable_turn_attempt", default=None)
+"""The attempt whose calls the running code makes; `None` outside of turns."""
