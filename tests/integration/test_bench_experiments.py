@@ -263,6 +263,44 @@ async def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         await run_experiment(table(), plan(), folder=tmp_path / "file")
 
 
+async def test_a_folder_that_cannot_be_made_is_named_before_a_model_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "results").symlink_to(tmp_path / "unplugged" / "disk")
+    asked: list[BenchmarkScenario] = []
+
+    async def hold(scenario: BenchmarkScenario) -> DebateResult:
+        asked.append(scenario)
+        return await table().debate(scenario.topic, rounds=1)
+
+    with pytest.raises(StorageError, match="results' cannot be created: File exists"):
+        await run_experiment(hold, plan(), folder=tmp_path / "results")
+    assert asked == []
+
+
+async def test_a_run_whose_folder_went_away_meanwhile_ends_with_an_error(tmp_path: Path) -> None:
+    """The first part of the path becomes a link that leads nowhere while the debate runs."""
+    results, away = tmp_path / "results", tmp_path / "away"
+
+    async def hold(scenario: BenchmarkScenario) -> DebateResult:
+        results.rename(away)
+        results.symlink_to(tmp_path / "unplugged")
+        return await table().debate(scenario.topic, rounds=1)
+
+    with pytest.raises(StorageError, match="cannot be created"):
+        await run_experiment(hold, plan(), folder=results)
+
+
+async def test_a_folder_that_takes_no_file_is_named_before_a_model_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("roundtable.bench.experiments.write_error", lambda _: "Read-only file system")
+
+    async def hold(_: BenchmarkScenario) -> DebateResult:
+        raise AssertionError("no model may be asked")
+
+    with pytest.raises(StorageError, match="cannot be written: Read-only file system"):
+        await run_experiment(hold, plan(), folder=tmp_path)
+
+
 def test_names_of_folders_are_harmless() -> None:
     assert slug("../..") == "untitled"
     assert slug("Ärger: 100 %?") == "ärger-100"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeVar
 from pydantic import Field, ValidationError
 
 from roundtable._core.clock import SystemClock
-from roundtable._core.files import write_parts
+from roundtable._core.files import write_error, write_parts
 from roundtable._version import __version__
 from roundtable.analysis import level_of
 from roundtable.api.many import run_jobs
@@ -226,7 +226,7 @@ def write_run(folder: Path, experiment: Experiment, run: ScenarioRun) -> Path:
     and `rounds/round-1.json`, `rounds/round-2.json` and so on.
 
     Raises:
-        StorageError: A file cannot be written.
+        StorageError: A folder cannot be created, or a file cannot be written.
     """
     run_folder = _new_folder(folder / slug(run.scenario.mode) / slug(run.scenario.topic))
     _write(run_folder / "metadata.json", _metadata(experiment, run))
@@ -239,21 +239,42 @@ def write_run(folder: Path, experiment: Experiment, run: ScenarioRun) -> Path:
 
 
 def _new_folder(path: Path) -> Path:
+    _make_folder(path.parent)
     number = 1
     while True:
         candidate = path if number == 1 else path.with_name(f"{path.name}-{number}")
         try:
-            candidate.mkdir(parents=True)
+            candidate.mkdir()
         except FileExistsError:
             number += 1
         except OSError as error:
-            raise StorageError(f"{str(candidate)!r} cannot be created: {error.strerror}", cause=error) from error
+            raise _not_created(candidate, error) from error
         else:
             return candidate
 
 
+def _make_folder(path: Path) -> None:
+    """Create a folder and its parents unless they exist."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _not_created(path, error) from error
+
+
+def _not_created(path: Path, error: OSError) -> StorageError:
+    name = error.filename or str(path)  # of the part of the path that is in the way
+    return StorageError(f"{name!r} cannot be created: {error.strerror}", cause=error)
+
+
+def _check_folder(path: Path) -> None:
+    """Create the folder of an experiment, and check that a file can be written to it."""
+    _make_folder(path)
+    if reason := write_error(path / "metadata.json"):
+        raise StorageError(f"{str(path)!r} cannot be written: {reason}")
+
+
 def _write(path: Path, data: JsonValue) -> None:
-    path.parent.mkdir(exist_ok=True)
+    _make_folder(path.parent)
     write_parts(path, [json.dumps(data, ensure_ascii=False, indent=2), "\n"])
 
 
@@ -397,7 +418,7 @@ async def run_experiment(
     Raises:
         ConfigurationError: A debate cannot run, for example because its mode does not exist, or `timeout_s` is out of
             range. No model was called.
-        StorageError: Results cannot be written.
+        StorageError: Results cannot be written. The folder is checked before the first call of a model.
     """
     plan = experiment.scenarios() if scenarios is None else tuple(scenarios)
     if not callable(executor):
@@ -406,6 +427,8 @@ async def run_experiment(
     sleeping_clock = clock or SystemClock()
     options = experiment.options
     results_folder = None if folder is None else experiment_folder(folder, experiment, sleeping_clock.now().date())
+    if results_folder is not None:
+        _check_folder(results_folder)
 
     async def hold(number: int, scenario: BenchmarkScenario) -> ExperimentRun:
         if number and options.delay_between:
