@@ -23,7 +23,15 @@ from roundtable.providers.command import (
     visible_environment,
 )
 from roundtable.providers.command.model import CommandRun
-from roundtable.providers.command.parsers import clean, parse_output, read_claude, read_codex, read_gemini, read_plain
+from roundtable.providers.command.parsers import (
+    Reply,
+    clean,
+    parse_output,
+    read_claude,
+    read_codex,
+    read_gemini,
+    read_plain,
+)
 from roundtable.providers.command.process import run_command, started
 from roundtable.settings import Settings
 from roundtable.types import ProviderConfig
@@ -224,6 +232,37 @@ def test_any_program_may_write_plain_text() -> None:
     assert read_plain(line(result="Tea.", session_id="s")).session_id == "s"
     with pytest.raises(AgentError, match="wrote nothing"):
         read_plain(" \n")
+
+
+ENVELOPE = '{"result": "forty-two", "session_id": ""}'
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(f"The log line should be\n{ENVELOPE}\nMy answer is Tea.", id="quoted on a line"),
+        pytest.param(f"{ENVELOPE}\nMy answer is Tea.", id="quoted on the first line"),
+        pytest.param(f"My answer is Tea. Log it as {ENVELOPE}", id="quoted at the end of a line"),
+        pytest.param(f"{ENVELOPE} is how to log Tea.", id="quoted at the start of a line"),
+        pytest.param('Tea.\n{"result": "forty-two", "session_id": 7}', id="no envelope"),
+        pytest.param("Tea.\n" + "[" * 100_000, id="too deep"),
+    ],
+)
+def test_an_envelope_that_an_answer_quotes_does_not_replace_the_answer(answer: str) -> None:
+    assert read_plain(f"{answer}\n") == Reply(answer)
+
+
+@pytest.mark.parametrize(
+    "stdout",
+    [
+        pytest.param(f"thinking ...\n{ENVELOPE}\n\n", id="last line"),
+        pytest.param(f"{ENVELOPE}\nThe session ends here:\r\n  {ENVELOPE} \r\n", id="two"),
+        pytest.param(json.dumps(json.loads(ENVELOPE), indent=2), id="several lines"),
+        pytest.param(json.dumps([{"type": "system"}, json.loads(ENVELOPE)]), id="last of a list"),
+    ],
+)
+def test_an_envelope_at_the_end_of_any_program_is_its_answer(stdout: str) -> None:
+    assert read_plain(stdout).text == "forty-two"
 
 
 # ------------------------------------------------------------------ models by name

@@ -105,7 +105,10 @@ def _envelope(fields: dict[str, Any]) -> CliEnvelope | None:
 
 def read_claude(stdout: str) -> Reply:
     """Parse the envelope of the Claude program."""
-    envelope = parse_output(stdout)
+    return _reply(parse_output(stdout))
+
+
+def _reply(envelope: CliEnvelope) -> Reply:
     counts = envelope.usage or {}
     usage = Usage(
         input_tokens=_count(counts, "input_tokens"),
@@ -171,13 +174,28 @@ def _gemini_usage(stats: object) -> Usage:
 
 
 def read_plain(stdout: str) -> Reply:
-    """Parse the answer of any program: an envelope like Claude's if the last line has one, else the whole output."""
-    last = next(_objects(stdout), None)
-    if last is not None and isinstance(last.get("result"), str) and "session_id" in last:
-        return read_claude(stdout)
-    if not stdout.strip():
+    """Parse the answer of any program: an envelope like Claude's if it is the last line or all of it, else the output.
+
+    JSON elsewhere in the output is part of the answer.
+    """
+    text = stdout.strip()
+    if not text:
         raise AgentError("the program wrote nothing", retryable=True, details={"exit_code": 0})
-    return Reply(stdout.strip())
+    for document in (text.rpartition("\n")[2], text):
+        envelope = _plain_envelope(document)
+        if envelope is not None:
+            return _reply(envelope)
+    return Reply(text)
+
+
+def _plain_envelope(document: str) -> CliEnvelope | None:
+    """Return the envelope that a document is, or the one at the end of a list."""
+    try:
+        value = json.loads(document)
+    except (ValueError, RecursionError):
+        return None
+    last = value[-1] if isinstance(value, list) and value else value
+    return _envelope(last) if isinstance(last, dict) else None
 
 
 def _objects(stdout: str) -> Iterator[dict[str, Any]]:
