@@ -187,6 +187,14 @@ def test_a_cost_that_is_none_is_unknown(cost: str) -> None:
     assert (reply.text, reply.usage.cost_usd) == ("Tea.", None)
 
 
+@pytest.mark.parametrize("cost", [{}, {"total_cost_usd": None}])
+def test_a_cost_that_an_envelope_does_not_state_is_unknown(cost: dict[str, object]) -> None:
+    for read in (read_claude, read_plain):
+        assert read(line(result="Tea.", session_id="s", **cost)).usage.cost_usd is None
+        assert read(line(result="Tea.", session_id="s", total_cost_usd=0)).usage.cost_usd == 0
+    assert read_claude(line(type="result", session_id="s", subtype="error_max_turns")).usage.cost_usd is None
+
+
 def test_codex_gives_its_last_message_its_thread_and_its_tokens() -> None:
     stdout = (
         line(type="thread.started", thread_id="th_1")

@@ -41,7 +41,7 @@ class CliEnvelope(BaseModel):
     session_id: str
     """Id to resume the conversation; empty if there is none."""
     total_cost_usd: float = 0.0
-    """Cost of the call in US dollars."""
+    """Cost of the call in US dollars; 0 also if the program doesn't state it."""
     duration_ms: float | None = None
     """Duration in milliseconds."""
     is_error: bool = False
@@ -60,7 +60,7 @@ class Reply(NamedTuple):
     failed: bool = False
     """Whether `text` is the agent's own report of a failure."""
     usage: Usage = Usage(calls=1)
-    """Usage of the call, as far as the agent reports it."""
+    """Usage of the call, as far as the agent reports it; the cost is `None` if it doesn't."""
     duration_ms: float | None = None
     """Duration in milliseconds, as the agent reports it."""
 
@@ -110,13 +110,14 @@ def read_claude(stdout: str) -> Reply:
 
 def _reply(envelope: CliEnvelope) -> Reply:
     counts = envelope.usage or {}
+    is_known = "total_cost_usd" in envelope.model_fields_set and 0 <= envelope.total_cost_usd < math.inf
     usage = Usage(
         input_tokens=_count(counts, "input_tokens"),
         output_tokens=_count(counts, "output_tokens"),
         cache_read_tokens=_count(counts, "cache_read_input_tokens"),
         cache_write_tokens=_count(counts, "cache_creation_input_tokens"),
         calls=1,
-        cost_usd=envelope.total_cost_usd if 0 <= envelope.total_cost_usd < math.inf else None,
+        cost_usd=envelope.total_cost_usd if is_known else None,
     )
     return Reply(envelope.result, envelope.session_id, envelope.is_error, usage, envelope.duration_ms)
 
