@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from contextlib import suppress
 
 import pytest
@@ -240,6 +241,35 @@ def test_any_program_may_write_plain_text() -> None:
     assert read_plain(line(result="Tea.", session_id="s")).session_id == "s"
     with pytest.raises(AgentError, match="wrote nothing"):
         read_plain(" \n")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        pytest.param("{\n", id="braces"),
+        pytest.param("{}\n", id="empty objects"),
+        pytest.param('{"type": 1, "result": \n', id="objects that break off"),
+        pytest.param(line(type="turn.completed", usage={}), id="many events"),
+        pytest.param(line(type="result", result="", response=1, session_id=7), id="no envelopes"),
+        pytest.param("\n", id="empty lines"),
+        pytest.param("{", id="one line of braces"),
+        pytest.param('{"type', id="one line of names"),
+    ],
+)
+def test_no_output_up_to_the_limit_takes_long_to_read(unit: str) -> None:
+    stdout = unit * (8 * 2**20 // len(unit))
+    for read in (read_claude, read_codex, read_gemini, read_plain):
+        began = time.process_time()
+        with suppress(AgentError):
+            read(stdout)
+        assert time.process_time() - began < 2.0
+
+
+def test_an_answer_is_found_before_and_behind_much_noise() -> None:
+    noise = "{\n" * 50_000
+    said = line(type="item.completed", item={"type": "agent_message", "text": "Tea."})
+    for read, answer in ((read_claude, line(result="Tea.")), (read_codex, said), (read_gemini, line(response="Tea."))):
+        assert read(noise + answer + noise).text == "Tea."
 
 
 ENVELOPE = '{"result": "forty-two", "session_id": ""}'

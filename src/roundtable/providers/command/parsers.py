@@ -25,6 +25,20 @@ _CONTROL = re.compile(
     r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 )
 
+_DECODER = json.JSONDecoder()
+_MAX_OBJECTS = 10_000
+
+
+def _lines_with(names: str) -> re.Pattern[str]:
+    """Return a pattern for lines with a brace and one of the names; its group begins at the first brace."""
+    # `.` excludes only line feeds: texts in JSON may contain other line separators, such as U+2028.
+    return re.compile(rf'^[^{{\n]*(\{{.*"(?:{names})".*)', re.MULTILINE)
+
+
+_CLAUDE_LINES = _lines_with("result")
+_CODEX_LINES = _lines_with("type")
+_GEMINI_LINES = _lines_with("response|error")
+
 
 class CliEnvelope(BaseModel):
     """The last JSON object that the Claude program writes.
@@ -81,7 +95,7 @@ def parse_output(stdout: str) -> CliEnvelope:
     Raises:
         AgentError: There is no envelope; the message shows the first 300 characters. The call may be retried.
     """
-    for fields in _objects(stdout):
+    for fields in _objects(stdout, _CLAUDE_LINES):
         if isinstance(fields.get("result"), str):
             envelope = _envelope({"session_id": "", **fields})
         elif fields.get("type") == "result" and fields.get("session_id"):
@@ -126,7 +140,7 @@ def read_codex(stdout: str) -> Reply:
     """Parse the events of `codex exec --json`: the last message of the agent, the thread id and the token counts."""
     text: str | None = None
     session, failure, usage = "", "", Usage(calls=1)
-    for event in reversed([*_objects(stdout)]):
+    for event in reversed([*_objects(stdout, _CODEX_LINES)]):
         kind, item = event.get("type"), event.get("item")
         if kind == "thread.started":
             session = str(event.get("thread_id") or "")
@@ -152,7 +166,7 @@ def read_codex(stdout: str) -> Reply:
 
 def read_gemini(stdout: str) -> Reply:
     """Parse the object of `gemini --output-format json`: the response, the session id and the token counts."""
-    for answer in _objects(stdout):
+    for answer in _objects(stdout, _GEMINI_LINES):
         error, session = answer.get("error"), str(answer.get("session_id") or "")
         if isinstance(answer.get("response"), str):
             return Reply(answer["response"], session, usage=_gemini_usage(answer.get("stats")))
@@ -199,22 +213,22 @@ def _plain_envelope(document: str) -> CliEnvelope | None:
     return _envelope(last) if isinstance(last, dict) else None
 
 
-def _objects(stdout: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects in the lines, the last line first, then those of the whole text as one document."""
-    # Not `splitlines`: texts in JSON may contain other line separators, such as U+2028.
-    for line in reversed(stdout.split("\n")):
-        start = line.find("{")
-        if start >= 0:
-            yield from _objects_at_start(line[start:])
-    yield from _objects_at_start(stdout)
+def _objects(stdout: str, lines: re.Pattern[str]) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects in the matching lines, the last line first, then those of the whole text as one document.
+
+    Of many lines or objects, only the last are read, so that no output blocks the event loop for long.
+    """
+    for text in reversed(lines.findall(stdout)[-_MAX_OBJECTS:]):
+        yield from _objects_at_start(text)
+    yield from _objects_at_start(stdout.strip())
 
 
 def _objects_at_start(text: str) -> Iterator[dict[str, Any]]:
     try:
-        value, _ = json.JSONDecoder().raw_decode(text.strip())
+        value, _ = _DECODER.raw_decode(text)
     except (ValueError, RecursionError):
         return
-    for item in reversed(value) if isinstance(value, list) else [value]:
+    for item in reversed(value[-_MAX_OBJECTS:]) if isinstance(value, list) else [value]:
         if isinstance(item, dict):
             yield item
 
