@@ -406,6 +406,48 @@ def test_csv_has_no_formula_and_no_control_character() -> None:
     assert {row[1] for row in read[1:]} == {"-1.5", ""}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fine;=1+1",
+        'fine;=HYPERLINK("http://evil.example","x");ok',
+        'fine;"=1+1"',
+        'fine;""=1+1',
+        "fine;+1;-1;@x;\uff1d1",
+        "fine\t=1+1",
+        "fine\n=1+1",
+        "fine\r=1+1",
+        "fine\u2028+1+1",
+        'fine\n"@x',
+        "fine\n-1+1",
+        "fine\n=-1",
+        ";=1",
+    ],
+)
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_csv_has_no_formula_whatever_separates_the_cells(text: str, delimiter: str) -> None:
+    """Spreadsheets in most of Europe separate cells by semicolons."""
+    for row in ({"a": "Ada", "b": text}, {"a": text, "b": "Ada"}):
+        written = "".join(csv_parts(("a", "b"), [row]))
+        cells = [cell for read in csv.reader(io.StringIO(written), delimiter=delimiter) for cell in read]
+        assert not [cell for cell in cells if cell.lstrip('" \n').startswith(("=", "+", "-", "@", "\uff1d"))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tea; it keeps - and 1+1=2; -5 is cold.",
+        "Fine ;-) and a=b;c=d",
+        "Reasons:\n- it keeps\n- it is cheap\n\n+ more",
+        "Title\n=====\nabove\n---\nbelow\n-- \nAda",
+        'She said;"yes"\n"no"',
+    ],
+)
+def test_csv_leaves_ordinary_prose_as_it_is(text: str) -> None:
+    written = "".join(csv_parts(("a",), [{"a": text}]))
+    assert list(csv.reader(io.StringIO(written, newline="")))[1] == [text]
+
+
 def test_markdown_ends_with_minority_sources_and_cost() -> None:
     text = debate().to_markdown()
     end = text[text.index("## Minority report") :]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import TYPE_CHECKING, Final
 
 from roundtable.report.sanitize import plain
@@ -16,15 +17,21 @@ if TYPE_CHECKING:
 __all__ = ["csv_parts"]
 
 
-_FORMULAS: Final = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_SIGNS: Final = "=+\\-@\uff1d\uff0b\uff0d\uff20"
+_FORMULA: Final = re.compile(rf"\s*[{_SIGNS}]")
+# Where semicolons separate the cells, a cell also begins after a semicolon or line break in a text. Lists, lines of
+# dashes and `;-)` are no formulas; `plain` has replaced tabs.
+_FORMULA_INSIDE: Final = re.compile(rf'(?:;|\n(?![+-] |[-+=]+ *$))"*(?=[{_SIGNS}](?!\)))', re.MULTILINE)
 _ROWS_AT_ONCE = 256
 
 
 def csv_parts(columns: Sequence[str], rows: Iterable[Mapping[str, JsonValue]]) -> Iterator[str]:
     r"""Yield rows as CSV with a header, part by part.
 
-    Text that a spreadsheet would interpret as a formula gets an apostrophe before it. Control characters other than
-    line breaks are removed. Numbers stay numbers, and `None` is an empty cell.
+    Text that a spreadsheet would interpret as a formula gets an apostrophe before it. Inside a text, a formula
+    directly after a semicolon or at the start of a line gets one too, since a spreadsheet that separates cells by
+    semicolons begins a cell there; items of lists stay as they are. Control characters other than line breaks are
+    removed. Numbers stay numbers, and `None` is an empty cell.
 
     Example:
         >>> print("".join(csv_parts(("who", "said"), [{"who": "Ada", "said": "=1+1"}])).replace("\r\n", "|"))
@@ -45,5 +52,5 @@ def csv_parts(columns: Sequence[str], rows: Iterable[Mapping[str, JsonValue]]) -
 def _cell(value: JsonValue) -> JsonValue:
     if not isinstance(value, str):
         return value
-    text = plain(value, lines=True)
-    return f"'{text}" if text.lstrip().startswith(_FORMULAS) else text
+    text = _FORMULA_INSIDE.sub(r"\g<0>'", plain(value, lines=True))
+    return f"'{text}" if _FORMULA.match(text) else text
