@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from itertools import combinations
+from typing import Any
 
 import pytest
 from hypothesis import strategies as st
@@ -27,6 +30,7 @@ from roundtable.metrics import (
     modal_share,
     obstinacy,
     pairwise_agreement,
+    ranks,
     tastle_wierman,
     total_variation,
     van_der_eijk_a,
@@ -205,6 +209,50 @@ def test_perfect_agreement_is_one_when_there_is_variation(effort: int) -> None:
         assert gwet_ac1(rows, "abc").value == 1
 
     holds(effort, check, st.lists(st.sampled_from("abc"), min_size=1, max_size=5), st.integers(2, 4))
+
+
+def alpha_by_pairs(ratings: Sequence[Sequence[int | None]], level: str) -> Fraction | None:
+    """Compute alpha as Krippendorff defines it, over all pairs of values; `None` where it is undefined."""
+    columns = [Counter(rating for rating in column if rating is not None) for column in zip(*ratings, strict=True)]
+    units = [unit for unit in columns if unit.total() > 1]
+    totals = sum(units, Counter[int]())
+
+    def square(low: int, high: int) -> Fraction:
+        if level == "nominal":
+            return Fraction(1)
+        if level == "interval":
+            return Fraction(high - low) ** 2
+        between = sum(count for value, count in totals.items() if low <= value <= high)
+        return (between - Fraction(totals[low] + totals[high], 2)) ** 2
+
+    squares = {(low, high): square(low, high) for low, high in combinations(sorted(totals), 2)}
+    expected = sum(totals[low] * totals[high] * apart for (low, high), apart in squares.items())
+    observed = sum(
+        Fraction(unit[low] * unit[high], unit.total() - 1) * apart
+        for unit in units
+        for (low, high), apart in squares.items()
+    )
+    return 1 - (totals.total() - 1) * observed / expected if expected else None
+
+
+@EFFORT
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_alpha_is_what_its_definition_over_all_pairs_gives(level: Any, effort: int) -> None:
+    def check(columns: list[list[int | None]]) -> None:
+        rows = [list(row) for row in zip(*columns, strict=True)]
+        assert krippendorff_alpha(rows, level=level).value == alpha_by_pairs(rows, level)
+
+    rating = st.none() | st.integers(-3, 9)
+    holds(effort, check, st.lists(st.lists(rating, min_size=4, max_size=4), min_size=1, max_size=6))
+
+
+@EFFORT
+def test_a_middle_rank_is_one_more_than_those_below_and_half_of_the_others_that_are_level(effort: int) -> None:
+    def check(row: list[int]) -> None:
+        expected = [1 + sum(other < number for other in row) + Fraction(row.count(number) - 1, 2) for number in row]
+        assert ranks([row]) == [expected]
+
+    holds(effort, check, st.lists(st.integers(0, 5), max_size=9))
 
 
 @EFFORT

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import pytest
@@ -112,6 +114,33 @@ def test_krippendorffs_own_example(level: str, published: float) -> None:
     alpha = krippendorff_alpha(KRIPPENDORFF, level=level)  # type: ignore[arg-type]
     assert isinstance(alpha.value, Fraction)
     assert float(alpha) == pytest.approx(published, abs=5e-4)
+
+
+MANY = 4_000
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [
+        pytest.param(krippendorff_alpha, 0, id="alpha"),
+        pytest.param(partial(krippendorff_alpha, level="ordinal"), None, id="ordinal alpha"),
+        pytest.param(partial(krippendorff_alpha, level="interval"), None, id="interval alpha"),
+        pytest.param(fleiss_kappa, Fraction(-1, 2 * MANY - 1), id="Fleiss"),
+        pytest.param(lambda rows: cohen_kappa(*rows), 0, id="Cohen"),
+        pytest.param(lambda rows: gwet_ac1(rows, [*rows[0], *rows[1]]), Fraction(-1, 2 * MANY - 1), id="Gwet"),
+        pytest.param(kendall_w, None, id="Kendall"),
+    ],
+)
+def test_many_ratings_that_all_differ_are_measured_quickly(
+    metric: Callable[[list[list[int]]], Measure], value: Fraction | int | None
+) -> None:
+    """Debates measure labels that agents word themselves, so hardly two of them are equal."""
+    began = time.process_time()
+    found = metric([[*range(MANY)], [*range(2 * MANY, MANY, -1)]])
+    assert time.process_time() - began < 3.0
+    assert found.value is not None
+    if value is not None:
+        assert found.value == value
 
 
 def test_alpha_is_undefined_without_variation_or_pairs() -> None:

@@ -273,9 +273,13 @@ def _ranks_by_name(rankings: Sequence[Ballot]) -> list[list[Fraction]]:
 
 
 def _middle_ranks(row: Sequence[Fraction]) -> list[Fraction]:
-    ordered = sorted(row)
-    first = {number: rank for rank, number in reversed(list(enumerate(ordered, 1)))}
-    return [first[number] + Fraction(ordered.count(number) - 1, 2) for number in row]
+    counts = Counter(row)
+    rank_of: dict[Fraction, Fraction] = {}
+    below = 0
+    for number in sorted(counts):
+        rank_of[number] = below + Fraction(counts[number] + 1, 2)
+        below += counts[number]
+    return [rank_of[number] for number in row]
 
 
 def kendall_w(raters: Ranks) -> Measure:
@@ -313,7 +317,7 @@ def kendall_w(raters: Ranks) -> Measure:
 
 
 def _tie_term(row: Sequence[Fraction]) -> int:
-    return sum(size**3 - size for size in (row.count(rank) for rank in set(row)))
+    return sum(size**3 - size for size in Counter(row).values())
 
 
 def mean_spearman(raters: Ranks) -> Measure:

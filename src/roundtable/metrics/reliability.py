@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
@@ -79,33 +79,47 @@ def krippendorff_alpha(
     units = [unit for unit in _units(ratings, normalise, numeric=level != "nominal") if unit.total() > 1]
     if not units:
         return NO_PAIRS
-    totals: Counter[Hashable] = sum(units, Counter())
-    squares = _distances(totals, level)
-    expected = sum(totals[first] * totals[second] * square for (first, second), square in squares.items())
+    totals = _totals(units)
+    scale = _scale(totals, level)
+    expected = _disagreement(totals, scale)
     if not expected:
         return NO_VARIATION
-    observed = sum(
-        Fraction(unit[first] * unit[second], unit.total() - 1) * square
-        for unit in units
-        for (first, second), square in squares.items()
-    )
+    observed = sum(_disagreement(unit, scale) / (unit.total() - 1) for unit in units)
     return Measure(1 - (totals.total() - 1) * observed / expected)
 
 
-def _distances(totals: Counter[Hashable], level: str) -> dict[tuple[Hashable, Hashable], Fraction]:
-    """Return the squared distance of each unordered pair of different values."""
+def _totals(units: Units) -> Counter[Hashable]:
+    totals: Counter[Hashable] = Counter()
+    for unit in units:
+        totals.update(unit)
+    return totals
+
+
+def _scale(totals: Counter[Hashable], level: str) -> dict[Hashable, Fraction] | None:
+    """Return for each value a number, so that the distance of two values is that of their numbers; `None` for labels.
+
+    For the ordinal level, the numbers are middle ranks: their difference is the distance in Krippendorff's definition.
+    """
     if level == "nominal":
-        values: list[Hashable] = list(totals)
-        return {(first, second): Fraction(1) for index, first in enumerate(values) for second in values[index + 1 :]}
-    numbers = sorted(exact(value) for value in totals)
-    squares: dict[tuple[Hashable, Hashable], Fraction] = {}
-    for index, low in enumerate(numbers):
-        between = Fraction(totals[low], 2)
-        for high in numbers[index + 1 :]:
-            ordinal = between + Fraction(totals[high], 2)
-            between += totals[high]
-            squares[low, high] = (ordinal if level == "ordinal" else high - low) ** 2
-    return squares
+        return None
+    numbers = {value: exact(value) for value in totals}
+    if level == "interval":
+        return numbers
+    ranks: dict[Hashable, Fraction] = {}
+    below = 0
+    for value in sorted(totals, key=numbers.__getitem__):
+        ranks[value] = below + Fraction(totals[value], 2)
+        below += totals[value]
+    return ranks
+
+
+def _disagreement(counts: Counter[Hashable], scale: Mapping[Hashable, Fraction] | None) -> Fraction:
+    """Return the sum of the squared distances of all pairs of ratings, in one pass over the different values."""
+    size = counts.total()
+    if scale is None:
+        return Fraction(size**2 - sum(count**2 for count in counts.values()), 2)
+    total = sum(count * scale[value] for value, count in counts.items())
+    return size * sum((count * scale[value] ** 2 for value, count in counts.items()), Fraction(0)) - total**2
 
 
 def fleiss_kappa(ratings: Sequence[Sequence[Rating]], *, normalise: Normalise = "casefold") -> Measure:
@@ -135,7 +149,7 @@ def fleiss_kappa(ratings: Sequence[Sequence[Rating]], *, normalise: Normalise = 
         return NO_PAIRS
     pairs = sum(count * (count - 1) for unit in units for count in unit.values())
     observed = Fraction(pairs, len(units) * size * (size - 1))
-    totals: Counter[Hashable] = sum(units, Counter())
+    totals = _totals(units)
     expected = sum(Fraction(count, totals.total()) ** 2 for count in totals.values())
     return _beyond_chance(observed, Fraction(expected))
 
@@ -173,7 +187,7 @@ def cohen_kappa(one: Sequence[Rating], other: Sequence[Rating], *, normalise: No
     if not pairs:
         return NO_PAIRS
     columns = [_units([column], normalise) for column in zip(*pairs, strict=True)]
-    first, second = (sum(column, Counter()) for column in columns)
+    first, second = map(_totals, columns)
     equal = sum(rating == other_rating for rating, other_rating in zip(*columns, strict=True))
     chance = Fraction(sum(first[label] * second[label] for label in first), len(pairs) ** 2)
     return _beyond_chance(Fraction(equal, len(pairs)), chance)
@@ -218,6 +232,11 @@ def gwet_ac1(
         Fraction(sum(count * (count - 1) for count in unit.values()), unit.total() * (unit.total() - 1))
         for unit in paired
     )
-    shares = [sum(Fraction(unit[label], unit.total()) for unit in units) / len(units) for label in labels]
+    sums = dict.fromkeys(labels, Fraction(0))
+    for unit in units:
+        size = unit.total()
+        for label, count in unit.items():
+            sums[label] += Fraction(count, size)
+    shares = [total / len(units) for total in sums.values()]
     chance = sum(share * (1 - share) for share in shares) / (len(labels) - 1)
     return _beyond_chance(sum(agreeing, Fraction(0)) / len(paired), Fraction(chance))
