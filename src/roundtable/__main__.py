@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code.
 
     Args:
-        arguments: The words after the name of the command; the arguments of the process when left out.
+        arguments: The words after the name of the command. When left out, the arguments of the process are used.
 
     Example:
         >>> main(["--version"])

@@ -87,7 +87,7 @@ def test_disagreement_that_collapses() -> None:
     assert disagreement_collapse(debates, gold=["x", "x", "x", "x", "x"]).value == 0
     assert disagreement_collapse(debates, gold=["Y.", None, None, None, None]).value == 1
     assert disagreement_collapse([[agreed]]).reason == "no debate began in disagreement"
-    with pytest.raises(ConfigurationError, match="each debate needs one gold answer: 1 debate, but 2"):
+    with pytest.raises(ConfigurationError, match="each debate needs one gold answer: 1 debate, but 2 gold answers"):
         disagreement_collapse([[split]], gold=["x", "y"])
 
 

@@ -145,8 +145,8 @@ async def until_one_ends(*functions: Callable[[], Awaitable[object]]) -> None:
 class PerLoop(Generic[T]):
     """One value for each event loop, made on the first call in that loop.
 
-    Connections and limiters must not be shared between event loops, yet one model may be used in two loops: by a script
-    that runs one loop after another, or by a notebook in its own loop and in the loop of the synchronous facade.
+    Event loops must not share connections and limiters, but one model is sometimes used in two loops. A script may run
+    one loop after another. A notebook may use the model in its own loop, and in the loop of the synchronous facade.
 
     Args:
         make: Makes the value; called inside the loop.

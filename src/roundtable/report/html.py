@@ -160,7 +160,7 @@ def page_parts(view: ReportView) -> Iterator[str]:
 
 
 def section_parts(view: ReportView, *, without: Collection[str] = ()) -> Iterator[str]:
-    """Render only the sections, part by part, for a page with its own head, which includes the style sheet.
+    """Render only the sections, part by part, for a page whose own head includes the style sheet.
 
     Args:
         view: The report to render.

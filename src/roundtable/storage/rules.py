@@ -243,7 +243,7 @@ def check_token(session_id: str, lease: LeaseState | None, token: int) -> None:
 
 
 def check_number(session_id: str, expected: int | None, last: int) -> None:
-    """Check that the expected number of the last event is the current one.
+    """Check that the last event has the number that the caller expects.
 
     Raises:
         StaleSequence: `expected` is not the last number.
