@@ -16,7 +16,7 @@ from redis import Redis, RedisError
 from roundtable import hookimpl
 from roundtable.errors import StorageError
 from roundtable.storage import SystemClock, memory, rules, well_formed
-from roundtable.storage.rules import json_text, value_text
+from roundtable.storage.rules import json_text
 from roundtable.types import SessionRecord, SessionSummary, durable_event
 
 
@@ -56,14 +56,14 @@ class RedisStorage:
 
     async def create(self, record):
         """Store a new, empty session."""
-        stored = SessionRecord.from_json(value_text(record))
+        text, stored = rules.record_text(record)
         key = _key(record.tenant, record.id)
 
         def work(pipe):
             if pipe.exists(key):
                 raise rules.session_exists(record.id)
             pipe.multi()
-            pipe.hset(key, mapping={"record": value_text(stored), "summary": memory.opened(stored).to_json()})
+            pipe.hset(key, mapping={"record": text, "summary": memory.opened(stored).to_json()})
             pipe.sadd(_tenant(record.tenant), stored.id)
 
         await self._write(work, key)

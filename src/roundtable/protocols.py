@@ -339,6 +339,7 @@ class Storage(Protocol):
 
         Raises:
             SessionConflict: The id exists.
+            StorageError: The record could not be read again.
         """
 
     async def append(
@@ -359,6 +360,7 @@ class Storage(Protocol):
             LeaseLost: The token is missing or stale.
             StaleSequence: `expected_seq` is not the number of the last stored event.
             SessionConflict: A turn is already stored with another body.
+            StorageError: An event could not be read again; it may be nested too deeply, for example.
         """
 
     async def read(

@@ -182,6 +182,18 @@ class TakesAnyEvent(Base):
         return await super().append(session_id, expected_seq, token, own, tenant=tenant)
 
 
+class StoresUnread(Base):
+    """Confirms events that it could not store."""
+
+    async def append(
+        self, session_id: str, expected_seq: Any, token: Any, events: Any, *, tenant: str = "default"
+    ) -> int:
+        try:
+            return await super().append(session_id, expected_seq, token, events, tenant=tenant)
+        except StorageError:
+            return len(self.session(session_id, tenant).events) + len(events)
+
+
 class CountsAlone(Base):
     async def append(
         self, session_id: str, expected_seq: Any, token: Any, events: Any, *, tenant: str = "default"
@@ -216,6 +228,7 @@ storage("test_a_turn_counts_once", KnowsNoTurns)
 storage("test_a_turn_is_never_replaced", KnowsNoTurns)
 storage("test_only_control_goes_without_a_token", Trusting)
 storage("test_what_does_not_belong_is_refused", TakesAnyEvent)
+storage("test_what_could_not_be_read_again_is_refused", StoresUnread)
 storage("test_many_may_append_at_once", CountsAlone)
 storage("test_of_many_who_expect_the_same_one_appends", Racing)
 storage("test_an_append_that_is_cancelled_is_whole_or_nothing", Piecemeal)

@@ -16,6 +16,7 @@ from roundtable.errors import APIAuthError, ContextTooLong, StorageError
 from roundtable.mcp import TOOLS, McpServer
 from roundtable.mcp.errors import error_of
 from roundtable.testing import scripted_agents
+from roundtable.testing.storage_samples import nested
 
 FORM = "INVALID_ARGUMENTS"
 CHOICE = "CONFIGURATION_ERROR"
@@ -37,6 +38,7 @@ ROWS: tuple[tuple[str, str, dict[str, Any], str, str], ...] = (
     ),
     ("start_roundtable", "", {"topic": "T?", "k" * 9000: 1}, FORM, f"arguments. {'k' * 80}: Extra inputs"),
     ("start_roundtable", "", {"topic": "T?", "rounds": "many"}, FORM, "rounds: "),
+    ("start_roundtable", "", {"topic": "T?", "metadata": {"x": nested(64)}}, FORM, "metadata is nested more than 64"),
     ("start_roundtable", "", {"topic": "T?", "agents": ["eve"]}, "AGENT_NOT_FOUND", "no agent 'eve'"),
     ("start_roundtable", "", {"topic": "T?", "agents": ["ada", "ada"]}, CHOICE, "the same id: 'ada'"),
     ("start_roundtable", "", {"topic": "T?", "agentCount": 9}, CHOICE, "4 agents, not 9"),

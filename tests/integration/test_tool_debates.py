@@ -401,3 +401,59 @@ async def test_a_storage_that_cannot_be_looked_at_breaks_the_debate_and_no_agent
     )
     with pytest.raises(StorageError, match="the disk is gone"):
         await at_table.debate(TOPIC, rounds=1)
+
+
+# ---------------------------------------------------------------- values that are nested deeply
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("address", ["memory://", "sqlite"])
+@pytest.mark.parametrize("depth", [64, 65, 194, 197, 252])
+async def test_a_debate_with_deeply_nested_tool_calls_can_be_read_and_extended(
+    depth: int, address: str, tmp_path: Path
+) -> None:
+    def look(data: list[Any]) -> list[Any]:
+        """Look."""
+        return nested(depth)
+
+    calls = once(wish("look", {"data": nested(1)}), wish("look", {"data": nested(depth - 1)}, id_="c2"))
+    storage = address if address == "memory://" else f"sqlite:///{tmp_path / 'debates.db'}"
+    async with roundtable.Roundtable(agents(calls), storage=storage, tools=[look]) as debates:
+        result = await debates.debate(TOPIC, rounds=1)
+        assert [len(answer.tool_calls) for answer in result.rounds[0].responses] == [2, 2]
+        extended = await debates.extend(result.session_id, rounds=1)
+        assert extended.answer == "Tea"
+        roundtable.DebateResult.model_validate_json(result.to_json())
+        await debates.import_(await debates.export(result.session_id, "json"), new_id=True)
+
+
+class DeepAgent(BaseAgent):
+    """An agent whose answer contains a value that is nested too deeply."""
+
+    async def take_turn(self, context: Any, listener: Any = None) -> Any:
+        result = await super().take_turn(context, listener)
+        if context.current_round == 1:
+            return result
+        deep = result.answer.model_copy(update={"value": {"deep": nested(197)}})
+        return result.model_copy(update={"answer": deep})
+
+
+@pytest.mark.parametrize("address", ["memory://", "sqlite"])
+async def test_an_answer_that_could_not_be_read_again_ends_the_run_and_loses_no_stored_answer(
+    address: str, tmp_path: Path
+) -> None:
+    config = AgentConfig(id="ada", name="Ada", provider="scripted")
+    storage = address if address == "memory://" else f"sqlite:///{tmp_path / 'debates.db'}"
+    async with roundtable.Roundtable([DeepAgent(config, ScriptedModel(lambda _: TEA))], storage=storage) as debates:
+        with pytest.raises(StorageError, match="cannot be stored, because it could not be read again") as caught:
+            await debates.debate(TOPIC, rounds=2)
+        assert caught.value.details == {"reason": "unstorable"}
+        (summary,) = await debates.sessions()
+        session = await debates.session(summary.id)
+        assert [answer.position for answer in session.rounds[0].responses] == ["Tea"]

@@ -21,6 +21,7 @@ from roundtable.types import (
     Citation,
     JsonObject,
     Message,
+    ServerCall,
     ToolCall,
     ToolPolicy,
     ToolResult,
@@ -247,6 +248,39 @@ async def test_endless_arguments_are_neither_run_nor_stored() -> None:
     assert told(requests[1].messages[-1])["error"] == "arguments of 2,000,009 characters are too long"
     ((_, given, _),) = records(result)
     assert given == "2,000,009 characters of arguments, left out"
+
+
+def nested(depth: int) -> JsonObject:
+    """Make an object of so many levels."""
+    value: JsonObject = {}
+    for _ in range(depth - 1):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize("depth", [65, 197, 250])
+async def test_arguments_nested_too_deeply_are_neither_run_nor_stored(depth: int) -> None:
+    toolkit = Toolkit()
+    result, requests = await turn(wish(("c", "echo", nested(depth))), YES, toolkit=toolkit)
+    assert toolkit.ran == []
+    assert told(requests[1].messages[-1])["error"] == "the arguments are nested more than 64 levels deep"
+    ((_, given, _),) = records(result)
+    assert given == "arguments left out: nested more than 64 levels deep"
+
+
+async def test_arguments_as_deep_as_allowed_are_run_and_stored() -> None:
+    toolkit = Toolkit()
+    result, _ = await turn(wish(("c", "echo", nested(63))), YES, toolkit=toolkit)
+    assert toolkit.ran == [("echo", nested(63))]
+    ((_, given, _),) = records(result)
+    assert given == nested(63)
+
+
+async def test_what_the_provider_s_own_tools_nest_too_deeply_is_left_out() -> None:
+    call = ServerCall(name="web_search", input=nested(300)).model_copy(update={"output": nested(100)})
+    result, _ = await turn(ChatResponse(text=YES, server_calls=(call,)))
+    left_out = "left out: nested more than 64 levels deep"
+    assert records(result) == [("web_search", left_out, left_out)]
 
 
 async def test_a_repair_after_tools_offers_none_and_keeps_what_they_found() -> None:

@@ -392,6 +392,34 @@ async def test_a_huge_result_is_cut() -> None:
     assert len(str((await call_tool(definition(lambda _: given), {})).data)) == 20_008
 
 
+def nested(depth: int) -> list[Any]:
+    """Make a list of so many levels."""
+    value: list[Any] = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value
+
+
+class Box(BaseModel):
+    inside: object
+
+
+@pytest.mark.parametrize("wrap", [lambda x: x, lambda x: ToolResult(success=True, data=x)], ids=["value", "result"])
+async def test_a_result_nested_too_deeply_is_told_as_text(wrap: Any) -> None:
+    for depth in (65, 194, 250):
+        deep = await call_tool(definition(lambda _, depth=depth: wrap(nested(depth))), {})
+        assert deep == ToolResult(success=True, data="[" * depth + "]" * depth)
+    kept = await call_tool(definition(lambda _: wrap(nested(64))), {})
+    assert kept.data == nested(64)
+
+
+async def test_a_result_nested_too_deeply_inside_an_object_is_told_as_text_too() -> None:
+    deep = await call_tool(definition(lambda _: Box(inside=nested(100))), {})
+    assert deep.data == '{"inside":' + "[" * 100 + "]" * 100 + "}"
+    long = await call_tool(definition(lambda _: [nested(100)] * 1_000), {})
+    assert str(long.data).endswith(" … (cut)")
+
+
 # ---------------------------------------------------------------- the toolkit
 
 
@@ -430,6 +458,14 @@ async def test_an_unknown_tool_and_arguments_that_do_not_fit_are_results() -> No
     assert (await kit.execute_tool("gone\x1b[2J", {})).error == "Tool not found: gone?[2J"
     assert (await kit.execute_tool("echo", {"text": 3})).error == "the arguments do not fit: text: must be string"
     assert (await kit.execute_tool("echo", {"text": "a"})).data == "a"
+
+
+async def test_arguments_nested_too_deeply_are_a_result() -> None:
+    made, ran = counting()
+    kit = toolkit_of(made)
+    deep = await kit.execute_tool("probe", {"a": nested(64)})
+    assert (deep.success, deep.error, ran) == (False, "the arguments are nested more than 64 levels deep", [])
+    assert (await kit.execute_tool("probe", {"a": nested(63)})).success
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
+from roundtable._core.nesting import shallow
 from roundtable._core.text import error_text
 from roundtable.agents.answer import answer_tool_calls, to_answer
 from roundtable.agents.health import checked
@@ -259,7 +260,8 @@ class Conversation:
         self.usage_by_call.append(response.usage)
         self.citations.extend(response.citations)
         self.server_calls += [
-            ToolCallRecord(tool_name=call.name, input=call.input, output=call.output) for call in response.server_calls
+            ToolCallRecord(tool_name=call.name, input=shallow(call.input), output=shallow(call.output))
+            for call in response.server_calls
         ]
         self.warnings.extend(note for note in response.warnings if note not in self.warnings)
         if response.request_id:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import anyio
 
+from roundtable._core.nesting import MOST_DEPTH, TOO_DEEP, is_too_deep
 from roundtable.tools import ToolOutcome, bound
 from roundtable.tools.definition import failed
 from roundtable.types import Citation, Message, ToolCallRecord, ToolPolicy
@@ -153,11 +154,13 @@ class TurnTools:
     ) -> tuple[ToolCallRecord, Message]:
         """Run one call, and notify the listener before and after."""
         size = len(json.dumps(dict(call.arguments)))
-        shown_call = call
+        shown_call, left_out = call, ""
         if size > _MOST_ARGUMENT_CHARS:
-            shown_call = call.model_copy(
-                update={"arguments": {}, "invalid": f"{size:,} characters of arguments, left out"}
-            )
+            left_out = f"{size:,} characters of arguments, left out"
+        elif is_too_deep(call.arguments):
+            left_out = f"arguments left out: {TOO_DEEP}"
+        if left_out:
+            shown_call = call.model_copy(update={"arguments": {}, "invalid": left_out})
         name = call.name[:_MOST_NAME_CHARS] or "?"
         shown_call = shown_call.model_copy(update={"name": name})
         if self.listener is not None:
@@ -187,7 +190,7 @@ class TurnTools:
         elif size > _MOST_ARGUMENT_CHARS:
             error = f"arguments of {size:,} characters are too long"
         elif call.invalid is not None:
-            error = "the arguments were no JSON object; call again with one"
+            error = f"the arguments were no JSON object of at most {MOST_DEPTH} levels; call again with one"
         elif call.name not in tool_names:
             names = ", ".join(tool.name for tool in self.offered)
             error = f"there is no tool {call.name[:80]!r}; there are: {names}"

@@ -8,6 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from roundtable._core.functions import is_async
+from roundtable._core.nesting import TOO_DEEP, is_too_deep
 from roundtable._core.text import encodable
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import casefold
@@ -22,6 +23,7 @@ __all__ = [
     "check_budget",
     "check_context_results",
     "check_deadline",
+    "check_depth",
     "check_extension",
     "check_flag",
     "check_job_name",
@@ -128,6 +130,12 @@ def check_mapping(label: str, value: object) -> None:
     """Check that a value maps names to values, or is `None`."""
     if value is not None and not isinstance(value, Mapping):
         raise _wrong_type(label, "a mapping of names to values", value)
+
+
+def check_depth(label: str, value: object) -> None:
+    """Check that a value is nested at most 64 levels deep; a deeper one could be stored, but no longer read."""
+    if is_too_deep(value):
+        raise ConfigurationError(f"{label} is {TOO_DEEP}", hint=f"Give {label} with fewer levels.")
 
 
 def check_list(label: str, value: object, wanted: str = "a list") -> None:

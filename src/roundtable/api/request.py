@@ -11,6 +11,7 @@ from pydantic import PydanticUserError, TypeAdapter, ValidationError
 from roundtable.api.checks import (
     check_budget,
     check_deadline,
+    check_depth,
     check_flag,
     check_list,
     check_mapping,
@@ -75,6 +76,7 @@ def checked(ask: CallerRequest, most_rounds: int) -> CallerRequest:
     check_deadline(ask.deadline_s)
     check_options(ask.options)
     check_mapping("metadata", ask.metadata)
+    check_depth("metadata", ask.metadata)
     for flag in ("exit_on_consensus", "baseline", "synthesize", "claims"):
         check_flag(flag, getattr(ask, flag))
     check_vote(ask.vote)
@@ -170,6 +172,8 @@ def config_of(ask: CallerRequest, names: tuple[str, str], agents: Sequence[str],
         ConfigurationError: A value is out of range.
     """
     mode, rule = names
+    exit_spec = None if ask.exit_when is None else wiring.exit_spec(ask.exit_when)
+    check_depth("exit_when", exit_spec)
     stored = {field.name: getattr(ask, field.name) for field in fields(ask) if field.name in DebateConfig.model_fields}
     stored |= {
         "mode": mode,
@@ -181,7 +185,7 @@ def config_of(ask: CallerRequest, names: tuple[str, str], agents: Sequence[str],
         ),
         "options": None if ask.options is None else tuple(ask.options),
         "attachments": tuple(each.info for each in read_files(ask)),
-        "exit": None if ask.exit_when is None else wiring.exit_spec(ask.exit_when),
+        "exit": exit_spec,
         "quorum": wiring.options.quorum if ask.quorum is None else ask.quorum,
         "seed": wiring.options.seed,
         "metadata": dict(ask.metadata or {}),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, cast, get_args
 from pydantic import ValidationError
 
 from roundtable.agents import BaseAgent
-from roundtable.api.checks import check_budget, check_deadline, check_mapping
+from roundtable.api.checks import check_budget, check_deadline, check_depth, check_mapping
 from roundtable.api.options import CallerRequest
 from roundtable.api.profiles import THIS_TABLE, profile_of
 from roundtable.api.request import ResolvedDebate, unusable
@@ -210,6 +210,7 @@ def resolve_team(
     check_deadline(timeout_s, "timeout_s")
     check_budget(budget)
     check_mapping("metadata", metadata)
+    check_depth("metadata", metadata)
     earlier, request = _split_messages(messages)
     profiles = _chosen_profiles(agents, wiring)
     framing = (

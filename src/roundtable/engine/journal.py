@@ -184,9 +184,9 @@ class Journal:
     async def _store(self, events: list[DurableEvent]) -> list[DurableEvent]:
         while True:
             last_seq = self.fold.last_seq
-            numbered = self.fold.chain(events)
-            self._sent = numbered
             try:
+                numbered = self.fold.chain(events)
+                self._sent = numbered
                 await self.storage.append(self.session_id, last_seq, self.lease.token, numbered, tenant=self.tenant)
             except StaleSequence:
                 if not await self._catch_up():

@@ -6,6 +6,7 @@ import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from roundtable._core.nesting import TOO_DEEP, is_too_deep
 from roundtable._core.words import shortened
 from roundtable.errors import ConfigurationError
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import JsonObject, JsonValue
 
-__all__ = ["check_answer_schema", "is_too_deep", "value_problem"]
+__all__ = ["check_answer_schema", "value_problem"]
 
 MOST_SCHEMA_CHARS: Final = 16_000
 """Longest schema, as compact JSON."""
@@ -22,8 +23,6 @@ MOST_VALUE_CHARS: Final = 16_000
 """Longest value of an answer, as compact JSON."""
 _MOST_PARTS: Final = 2_000
 """Most parts that a schema may have; a definition counts wherever it is used."""
-_MOST_DEPTH: Final = 64
-"""Most levels to which objects and lists of a schema or a value may be nested; a storage rejects deeper nesting."""
 _MOST_PARTS_DEEP: Final = 32
 """Most levels to which parts of a schema may be nested; a definition counts wherever it is used."""
 _SHOWN_CHARS: Final = 200
@@ -68,7 +67,7 @@ def check_answer_schema(schema: JsonObject) -> None:
     if kind != "object":
         raise ConfigurationError(f'the answer schema must have "type": "object", not {kind!r}')
     if is_too_deep(schema):
-        msg = f"the answer schema is nested more than {_MOST_DEPTH} levels deep"
+        msg = f"the answer schema is {TOO_DEEP}"
         raise ConfigurationError(msg, hint=_FLATTER)
     try:
         size = len(json.dumps(schema, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
@@ -100,7 +99,7 @@ def value_problem(value: JsonObject | None, schema: JsonObject) -> str:
     if value is None:
         return 'there is no object "value"'
     if is_too_deep(value):
-        return f"the value is nested more than {_MOST_DEPTH} levels deep"
+        return f"the value is {TOO_DEEP}"
     try:
         size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
     except ValueError:
@@ -110,21 +109,6 @@ def value_problem(value: JsonObject | None, schema: JsonObject) -> str:
     validator, _ = _jsonschema()
     error = next(validator(schema, format_checker=_formats()).iter_errors(value), None)
     return "" if error is None else _in_words(error, "value")
-
-
-def is_too_deep(value: JsonValue) -> bool:
-    """Check whether a value is nested more than 64 levels deep; not recursive, since that could exceed the stack."""
-    level: list[JsonValue] = [value]
-    for _ in range(_MOST_DEPTH + 1):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, dict | list)
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-        ]
-        if not level:
-            return False
-    return True
 
 
 def _jsonschema() -> tuple[Any, type[Exception]]:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
+from roundtable._core.nesting import is_too_deep
 from roundtable.errors import AgentError, RoundtableError
 from roundtable.providers.failures import request_id_of
 from roundtable.providers.wire import load_json
@@ -380,14 +381,14 @@ def delta_of(response: ChatResponse) -> ChatDelta:
 
 
 def _arguments(text: str) -> tuple[JsonObject, str | None]:
-    """Parse arguments. If they are not a JSON object, return their text, to report it to the model."""
+    """Parse arguments. If they are not a JSON object, or nested too deeply, return their text, to report the fault."""
     try:
         value = load_json(text) if text.strip() else {}
     except RoundtableError:
         return {}, text[:INVALID_CHARS]
     if value is None:
         return {}, None
-    return (value, None) if isinstance(value, dict) else ({}, text[:INVALID_CHARS])
+    return (value, None) if isinstance(value, dict) and not is_too_deep(value) else ({}, text[:INVALID_CHARS])
 
 
 def host_of(url: str) -> str:

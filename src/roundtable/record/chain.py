@@ -197,7 +197,7 @@ def _canonical(value: Value, exclude: set[str]) -> bytes:
         plain = value.model_dump(mode="json", exclude=exclude, exclude_defaults=True)
         return _TO_JSON.encode(plain).encode()
     except ValueError:  # lone surrogates, which storages replace with another character
-        return _canonical(type(value).model_validate(well_formed_data(value.model_dump())), exclude)
+        return _canonical(type(value).model_validate(well_formed_data(value.model_dump(warnings=False))), exclude)
 
 
 def find_faults(

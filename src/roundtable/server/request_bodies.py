@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Final, Generic, TypeAlias, TypeVar
 
 from fastapi import Request
@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute
 from pydantic import Field, ValidationError
 from pydantic_core import from_json
 
+from roundtable._core.nesting import TOO_DEEP, is_too_deep
 from roundtable.errors import RoundtableError
 from roundtable.server.errors import invalid_field
 from roundtable.tools.approval import MOST_REASON_CHARS
@@ -41,7 +42,6 @@ __all__ = [
 _IDS_PARAMETER = "ids"
 """Name of the query parameter that streams read themselves."""
 
-_MAX_DEPTH = 64
 
 BodyT = TypeVar("BodyT", bound=Value)
 
@@ -132,22 +132,12 @@ def check_json(raw: bytes) -> None:
         roundtable.errors.RoundtableError: body: is not valid JSON: the name 'rounds' occurs twice in one object
     """
     try:
-        # `from_json` has a depth limit too, but stored bodies become part of deeper documents, so this one is lower.
-        _check_depth(from_json(raw, allow_inf_nan=False, cache_strings=False))
+        value = from_json(raw, allow_inf_nan=False, cache_strings=False)
         json.loads(raw, object_pairs_hook=_unique_names, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise invalid_field("body", f"is not valid JSON: {error}") from None
-
-
-def _check_depth(value: object) -> None:
-    level = [value]
-    for _ in range(_MAX_DEPTH):
-        children = [
-            item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)
-        ]
-        level = [*chain.from_iterable(children)]
-    if any(isinstance(item, dict | list) for item in level):
-        raise ValueError(f"it is nested more than {_MAX_DEPTH} levels deep")
+    if is_too_deep(value):
+        raise invalid_field("body", f"is not valid JSON: it is {TOO_DEEP}")
 
 
 def _is_json(content_type: str) -> bool:

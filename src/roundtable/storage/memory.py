@@ -25,30 +25,38 @@ from roundtable.storage.rules import (
     json_text,
     live_holder,
     numbered,
+    record_text,
     searchable,
     session_exists,
     session_key,
     session_not_found,
     span_end,
-    value_text,
 )
 from roundtable.storage.whole_sessions import WholeSessionMethods
-from roundtable.types import SessionRecord, SessionSummary, durable_event
+from roundtable.types import SessionSummary, durable_event
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from datetime import datetime
 
     from roundtable.protocols import Clock, KeyValue
-    from roundtable.types import DurableEvent, JsonValue, Lease, Owner, SearchHit, SearchQuery, SessionFilter
+    from roundtable.types import (
+        DurableEvent,
+        JsonValue,
+        Lease,
+        Owner,
+        SearchHit,
+        SearchQuery,
+        SessionFilter,
+        SessionRecord,
+    )
 
 __all__ = ["MemoryKeyValue", "MemoryStorage", "is_wanted", "opened", "updated_summary"]
 
 _MADE_BY_ENGINES: Final = frozenset(
-    {"debate_start", "conversation_start", "round_start", "round_complete", "consensus", "exit", "debate_complete"}
+    {"debate_start", "conversation_start", "round_start", "round_complete", "debate_complete"}
 )
-"""Events without objects of agents, tools or callers. The library creates their mappings, such as the scores of a
-decision."""
+"""Events without mappings, and so without objects of agents, tools, analyzers, exits or callers."""
 
 _SWEEP_AT: Final = 64
 """Number of items at which expired items are first removed. After that, they are removed when the number has
@@ -101,17 +109,17 @@ def is_wanted(summary: SessionSummary, wanted: SessionFilter) -> bool:
 
 
 def _may_change(event: DurableEvent) -> bool:
-    """Check whether an event contains objects that agents, tools or callers could still change.
+    """Check whether an event contains objects of agents, tools, plugins or callers, which may change or be too deep.
 
-    Only the JSON of such events is written immediately. Writing it for every event, or searching every event for
-    mappings, would slow down a turn in memory by 3 to 5 percent.
+    Only the JSON of such events is written and read back immediately. Writing it for every event, or searching every
+    event for mappings, would slow down a turn in memory by 3 to 5 percent.
     """
     if event.type != "agent_complete":
         return event.type not in _MADE_BY_ENGINES
     result = event.turn.result
     answer = result.answer
-    has_mapping = answer.kind == "scores" or (answer.kind == "position" and bool(answer.tool_calls))
-    return has_mapping or bool(result.tool_calls or event.tool_calls)
+    has_mapping = answer.kind == "position" and bool(answer.tool_calls or answer.value)
+    return has_mapping or answer.kind == "scores" or bool(result.tool_calls or event.tool_calls)
 
 
 @dataclass(slots=True)
@@ -140,7 +148,8 @@ class _StoredSession:
         summary = updated_summary(self.summary, entries)
         for entry in entries:
             if _may_change(entry.event):
-                entry.text  # noqa: B018  (creates the JSON now)
+                entry.text  # noqa: B018  (creates the JSON, and checks that it can be read)
+        for entry in entries:
             event = _StoredEvent(entry)
             self.events.append(event)
             if entry.place is not None:
@@ -165,8 +174,8 @@ class MemoryStorage(WholeSessionMethods):
     """Store sessions in memory, for tests, experiments and `memory://`.
 
     Each value that is read has gone through JSON, as on disk, so this storage returns the same values as any other. If
-    an event contains objects of agents, tools or callers, such as the input of a tool, its JSON is written when the
-    event is stored. The JSON of any other event is written when the event is first read.
+    an event contains objects of agents, tools or callers, such as the input of a tool, its JSON is written, and read
+    back as a check, when the event is stored. The JSON of any other event is written when the event is first read.
 
     Several event loops may use one object.
 
@@ -196,7 +205,7 @@ class MemoryStorage(WholeSessionMethods):
     async def create(self, record: SessionRecord) -> None:
         """Store a new, empty session. See `Storage.create`."""
         await self._open()
-        stored = SessionRecord.from_json(value_text(record))
+        _, stored = record_text(record)
         key = stored.tenant, stored.id
         session = _StoredSession(stored, opened(stored))
         with self._lock:

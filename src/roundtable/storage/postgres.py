@@ -42,6 +42,7 @@ from roundtable.storage.rules import (
     json_text,
     live_holder,
     numbered,
+    record_text,
     searchable,
     session_exists,
     session_key,
@@ -52,7 +53,7 @@ from roundtable.storage.rules import (
     value_text,
 )
 from roundtable.storage.whole_sessions import WholeSessionMethods
-from roundtable.types import SessionRecord, durable_event
+from roundtable.types import durable_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
         SearchHit,
         SearchQuery,
         SessionFilter,
+        SessionRecord,
         SessionSummary,
     )
 
@@ -293,8 +295,7 @@ class PostgresStorage(WholeSessionMethods):
 
     async def create(self, record: SessionRecord) -> None:
         """Store a new, empty session. See `Storage.create`."""
-        text = value_text(record)
-        stored = SessionRecord.from_json(text)
+        text, stored = record_text(record)
         key, created, config = _key(stored.tenant, stored.id), to_micros(stored.created_at), stored.config
         create_id = secrets.token_bytes(16)
         values = (

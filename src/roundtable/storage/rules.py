@@ -21,7 +21,7 @@ from roundtable.errors import (
     StaleSequence,
     StorageError,
 )
-from roundtable.types import Lease, Owner, SessionStatus, SessionSummary, Value
+from roundtable.types import Lease, Owner, SessionRecord, SessionStatus, SessionSummary, Value, durable_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,6 +46,7 @@ __all__ = [
     "json_text",
     "live_holder",
     "numbered",
+    "record_text",
     "searchable",
     "session_exists",
     "session_key",
@@ -79,7 +80,7 @@ def value_text(value: Value) -> str:
     try:
         return value.to_json()
     except ValueError:  # pydantic does not write lone surrogates
-        return type(value).model_validate(well_formed_data(value.model_dump())).to_json()
+        return type(value).model_validate(well_formed_data(value.model_dump(warnings=False))).to_json()
 
 
 def json_text(value: JsonValue) -> str:
@@ -306,8 +307,39 @@ def _turn_body(text: str) -> dict[str, object]:
 
 
 def event_text(event: DurableEvent, seq: int) -> str:
-    """Return an event as JSON with its number."""
-    return value_text(event if event.seq == seq else event.model_copy(update={"seq": seq}))
+    """Return an event as JSON with its number.
+
+    Raises:
+        StorageError: The event could not be read again; it may be nested too deeply, for example.
+    """
+    try:
+        text = value_text(event if event.seq == seq else event.model_copy(update={"seq": seq}))
+        durable_event(text)
+    except (ValueError, RecursionError) as error:
+        raise _unstorable(f"an event {event.type!r} of session {event.session_id!r}", error) from error
+    return text
+
+
+def record_text(record: SessionRecord) -> tuple[str, SessionRecord]:
+    """Return a record as JSON, and the record that is read from this JSON.
+
+    Raises:
+        StorageError: The record could not be read again.
+    """
+    try:
+        text = value_text(record)
+        return text, SessionRecord.from_json(text)
+    except (ValueError, RecursionError) as error:
+        raise _unstorable(f"session {record.id!r}", error) from error
+
+
+def _unstorable(label: str, cause: ValueError | RecursionError) -> StorageError:
+    return StorageError(
+        f"{label} cannot be stored, because it could not be read again",
+        hint="It contains a value that JSON cannot express, or that is nested too deeply. Nothing was stored.",
+        cause=cause,
+        details={"reason": "unstorable"},
+    )
 
 
 def grant(

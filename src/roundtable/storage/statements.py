@@ -27,6 +27,7 @@ from roundtable.storage.rules import (
     grant,
     json_text,
     live_holder,
+    record_text,
     searchable,
     session_exists,
     session_not_found,
@@ -34,14 +35,13 @@ from roundtable.storage.rules import (
     to_summary,
     turn_id,
     unreadable,
-    value_text,
 )
-from roundtable.types import SessionRecord, SessionSummary, durable_event
+from roundtable.types import SessionSummary, durable_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from roundtable.types import DurableEvent, Lease, Owner, SessionFilter
+    from roundtable.types import DurableEvent, Lease, Owner, SessionFilter, SessionRecord
 
 __all__ = ["Key", "append", "create", "delete", "holder", "lease", "list_sessions", "read"]
 
@@ -57,8 +57,7 @@ class Key(NamedTuple):
 
 def create(connection: sqlite3.Connection, record: SessionRecord) -> None:
     """Store a new, empty session."""
-    text = value_text(record)
-    stored = SessionRecord.from_json(text)
+    text, stored = record_text(record)
     existing = connection.execute("SELECT 1 FROM sessions WHERE tenant = ? AND id = ?", (stored.tenant, stored.id))
     if existing.fetchall():
         raise session_exists(record.id)

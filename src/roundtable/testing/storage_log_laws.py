@@ -12,7 +12,7 @@ import anyio.lowlevel
 import pytest
 
 from roundtable._core.owner import current_owner
-from roundtable.errors import LeaseLost, SessionConflict, SessionError, SessionNotFound, StaleSequence
+from roundtable.errors import LeaseLost, SessionConflict, SessionError, SessionNotFound, StaleSequence, StorageError
 from roundtable.protocols import Storage
 from roundtable.testing.storage_samples import (
     NOON,
@@ -21,9 +21,11 @@ from roundtable.testing.storage_samples import (
     control,
     ended,
     failed,
+    nested,
     owner_elsewhere,
     record,
     round_start,
+    tool_result,
 )
 from roundtable.types import AgentResponseChunk, DurableEvent, SessionFilter, SessionRecord
 
@@ -232,6 +234,29 @@ class LogLaws:
             with pytest.raises(SessionError):
                 await storage.append(session.id, 0, token, [event])
         assert await numbers(storage, session.id) == []
+
+    async def test_what_could_not_be_read_again_is_refused(self, storage: Storage) -> None:
+        """An event or a record that is nested too deeply is refused, or it can be read again; nothing is lost."""
+        session = record()
+        token = await started(storage, session, round_start(session.id))
+        last = 1
+        for depth in (64, 180, 195, 199, 230, 254, 300, 900):
+            event = tool_result(session.id, nested(depth))
+            with contextlib.suppress(StorageError):
+                last = await storage.append(session.id, last, token, [answered(session.id, depth), event])
+            _, events = await storage.read(session.id)
+            assert [event.seq for event in events] == list(range(1, last + 1)), depth
+            assert last == 1 or events[-1].type == "agent_tool_result", depth
+        assert last > 1, "an event of 64 levels must be stored"
+        for depth in (199, 254, 900):
+            deep = record(metadata={"deep": nested(depth)})
+            try:
+                await storage.create(deep)
+            except StorageError:
+                with pytest.raises(SessionNotFound):
+                    await storage.read(deep.id)
+            else:
+                assert await storage.read(deep.id) == (deep, ())
 
     async def test_many_may_append_at_once(self, storage: Storage) -> None:
         """Concurrent appends get different numbers."""

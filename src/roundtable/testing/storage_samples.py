@@ -11,6 +11,7 @@ from roundtable.types import (
     AgentConfig,
     AgentError,
     AgentResponse,
+    AgentToolResult,
     Control,
     DebateComplete,
     DebateConfig,
@@ -36,10 +37,12 @@ __all__ = [
     "control",
     "ended",
     "failed",
+    "nested",
     "owner_elsewhere",
     "record",
     "round_start",
     "session_id",
+    "tool_result",
 ]
 
 NOON = datetime(2031, 5, 17, 12, tzinfo=UTC)
@@ -63,12 +66,12 @@ def record(
 ) -> SessionRecord:
     """Create the record of a session with two agents."""
     agents = tuple(AgentConfig(id=name, name=name.title(), provider="scripted") for name in ("ada", "bo"))
+    config = DebateConfig(topic=topic, mode=mode, agents=("ada", "bo"), rounds=rounds)
     return SessionRecord(
         id=id or session_id(),
         tenant=tenant,
-        config=DebateConfig(
-            topic=topic, mode=mode, agents=("ada", "bo"), rounds=rounds, metadata={} if metadata is None else metadata
-        ),
+        # Without validation: metadata may be nested too deeply.
+        config=config.model_copy(update={"metadata": metadata or {}}),
         agents=agents,
         created_at=created_at,
     )
@@ -115,6 +118,20 @@ def failed(session: str, slot: int = 0, *, round: int = 1, stage: str = "opening
 def round_start(session: str, round: int = 1, *, timestamp: datetime = NOON) -> RoundStart:
     """Create the event of the start of a round."""
     return RoundStart(session_id=session, timestamp=timestamp, round=round, agents=("ada", "bo"))
+
+
+def nested(depth: int) -> JsonValue:
+    """Create a list that is nested so many levels deep."""
+    value: JsonValue = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value
+
+
+def tool_result(session: str, result: JsonValue) -> AgentToolResult:
+    """Create the event of a tool's result, without validation, as the event of a faulty agent might be."""
+    event = AgentToolResult(session_id=session, timestamp=NOON, agent="ada", round=1, step=1, tool_call_id="c1")
+    return event.model_copy(update={"result": result})
 
 
 def control(session: str, action: ControlAction = "pause", *, total_rounds: int | None = None) -> Control:

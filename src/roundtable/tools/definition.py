@@ -14,6 +14,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from roundtable._core.eventloop import on_thread
 from roundtable._core.functions import is_async
+from roundtable._core.nesting import is_too_deep
 from roundtable._core.text import error_text
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.types import AgentTool, JsonObject, ToolResult, Usage
@@ -89,6 +90,7 @@ def to_result(value: object) -> ToolResult:
     """Return the `ToolResult` for any value that a tool returned.
 
     NaN and infinities become their names, because JSON cannot express them. Models, dataclasses and times become JSON.
+    A value with more than 20 kB of JSON, or nested more than 64 levels deep, becomes the start of its JSON as text.
 
     Raises:
         ValueError: The value has no JSON form: bytes that are not UTF-8, a structure that contains itself, or an
@@ -102,17 +104,19 @@ def to_result(value: object) -> ToolResult:
         return truncate_result(value)
     try:
         text = to_json(value, by_alias=True, inf_nan_mode="strings")
-        fits = len(text) <= MOST_RESULT_BYTES
-        return ToolResult(success=True, data=from_json(text) if fits else _cut(value, text))
+        fits = len(text) <= MOST_RESULT_BYTES and not is_too_deep(value)
+        data = from_json(text) if fits else _cut(value, text)
+        # Sets and objects became lists and dictionaries, so only their JSON shows how deep they are nested.
+        return ToolResult(success=True, data=_cut(data, text) if is_too_deep(data) else data)
     except (PydanticSerializationError, ValueError, RecursionError) as error:
         msg = f"what the tool returned ({type(value).__name__}) does not fit into JSON: {error}"
         raise ValueError(msg) from error
 
 
 def truncate_result(result: ToolResult) -> ToolResult:
-    """Return a result whose data has at most 20 kB of JSON; longer data is replaced by the start of its JSON."""
+    """Return a result whose data has at most 20 kB of JSON and 64 levels; other data becomes the start of its JSON."""
     text = to_json(result.data)
-    if len(text) > MOST_RESULT_BYTES:
+    if len(text) > MOST_RESULT_BYTES or is_too_deep(result.data):
         result = result.model_copy(update={"data": _cut(result.data, text)})
     if len(result.error or "") > _MAX_ERROR_CHARS:
         result = result.model_copy(update={"error": (result.error or "")[:_MAX_ERROR_CHARS]})
@@ -120,8 +124,10 @@ def truncate_result(result: ToolResult) -> ToolResult:
 
 
 def _cut(data: object, text: bytes) -> str:
-    """Return the start of a text, or of the JSON of other data, cut so that the JSON of the result is short enough."""
+    """Return a text, or the JSON of other data as text, cut so that the JSON of the result is short enough."""
     text = data.encode() if isinstance(data, str) else text
+    if len(to_json(whole := text.decode())) <= MOST_RESULT_BYTES + 2:
+        return whole
     limit = MOST_RESULT_BYTES
     while len(to_json(start := text[:limit].decode(errors="ignore"))) > MOST_RESULT_BYTES + 2:
         limit = limit * MOST_RESULT_BYTES // len(to_json(start)) - 1

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 import anyio
 from anyio import Event
 
+from roundtable._core.nesting import TOO_DEEP, is_too_deep
 from roundtable.errors import ConfigurationError
 from roundtable.stages import is_foreign_cancellation
 from roundtable.tools.approval import refusal
@@ -432,6 +433,8 @@ class DefaultAgentToolkit:
 
     async def _refused(self, tool: Tool, tool_input: JsonObject) -> ToolResult | None:
         """Return a failed result if a tool must not be called, or `None`; each agent's call needs its own approval."""
+        if is_too_deep(tool_input):
+            return failed(f"the arguments are {TOO_DEEP}")
         if fault := misfits(tool_input, tool.definition.parameters):
             return failed(f"the arguments do not fit: {fault}")
         if self._approve is not None and not isinstance(tool, _WITHOUT_APPROVAL):

@@ -14,8 +14,10 @@ from itertools import pairwise
 from mimetypes import guess_type
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
+
+from roundtable._core.nesting import shallow
 
 if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler
@@ -443,9 +445,14 @@ class ServerCall(Value):
     name: NonEmpty
     """Tool name, such as `web_search`."""
     input: JsonValue = None
-    """Input of the tool."""
+    """Input of the tool; a text if the input is nested more than 64 levels deep. The same applies to `output`."""
     output: JsonValue = None
     """Result of the tool, if the provider reports it."""
+
+    @field_validator("input", "output", mode="before")
+    @classmethod
+    def _leave_out_deep_values(cls, value: object) -> object:
+        return shallow(value)
 
 
 class RateLimit(Value):

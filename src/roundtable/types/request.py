@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 from pydantic import AfterValidator, Field
 from pydantic_core import to_json
 
+from roundtable._core.nesting import TOO_DEEP, is_too_deep
 from roundtable.types.answers import ContextResult
 from roundtable.types.attachments import Attachment
 from roundtable.types.base import JsonObject, JsonValue, NativeSearch, Share, Value
@@ -31,7 +32,9 @@ _LONGEST_DEADLINE_S: Final = 86_400.0
 _MOST_METADATA_BYTES: Final = 16 * 1024
 
 
-def _check_size(metadata: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+def _check_metadata(metadata: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    if is_too_deep(metadata):
+        raise ValueError(f"metadata is {TOO_DEEP}")
     if len(to_json(metadata)) > _MOST_METADATA_BYTES:
         raise ValueError(f"metadata takes at most {_MOST_METADATA_BYTES} bytes as JSON")
     return metadata
@@ -50,7 +53,7 @@ _Rounds: TypeAlias = Annotated[int, Field(ge=1)]
 _Question: TypeAlias = Annotated[str, Field(min_length=1, max_length=10_000)]
 _Quorum: TypeAlias = Annotated[int, Field(ge=1)]
 _Deadline: TypeAlias = Annotated[float, Field(gt=0, le=_LONGEST_DEADLINE_S)]
-_Metadata: TypeAlias = Annotated[Mapping[str, JsonValue], Field(max_length=100), AfterValidator(_check_size)]
+_Metadata: TypeAlias = Annotated[Mapping[str, JsonValue], Field(max_length=100), AfterValidator(_check_metadata)]
 _Results: TypeAlias = Annotated[tuple[ContextResult, ...], Field(max_length=100)]
 
 
