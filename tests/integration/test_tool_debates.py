@@ -433,6 +433,18 @@ async def test_a_debate_with_deeply_nested_tool_calls_can_be_read_and_extended(
         await debates.import_(await debates.export(result.session_id, "json"), new_id=True)
 
 
+async def test_a_debate_with_a_number_that_no_float_can_hold_can_be_read() -> None:
+    def digits(number: int) -> int:
+        """Count the digits."""
+        return number
+
+    async with table(once(wish("digits", {"number": 10**400})), [digits]) as debates:
+        result = await debates.debate(TOPIC, rounds=1)
+        stored = await debates.session(result.session_id)
+        (call,) = stored.rounds[0].responses[0].tool_calls
+        assert (call.error, call.input) == (None, {"number": 10**400})
+
+
 class DeepAgent(BaseAgent):
     """An agent whose answer contains a value that is nested too deeply."""
 

@@ -93,6 +93,31 @@ def test_what_is_told_and_what_is_passed_over(schema: Any, value: Any, told: str
     assert misfits(value, schema) == told
 
 
+def huge() -> int:
+    """Make a number of 400 digits, which no float can hold."""
+    return int("9" * 400)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "told"),
+    [
+        ({"type": "integer"}, huge(), ""),
+        ({"type": "integer"}, -huge(), ""),
+        ({"type": "integer", "maximum": 9}, huge(), "the arguments: must be at most 9"),
+        ({"type": "integer", "minimum": 0.5}, -huge(), "the arguments: must be at least 0.5"),
+        ({"type": "integer"}, 3.0, ""),
+        ({"type": "integer"}, 3.5, "the arguments: must be integer"),
+        ({"type": "integer"}, float("inf"), "the arguments: must be integer"),
+        ({"type": "integer"}, float("nan"), "the arguments: must be integer"),
+        ({"type": ["string", "integer"]}, huge(), ""),
+        ({"enum": [1.5, huge()]}, huge(), ""),
+    ],
+    ids=["huge", "tiny", "maximum", "minimum", "whole", "half", "infinite", "no number", "one of two", "enum"],
+)
+def test_a_number_of_any_size_is_checked(schema: Any, value: Any, told: str) -> None:
+    assert misfits(value, schema) == told
+
+
 def test_a_value_as_deep_as_the_sea_ends() -> None:
     schema: dict[str, Any] = {"type": "array", "items": {"$ref": "#"}, "maxItems": 1}
     value: list[Any] = []

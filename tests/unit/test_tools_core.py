@@ -460,6 +460,20 @@ async def test_an_unknown_tool_and_arguments_that_do_not_fit_are_results() -> No
     assert (await kit.execute_tool("echo", {"text": "a"})).data == "a"
 
 
+async def test_a_number_that_no_float_can_hold_is_passed_to_the_tool() -> None:
+    @tool
+    def digits(number: int) -> int:
+        return len(str(number))
+
+    @tool
+    def half(number: float) -> float:
+        return number / 2
+
+    kit = toolkit_of(digits, half)
+    assert (await kit.execute_tool("digits", {"number": 10**400})).data == 401
+    assert not (await kit.execute_tool("half", {"number": 10**400})).success
+
+
 async def test_arguments_nested_too_deeply_are_a_result() -> None:
     made, ran = counting()
     kit = toolkit_of(made)

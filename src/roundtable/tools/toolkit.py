@@ -76,7 +76,7 @@ _TYPE_CHECKS: Final[dict[str, Callable[[object], bool]]] = {
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
     "number": _is_number,
-    "integer": lambda value: _is_number(value) and float(value).is_integer(),
+    "integer": lambda value: _is_number(value) and (isinstance(value, int) or value.is_integer()),
 }
 
 
@@ -90,7 +90,7 @@ def misfits(value: object, schema: Mapping[str, Any]) -> str:
     """
     faults: list[str] = []
     # A schema of a third party may be invalid, such as a length that is not a number; the tool must check the rest.
-    with contextlib.suppress(TypeError, ValueError, AttributeError, KeyError):
+    with contextlib.suppress(TypeError, ValueError, AttributeError, KeyError, ArithmeticError, RecursionError):
         faults.extend(itertools.islice(_faults(value, schema, "", schema, _MAX_DEPTH), _MAX_FAULTS))
     return "; ".join(faults)
 
