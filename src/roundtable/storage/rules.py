@@ -66,6 +66,8 @@ _MICROSECOND = timedelta(microseconds=1)
 EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 """Earlier than every session."""
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
+_MOST_BRACKETS: Final = 128
+"""JSON with no more opening brackets is not nested too deeply for pydantic, which reads 200 levels."""
 
 _log: logging.Logger = logging.getLogger(__name__)
 
@@ -314,7 +316,9 @@ def event_text(event: DurableEvent, seq: int) -> str:
     """
     try:
         text = value_text(event if event.seq == seq else event.model_copy(update={"seq": seq}))
-        durable_event(text)
+        # Reading each event back would cost a seventh of an append; one with few brackets cannot be nested too deeply.
+        if text.count("{") + text.count("[") > _MOST_BRACKETS:
+            durable_event(text)
     except (ValueError, RecursionError) as error:
         raise _unstorable(f"an event {event.type!r} of session {event.session_id!r}", error) from error
     return text
