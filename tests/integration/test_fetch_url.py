@@ -107,6 +107,34 @@ async def test_only_the_named_domains_are_opened(server):
     assert "may be opened" in (await call_tool(tool, {"url": f"{server.origin}/x"})).error
 
 
+async def test_a_name_with_other_letters_than_ascii_is_opened_in_each_of_its_spellings(server):
+    async def nowhere(host, port):
+        raise OSError
+
+    port = server.origin.rpartition(":")[2]
+    for name in ("b\u00fccher.example", "XN--bcher-kva.example", "B\u00dcCHER\u3002example"):
+        tool = FetchUrl(domains=[name], allow=[f"{name}:{port}"], resolver=nowhere)
+        for host in (
+            "https://b\u00fccher.example",
+            "https://a.xn--bcher-kva.example",
+            f"http://b\u00fccher.example:{port}",
+        ):
+            assert "the host is unknown" in (await call_tool(tool, {"url": f"{host}/"})).error
+        refused = (await call_tool(tool, {"url": "https://bucher.example/"})).error
+        assert "only xn--bcher-kva.example may be opened" in refused
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", " ", "*.example.org", "https://example.org", "example.org/a", "example.org:443", "me@example.org"]
+)
+def test_what_is_no_domain_is_refused_when_the_tool_is_made(name):
+    with pytest.raises(ConfigurationError, match="is not the name of a host") as caught:
+        FetchUrl(domains=[name])
+    assert "example.org" in (caught.value.hint or "")
+    with pytest.raises(ConfigurationError, match=r"is not the name of a host|allow takes host:port"):
+        FetchUrl(allow=[f"{name}:80"])
+
+
 async def test_a_fault_that_may_pass_is_tried_three_times_and_another_once(server):
     waits = Waits()
     server.queue(*[http_reply(b"", status=503)] * 2, http_reply(b"there"))

@@ -22,6 +22,7 @@ __all__ = [
     "AddressRefused",
     "WebAddress",
     "checked_url",
+    "encoded_host",
     "is_loopback",
     "is_public",
     "masked_url",
@@ -75,6 +76,7 @@ _ISATAP: Final = frozenset({0x0000_5EFE, 0x0200_5EFE})
 
 _LOCAL_NAMES: Final = ("localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "home.arpa", "corp")
 _NAME: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_-]{1,63})+")
+_LABELS: Final = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _FORBIDDEN_CHARACTERS: Final = re.compile(r"[\x00-\x20\x7f\\]")
 
@@ -92,6 +94,28 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def encoded_host(name: str) -> str:
+    """Return the name of a host as it is in a `WebAddress`: in ASCII, in lower case, and without brackets.
+
+    Raises:
+        ConfigurationError: The text is not a name or an IP address; for example, it contains a path or `*`.
+
+    Example:
+        >>> encoded_host("Bücher.example")
+        'xn--bcher-kva.example'
+    """
+    import httpx
+
+    try:
+        host = httpx.URL(scheme="https", host=name).raw_host.decode("ascii").lower()
+    except (httpx.InvalidURL, ValueError):
+        host = ""
+    if ":" not in host and not _LABELS.fullmatch(host):
+        hint = "Write only the host, for example example.org, without a scheme, a path or *."
+        raise ConfigurationError(f"{name!r} is not the name of a host", hint=hint)
+    return host
 
 
 def checked_url(url: str, *, what: str = "the base URL", has_key: bool = True) -> str:

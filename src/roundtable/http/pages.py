@@ -11,7 +11,15 @@ import anyio
 
 from roundtable.errors import APINetworkError, APIRateLimitError, APITimeoutError
 from roundtable.http.client import HttpClient, HttpLimits, HttpRequest
-from roundtable.http.guard_public import WEB_PORTS, AddressRefused, WebAddress, is_public, masked_url, web_address
+from roundtable.http.guard_public import (
+    WEB_PORTS,
+    AddressRefused,
+    WebAddress,
+    encoded_host,
+    is_public,
+    masked_url,
+    web_address,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -68,6 +76,9 @@ class PublicWeb:
         ports: Ports that may be called.
         page_bytes: Most decoded bytes of a page; a longer page is cut.
         resolver: Looks up the IP addresses of a host; the system's name service by default.
+
+    Raises:
+        ConfigurationError: An entry of `domains` or `allow` does not name a host.
     """
 
     def __init__(
@@ -79,8 +90,8 @@ class PublicWeb:
         page_bytes: int = PAGE_BYTES,
         resolver: Resolver | None = None,
     ) -> None:
-        self._domains = tuple(f".{name.lower().strip('.')}" for name in domains)
-        self._allow = frozenset(host.lower() for host in allow)
+        self._domains = tuple(f".{encoded_host(name.strip('.'))}" for name in domains)
+        self._allow = frozenset(_encoded_authority(authority) for authority in allow)
         self._ports = frozenset(ports)
         self._page_bytes = page_bytes
         self._resolver = resolver or system_resolver
@@ -159,6 +170,12 @@ class PublicWeb:
         if not address.is_allowed and not all(map(is_public, ips)):
             raise AddressRefused(f"{safe_url}: the host has an IP address that is not public")
         return tuple(ips)[:TRIED]
+
+
+def _encoded_authority(authority: str) -> str:
+    name, _, port = authority.rpartition(":")
+    host = encoded_host(name)
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _redirect_target(base: str, location: str) -> str:

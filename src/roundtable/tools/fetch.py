@@ -83,7 +83,8 @@ class FetchUrl(StandardTool[_FetchInput]):
         resolver: Function that looks up the IP addresses of a host; by default, the system's name service.
 
     Raises:
-        ConfigurationError: The extra `fetch` is not installed, or `allow` has an entry without a port.
+        ConfigurationError: The extra `fetch` is not installed, an entry of `domains` does not name a host, or an entry
+            of `allow` does not name a host and a port.
 
     Example:
         >>> import anyio
