@@ -29,8 +29,16 @@ have run."""
 
 _SELECTOR: Final = re.compile(r"([a-z][a-z0-9]*)?((?:[.#][\w-]+)*)")
 _OFF_SCREEN: Final = re.compile(r"-\d{3,}")
-_ZERO: Final = re.compile(r"[+]?0*(?:\.0+)?(?:px|em|rem|ex|ch|pt|pc|mm|cm|in|vw|vh|%)?")
-_TINY: Final = re.compile(r"[+]?0*(?:[01](?:\.\d+)?|\.\d+)(?:px|pt|%)?|0*\.0\d*r?em")
+_QUANTITY: Final = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)([a-z]*|%)")
+_IMPORTANT: Final = re.compile(r"!\s*important")
+_HEX_ALPHA: Final = re.compile(r"#(?:[0-9a-f]{3}([0-9a-f])|[0-9a-f]{6}([0-9a-f]{2}))")
+_SIZE_IN_FONT: Final = re.compile(
+    r"(?<!\S)[+]?(?:0+(?:\.0*)?|\.0+|(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?(?:p[xtc]|[mc]m|in|q|r?em|ex|ch|v[wh]|%))"
+    r"(?=[\s/])"
+)
+"""Size in the shorthand `font`, where weights are plain numbers."""
+LEAST_OPACITY: Final = 0.05
+"""Opacity below which a text counts as transparent."""
 MOST_CSS: Final = 2**18
 """Maximum number of characters that are read of the style sheets."""
 MOST_RULES: Final = 2_000
@@ -209,20 +217,65 @@ def _without_comments(css: str) -> str:
 
 def _is_hiding(declarations: str) -> bool:
     """Check whether a style makes an element invisible."""
-    style: dict[str, str] = {}
-    for declaration in _without_comments(declarations).lower().split(";"):
-        name, _, value = declaration.partition(":")
-        style[name.strip()] = value.replace("!important", "").strip()
+    style = _parsed_style(declarations)
     return (
         style.get("display") == "none"
         or style.get("visibility") in {"hidden", "collapse"}
         or style.get("content-visibility") == "hidden"
-        or _is_zero(style.get("opacity"))
-        or style.get("color") == "transparent"
-        or _TINY.fullmatch(style.get("font-size", "16px")) is not None
+        or _is_transparent(style.get("opacity"))
+        or any(_is_transparent_colour(style.get(name, "")) for name in ("color", "-webkit-text-fill-color"))
+        or _is_tiny(style.get("font-size"))
         or _is_camouflaged(style)
         or _is_off_screen(style)
     )
+
+
+def _parsed_style(declarations: str) -> dict[str, str]:
+    """Return the value of each property that counts: the last one, but an important one before others."""
+    style: dict[str, str] = {}
+    important: set[str] = set()
+    for declaration in _without_comments(declarations).lower().split(";"):
+        name, _, text = declaration.partition(":")
+        value, is_important = _IMPORTANT.subn("", text)
+        name, value = name.strip(), value.strip()
+        if name == "font" and (size := _SIZE_IN_FONT.search(value)):
+            name, value = "font-size", size[0]
+        if is_important:
+            important.add(name)
+        if is_important or name not in important:
+            style[name] = value
+    return style
+
+
+def _quantity(value: str | None) -> tuple[float, str] | None:
+    """Return the number and the unit of a value; `None` if the value is something else."""
+    match = _QUANTITY.fullmatch(value or "")
+    return None if match is None else (float(match[1]), match[2])
+
+
+def _is_transparent(value: str | None) -> bool:
+    """Check whether an opacity, or the alpha of a colour, is almost zero."""
+    quantity = _quantity(value)
+    return quantity is not None and quantity[0] < LEAST_OPACITY * (100 if quantity[1] == "%" else 1)
+
+
+def _is_transparent_colour(value: str) -> bool:
+    if match := _HEX_ALPHA.fullmatch(value):
+        digits = match[1] or match[2]
+        return int(digits, 16) < LEAST_OPACITY * int("f" * len(digits), 16)
+    name, _, arguments = value.removesuffix(")").partition("(")
+    # The alpha is the part after a slash, as in rgb(0 0 0 / 0), or the fourth part, as in rgba(0, 0, 0, 0).
+    parts = arguments.split("/" if "/" in arguments else ",")
+    return name == "transparent" or (len(parts) in {2, 4} and _is_transparent(parts[-1].strip()))
+
+
+def _is_tiny(value: str | None) -> bool:
+    """Check whether a size of a font is too small to read."""
+    quantity = _quantity(value)
+    if quantity is None:
+        return False
+    number, unit = quantity
+    return number == 0 or 0 < number < {"": 2, "px": 2, "pt": 2, "%": 2, "em": 0.1, "rem": 0.1}.get(unit, 0)
 
 
 def _is_off_screen(style: dict[str, str]) -> bool:
@@ -237,7 +290,8 @@ def _is_off_screen(style: dict[str, str]) -> bool:
     ):
         return True
     has_no_size = any(_is_zero(style.get(side)) for side in ("height", "width", "max-height", "max-width"))
-    return has_no_size and style.get("overflow", "") in {"hidden", "clip"}
+    overflow = (word for name in ("overflow", "overflow-x", "overflow-y") for word in style.get(name, "").split())
+    return has_no_size and not {"hidden", "clip"}.isdisjoint(overflow)
 
 
 def _is_camouflaged(style: dict[str, str]) -> bool:
@@ -247,4 +301,5 @@ def _is_camouflaged(style: dict[str, str]) -> bool:
 
 
 def _is_zero(value: str | None) -> bool:
-    return bool(value) and _ZERO.fullmatch(value or "") is not None
+    quantity = _quantity(value)
+    return quantity is not None and quantity[0] == 0
