@@ -130,6 +130,27 @@ def test_json_that_describes_no_criterion_is_refused(spec: JsonObject, message: 
         exit_from_spec(spec)
 
 
+def nested(depth: int) -> JsonObject:
+    spec: JsonObject = {"kind": "max_rounds", "rounds": 3}
+    for level in range(depth):
+        spec = {"kind": "all" if level % 2 else "any", "of": [spec]}
+    return spec
+
+
+@pytest.mark.parametrize("depth", [31, 400])
+def test_json_that_is_nested_more_than_thirty_deep_is_refused(depth: int) -> None:
+    assert exit_from_spec(nested(30)).to_spec() == nested(30)
+    with pytest.raises(ConfigurationError, match="can be nested 30 deep, not deeper"):
+        exit_from_spec(nested(depth))
+
+
+def test_criteria_that_are_joined_more_than_thirty_deep_are_refused() -> None:
+    deepest = exit_from_spec(nested(30))
+    assert (deepest & MinRounds(2)).to_spec()["kind"] == "all"
+    with pytest.raises(ConfigurationError, match="can be nested 30 deep, not deeper"):
+        deepest | MinRounds(2)
+
+
 @dataclass(frozen=True, slots=True)
 class Longer(Exit):
     """An exit of a plugin that compares its field, whatever it is."""

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
-from typing import ClassVar, Self, TypeAlias
+from typing import ClassVar, Final, Self, TypeAlias
 
 from pydantic.alias_generators import to_camel, to_snake
 
@@ -18,6 +18,7 @@ from roundtable.scoring.numbers import exact
 from roundtable.types import ExitResult, JsonObject, JsonValue
 
 __all__ = [
+    "DEEPEST",
     "AllOf",
     "AnyOf",
     "Exit",
@@ -27,6 +28,7 @@ __all__ = [
     "guarded",
     "members",
     "not_ended",
+    "too_deep",
     "whole",
     "without_met",
 ]
@@ -35,6 +37,10 @@ logger: logging.Logger = logging.getLogger(f"{ROOT}.exits")
 
 Load: TypeAlias = Callable[[JsonObject], ExitCriterion]
 """A function that creates the criterion that a JSON object describes."""
+
+
+DEEPEST: Final = 30
+"""How deep joined criteria can be nested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +147,8 @@ class _Joined(Exit):
         """Replace a joined criterion of the same kind by its members.
 
         Raises:
-            ConfigurationError: There are no members, or a member is not a criterion.
+            ConfigurationError: There are no members, a member is not a criterion, or the criterion is nested more than
+                30 deep.
         """
         flat: list[ExitCriterion] = []
         for member in self.of:
@@ -150,6 +157,8 @@ class _Joined(Exit):
             flat.extend(member.of if isinstance(member, _Joined) and type(member) is type(self) else (member,))
         if not flat:
             raise ConfigurationError("a joined stop criterion needs at least one criterion")
+        if 1 + max(map(_depth, flat)) > DEEPEST:
+            raise too_deep()
         object.__setattr__(self, "of", tuple(flat))
 
     def to_spec(self) -> JsonObject:
@@ -170,6 +179,15 @@ class _Joined(Exit):
         if len(loaded) < len(members):
             raise ConfigurationError(f"each member in 'of' of the stop criterion {cls.kind!r} must be an object")
         return cls(tuple(loaded))
+
+
+def _depth(criterion: ExitCriterion) -> int:
+    return 1 + max(map(_depth, criterion.of)) if isinstance(criterion, _Joined) else 0
+
+
+def too_deep() -> ConfigurationError:
+    """Return the error for a criterion that is nested too deeply."""
+    return ConfigurationError(f"a stop criterion can be nested {DEEPEST} deep, not deeper")
 
 
 def _check_entry(member: ExitCriterion, result: ExitResult) -> JsonObject:

@@ -10,7 +10,7 @@ from typing import Self, TypeAlias
 from roundtable._core.registry import Registry
 from roundtable._core.words import listing, percent, share_text, shortened
 from roundtable.errors import ConfigurationError
-from roundtable.exits.base import AllOf, AnyOf, Exit, Load, as_json, not_ended, whole
+from roundtable.exits.base import DEEPEST, AllOf, AnyOf, Exit, Load, as_json, not_ended, too_deep, whole
 from roundtable.exits.compare import (
     Converged,
     LeaderUnassailable,
@@ -639,20 +639,25 @@ def exit_from_spec(spec: Mapping[str, JsonValue], exits: Registry[ExitFactory] |
         exits: Registry in which kinds are looked up; `None` for the built-in ones.
 
     Raises:
-        ConfigurationError: The kind is unknown, or its fields are not valid.
+        ConfigurationError: The kind is unknown, its fields are not valid, or the criterion is nested more than 30 deep.
 
     Example:
         >>> exit_from_spec({"kind": "max_rounds", "rounds": 3})
         MaxRounds(rounds=3)
     """
-    registry = _BUILT_IN if exits is None else exits
+    return _loaded(spec, _BUILT_IN if exits is None else exits)
+
+
+def _loaded(spec: Mapping[str, JsonValue], exits: Registry[ExitFactory], depth: int = 0) -> ExitCriterion:
+    if depth > DEEPEST:
+        raise too_deep()
 
     def load(member: JsonObject) -> ExitCriterion:
-        return exit_from_spec(member, registry)
+        return _loaded(member, exits, depth + 1)
 
     kind = spec.get("kind")
     if not isinstance(kind, str):
         raise ConfigurationError(
-            f"a stop criterion needs the name of its kind, not {kind!r}; known: {', '.join(registry.names())}"
+            f"a stop criterion needs the name of its kind, not {kind!r}; known: {', '.join(exits.names())}"
         )
-    return registry.get(kind)(spec, load)
+    return exits.get(kind)(spec, load)

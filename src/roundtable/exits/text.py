@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import ConfigurationError
+from roundtable.exits.base import DEEPEST
 from roundtable.exits.criteria import ExitFactory, exit_from_spec, exit_registry
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ __all__ = ["exit_from_text"]
 
 _EXAMPLE: Final = "Write a kind, or several joined by | and &, as in 'consensus(0.9) & min_rounds(2) | max_rounds(5)'."
 _LONGEST: Final = 2_000
-_DEEPEST: Final = 30
 _BUILT_IN: Final = exit_registry()
 
 
@@ -58,8 +58,8 @@ def exit_from_text(text: str, exits: Registry[ExitFactory] | None = None) -> Exi
 
 def _spec_of(node: ast.expr, text: str, exits: Registry[ExitFactory], depth: int = 0) -> JsonObject:
     """Return the JSON form of one part of the text."""
-    if depth > _DEEPEST:
-        raise _unreadable(text, f"it is nested more than {_DEEPEST} deep")
+    if depth > DEEPEST:
+        raise _unreadable(text, f"it is nested more than {DEEPEST} deep")
     match node:
         case ast.BinOp(left=left, op=ast.BitOr() | ast.BitAnd() as operator, right=right):
             parts: list[JsonValue] = [_spec_of(part, text, exits, depth + 1) for part in (left, right)]
