@@ -15,6 +15,7 @@ from roundtable._core.files import lock_file
 
 PROGRAM = """
 import sys
+import threading
 sys.modules["fcntl"] = None
 
 import anyio
@@ -27,7 +28,7 @@ from pathlib import Path
 
 
 async def main():
-    with _lock(Path("weights.lock")):
+    with _lock(Path("weights.lock"), threading.Event()):
         pass
     for model in (ScriptedModel({"*": {"position": "Tea"}}), ScriptedModel([])):
         agent = rt.AgentConfig(id="ada", name="Ada", provider="scripted")
@@ -56,6 +57,21 @@ def test_a_file_is_held_by_one_at_a_time_where_there_are_locks(tmp_path: Path) -
     waiting = threading.Thread(target=lambda: held.append(lock_file(second)))
     waiting.start()
     assert held == []
+    os.close(first)
+    waiting.join(60)
+    assert held == [True]
+    os.close(second)
+
+
+def test_who_waits_can_be_stopped_or_gets_the_file_next(tmp_path: Path) -> None:
+    first, second = (os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT) for _ in range(2))
+    assert lock_file(first, stopped=threading.Event())
+    stopped = threading.Event()
+    stopped.set()
+    assert not lock_file(second, stopped=stopped)
+    held: list[bool] = []
+    waiting = threading.Thread(target=lambda: held.append(lock_file(second, stopped=threading.Event())))
+    waiting.start()
     os.close(first)
     waiting.join(60)
     assert held == [True]

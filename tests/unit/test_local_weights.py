@@ -11,9 +11,11 @@ import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 
+from roundtable._core.files import lock_file
 from roundtable.errors import APINetworkError, ConfigurationError
 from roundtable.providers.local import SMOLLM2, Weights, find_weights
 from roundtable.providers.local.weights import Fetch, cache_folder, check_weights, fetch_weights
@@ -152,6 +154,25 @@ def test_a_fetch_can_be_stopped_at_any_moment(settings, stand_in):
         fetch(settings, stopped=stopped)
     assert time.monotonic() - start < 3
     assert sorted(path.name for path in cache_folder(settings).iterdir()) == ["tiny.gguf.lock"]
+
+
+def test_a_wait_for_another_process_can_be_stopped(settings):
+    folder = cache_folder(settings)
+    folder.mkdir(parents=True)
+    stopped, raised = threading.Event(), SimpleQueue()
+
+    def wait():
+        try:
+            fetch(settings, stopped=stopped)
+        except APINetworkError as error:
+            raised.put(str(error))
+
+    with (folder / "tiny.gguf.lock").open("wb") as other:
+        lock_file(other.fileno())
+        threading.Thread(target=wait, daemon=True).start()
+        stopped.set()
+        assert "was stopped" in raised.get(timeout=20)
+    assert sorted(path.name for path in folder.iterdir()) == ["tiny.gguf.lock"]
 
 
 def test_an_environment_without_pip_is_told_how_to_get_it(settings, stand_in):

