@@ -167,6 +167,13 @@ BAD = "raise RuntimeError('no licence')"
         pytest.param(BAD, {"requires": ("roundtable-sdk>=99",)}, "requires", "requires roundtable-sdk>=99", id="newer"),
         pytest.param(BAD, {"requires": ("Roundtable.SDK<0.0.1",)}, "requires", f"this is {__version__}", id="older"),
         pytest.param(BAD, {"requires": ("what is ::: this",)}, "metadata", "cannot be read", id="bad requirement"),
+        pytest.param(
+            BAD,
+            {"requires": ('roundtable-sdk; os_name ~= "posix"',)}, "metadata", "UndefinedComparison", id="bad marker",
+        ),
+        pytest.param(
+            BAD, {"requires": ('roundtable-sdk; "x" in extras',)}, "metadata", "cannot be read", id="unknown marker"
+        ),
         pytest.param(BAD, {"entry_points": "x\n"}, "metadata", "cannot be read", id="bad entry points"),
         pytest.param(BAD, {"entry_points": "x = :::\n"}, "import", "", id="bad entry point"),
         pytest.param(BAD, {"entry_points": "x = no.such.module\n"}, "import", "No module", id="missing module"),

@@ -27,6 +27,8 @@ from roundtable.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from packaging.requirements import Requirement
+
     from roundtable.plugins.registrar import PluginStage
     from roundtable.plugins.selection import PluginChoice
 
@@ -106,24 +108,26 @@ def _read(distribution: Distribution) -> Installed | None:
 def _check_requires(distribution: Distribution, name: str) -> PluginError | None:
     """Return an error if a distribution requires another version of the library."""
     # This import waits for the first distribution with a plugin, because most machines have none.
-    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.requirements import Requirement
 
     try:
-        lines = distribution.requires or ()
-        requirements = [Requirement(text) for text in lines]
-    except (InvalidRequirement, OSError, ValueError) as error:
-        msg = f"the requirements of {name!r} cannot be read: {error}"
+        requirements = [Requirement(text) for text in distribution.requires or ()]
+        unmet = [requirement for requirement in requirements if _is_unmet(requirement)]
+    except Exception as error:  # noqa: BLE001  (as in `_read`: the requirements come from a file)
+        msg = f"the requirements of {name!r} cannot be read: {type(error).__name__}: {error_text(error)}"
         return PluginError(msg, plugin=name, stage="metadata", cause=error)
-    for requirement in requirements:
-        if not same_distribution(requirement.name, HOST) or (
-            requirement.marker is not None and not requirement.marker.evaluate({"extra": ""})
-        ):
-            continue
-        if not requirement.specifier.contains(__version__, prereleases=True):
-            msg = f"{name!r} requires {HOST}{requirement.specifier}; this is {__version__}"
-            hint = f"Install another version of {name}, or of {HOST}."
-            return PluginError(msg, plugin=name, stage="requires", hint=hint)
-    return None
+    if not unmet:
+        return None
+    msg = f"{name!r} requires {HOST}{unmet[0].specifier}; this is {__version__}"
+    return PluginError(msg, plugin=name, stage="requires", hint=f"Install another version of {name}, or of {HOST}.")
+
+
+def _is_unmet(requirement: Requirement) -> bool:
+    """Check whether a requirement excludes this version of the library."""
+    is_about_host = same_distribution(requirement.name, HOST) and (
+        requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+    )
+    return is_about_host and not requirement.specifier.contains(__version__, prereleases=True)
 
 
 def load_catalog(plugins: PluginChoice = ()) -> Catalog:
