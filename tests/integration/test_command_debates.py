@@ -9,7 +9,7 @@ import pytest
 from integration.command_kit import SPEAKS, Stubs
 
 from roundtable import Budget, Roundtable
-from roundtable.errors import ConfigurationError
+from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.providers import chat_model
 from roundtable.providers.command import CLAUDE, CommandModel, plain_profile
 from roundtable.providers.command import model as command_model
@@ -55,6 +55,56 @@ async def test_a_conversation_that_is_gone_is_begun_anew_with_all_there_is(stubs
     assert [turn.outcome for held in result.rounds for turn in held.turns] == ["answered", "answered"]
     assert ["--resume" in str(start["argv"]) for start in stubs.starts("claude")] == [False, True, False]
     assert "Tea?" in stubs.read("claude")[2]
+
+
+FAILS_ONCE = """
+if "--resume" in argv and not os.path.exists(os.path.join(HERE, "failed")):
+    open(os.path.join(HERE, "failed"), "w").close()
+    note(fails=True)
+    {failure}
+"""
+
+
+@pytest.mark.parametrize(
+    ("failure", "goes_on"),
+    [
+        pytest.param("sys.exit('429 too many requests')", True, id="rate limit"),
+        pytest.param("sys.exit('connect ECONNREFUSED 127.0.0.1:443')", True, id="network"),
+        pytest.param("sys.exit('504 timed out')", True, id="time-out"),
+        pytest.param("sys.exit('Please run /login')", True, id="login"),
+        pytest.param("sys.exit('prompt is too long')", False, id="another reason"),
+        pytest.param("envelope('no', is_error=True); sys.exit(1)", False, id="failed agent"),
+    ],
+)
+async def test_a_failure_that_passes_does_not_end_the_conversation(stubs: Stubs, failure: str, goes_on: bool) -> None:
+    stubs.make("claude", FAILS_ONCE.format(failure=failure) + SPEAKS)
+    model = CommandModel(CLAUDE, environment=stubs.environment())
+    await model.complete(ask("One."))
+    with pytest.raises(RoundtableError):
+        await model.complete(ask("Two."))
+    await model.complete(ask("Two."))
+    assert ["--resume" in str(start["argv"]) for start in stubs.starts("claude")] == [False, True, goes_on]
+
+
+async def test_a_call_that_is_cancelled_does_not_end_the_conversation(stubs: Stubs) -> None:
+    stubs.make("claude", FAILS_ONCE.format(failure="time.sleep(60)") + SPEAKS)
+    model = CommandModel(CLAUDE, environment=stubs.environment())
+    await model.complete(ask("One."))
+    async with anyio.create_task_group() as group:
+        group.start_soon(model.complete, ask("Two."))
+        while not stubs.notes("claude", "fails"):  # noqa: ASYNC110  (it is another process)
+            await anyio.sleep(0.02)
+        group.cancel_scope.cancel()
+    await model.complete(ask("Two."))
+    assert ["--resume" in str(start["argv"]) for start in stubs.starts("claude")] == [False, True, True]
+
+
+@pytest.mark.slow
+async def test_a_debate_whose_program_is_busy_for_a_moment_goes_on_with_its_conversation(stubs: Stubs) -> None:
+    stubs.make("claude", FAILS_ONCE.format(failure="sys.exit('429 too many requests')") + SPEAKS)
+    result = await Roundtable(["claude-cli"], storage="memory://").debate("Tea?", rounds=2, mode="freeform")
+    assert [turn.outcome for held in result.rounds for turn in held.turns] == ["answered", "answered"]
+    assert ["--resume" in str(start["argv"]) for start in stubs.starts("claude")] == [False, True, True]
 
 
 async def test_a_budget_in_dollars_is_kept_where_the_program_keeps_a_limit(stubs: Stubs) -> None:

@@ -377,8 +377,8 @@ class CommandModel(NonStreamingModel):
     """A program on this machine that answers questions: Claude, Codex, Gemini, or your own.
 
     Each agent of a debate has one conversation with the program over all rounds. If the program has lost the
-    conversation, a new conversation starts with the full context. No shell is used, questions go to standard input, and
-    the program sees only the environment variables that its profile lists.
+    conversation, or the agent itself fails, a new conversation starts with the full context. No shell is used,
+    questions go to standard input, and the program sees only the environment variables that its profile lists.
 
     Args:
         profile: The program and its options.
@@ -445,12 +445,19 @@ class CommandModel(NonStreamingModel):
         system, prompt = _split(request.messages)
         reply: Reply | None = None
         if conversation is not None:
+            is_sound = True
             try:
                 reply = await self._run(
                     _latest(request.messages, system if system != conversation.system else ""), conversation
                 )
-            except ConversationLost:
-                conversation = None
+            except AgentError as error:
+                is_sound = False  # the conversation itself may be the cause, for example because it is too long
+                if not isinstance(error, ConversationLost):
+                    raise
+            finally:
+                # After a rate limit, a network error, a time-out or a cancelled call, the retry goes on with it.
+                if is_sound:
+                    self._conversations.setdefault(key, conversation)
         if reply is None:
             reply = await self._run(prompt, _Conversation("", system))
         self._store(key, reply, system)
