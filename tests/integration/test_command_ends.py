@@ -204,6 +204,19 @@ async def test_a_program_that_leaves_its_group_ends_with_its_call(stubs: Stubs) 
     await gone(pid)
 
 
+@pytest.mark.slow
+async def test_a_process_that_leaves_the_group_of_its_program_goes_on_after_the_call(stubs: Stubs) -> None:
+    leaves = 'child = subprocess.Popen(["/bin/sleep", "60"], start_new_session=True)\nnote(left=child.pid)\n'
+    stubs.make("claude", FORKS + leaves + "envelope('Tea.')")
+    assert (await spawn_agent("?", SONNET, gateway=gateway())).content == "Tea."
+    [child], [left] = stubs.notes("claude", "child"), stubs.notes("claude", "left")
+    await gone(child)
+    assert is_alive(left)
+    assert isinstance(left, int)
+    os.kill(left, signal.SIGKILL)
+    await gone(left)
+
+
 async def test_a_program_finds_signals_as_usual() -> None:
     words = ("/bin/sh", "-c", "grep -E 'SigIgn|SigBlk' /proc/self/status")
     finished = await run_command(words, stdin="", timeout_s=20, environment={"PATH": "/usr/bin:/bin"})

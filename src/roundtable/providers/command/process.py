@@ -1,4 +1,4 @@
-"""Run a program to its end, and leave no process behind."""
+"""Run a program to its end, and end its process group with it."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class _ProgressReporter:
 
 
 def check_system() -> None:
-    """Check that this system can end a program with all its child processes.
+    """Check that this system can end a program with its process group.
 
     Raises:
         ConfigurationError: The system has no process groups; this is the case on Windows.
@@ -201,8 +201,9 @@ async def run_command(
     """Run a program in its own process group, without a shell.
 
     The group gets SIGTERM if the deadline passes, the program writes more than 8 MiB, or the caller is cancelled. It
-    gets SIGKILL five seconds later. This function waits for the program, so no zombie remains, and the child processes
-    of the program end with it. On Linux, a small watchdog process ends the program if this process is killed.
+    gets SIGKILL five seconds later. This function waits for the program, so no zombie remains. When the program has
+    ended, all other processes in its group are killed. Processes that have left the group, for example because `setsid`
+    started them, continue. On Linux, a small watchdog process ends the group if this process is killed.
 
     Args:
         words: The absolute path of the program, followed by its arguments.
@@ -312,7 +313,7 @@ async def _drain(
 
 
 async def _end(process: Process) -> None:
-    """End the program with its child processes, and wait for it."""
+    """End the program with its process group, and wait for it."""
     if process.returncode is None and _signal(process, signal.SIGTERM):
         with anyio.move_on_after(KILL_GRACE_S + _WATCHDOG_S):
             await process.wait()
