@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -115,6 +116,35 @@ async def test_a_function_that_blocks_holds_up_nothing() -> None:
             group.start_soon(answer)
             shop, _, _ = await held(approve)
     assert shop.orders == ["tea"]
+
+
+async def test_functions_that_wait_for_a_person_take_no_threads_from_others() -> None:
+    asked, answered = anyio.Semaphore(0), threading.Event()
+    shared = anyio.to_thread.current_default_thread_limiter()
+    threads, shared.total_tokens = shared.total_tokens, 1
+
+    def approve(request: ToolRequest) -> bool:
+        anyio.from_thread.run_sync(asked.release)
+        return answered.wait(20)
+
+    async def answer() -> None:
+        await asked.acquire()
+        await asked.acquire()
+        await anyio.to_thread.run_sync(answered.set)
+
+    shop = Shop()
+    try:
+        async with Roundtable(
+            [asks(), asks()], storage="memory://", tools=[shop.tool()], approve_tools=approve
+        ) as table:
+            with anyio.fail_after(10):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(answer)
+                    await table.debate("Shall we order?", rounds=1)
+    finally:
+        answered.set()
+        shared.total_tokens = threads
+    assert shop.orders == ["tea", "tea"]
 
 
 async def test_the_wait_for_an_approval_is_not_that_of_the_tool() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,29 @@ async def test_a_wait_for_a_person_can_be_cancelled() -> None:
     with anyio.move_on_after(0.05) as scope:
         await HumanModel(never).complete(ASK)
     assert scope.cancelled_caught
+
+
+async def test_functions_that_wait_for_people_take_no_threads_from_others() -> None:
+    asked, answered = anyio.Semaphore(0), threading.Event()
+    shared = anyio.to_thread.current_default_thread_limiter()
+    threads, shared.total_tokens = shared.total_tokens, 1
+
+    def ask(turn: HumanTurn) -> str:
+        anyio.from_thread.run_sync(asked.release)
+        answered.wait(20)
+        return "Tea."
+
+    try:
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as group:
+                for model in (HumanModel(ask), HumanModel(ask)):
+                    group.start_soon(model.complete, ASK)
+                await asked.acquire()
+                await asked.acquire()
+                await anyio.to_thread.run_sync(answered.set)
+    finally:
+        answered.set()
+        shared.total_tokens = threads
 
 
 async def test_an_async_callback_and_a_stream_give_the_same_answer() -> None:

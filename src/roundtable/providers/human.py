@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
+import anyio
 import anyio.to_thread
 
 from roundtable.errors import AgentError, ConfigurationError
@@ -136,9 +137,13 @@ class HumanModel(NonStreamingModel):
         raise AgentError(msg, provider=self.provider, hint="Show the person `turn.problem` and `turn.options`.")
 
     async def _ask_person(self, turn: HumanTurn) -> object:
-        is_sync = not inspect.iscoroutinefunction(self._ask)
         ask = self._ask
-        reply = await anyio.to_thread.run_sync(ask, turn, abandon_on_cancel=True) if is_sync else ask(turn)
+        reply: object
+        if inspect.iscoroutinefunction(ask):
+            reply = ask(turn)
+        else:
+            # A limiter of its own: people take their time, and must not use up the threads of other work.
+            reply = await anyio.to_thread.run_sync(ask, turn, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
         return await reply if inspect.isawaitable(reply) else reply
 
     async def aclose(self) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+import anyio
 import anyio.to_thread
 
 from roundtable._core.functions import is_async
@@ -59,8 +60,8 @@ Approver: TypeAlias = Callable[[ToolRequest], "bool | str | Awaitable[bool | str
 """Function that decides about a tool call. `True` allows the call, `False` refuses it, and a text refuses it with a
 reason for the agent.
 
-A plain function runs in a thread, an `async` function in the event loop. It may run several times at once, because
-agents may speak at the same time.
+A plain function runs in a thread of its own, an `async` function in the event loop. It may run several times at once,
+because agents may speak at the same time.
 """
 
 
@@ -117,5 +118,8 @@ async def _ask(approve: Approver, request: ToolRequest) -> object:
     if is_async(approve):
         verdict = approve(request)
     else:
-        verdict = await anyio.to_thread.run_sync(approve, request, abandon_on_cancel=True)
+        # A limiter of its own: approvers wait for people, and must not use up the threads of other work.
+        verdict = await anyio.to_thread.run_sync(
+            approve, request, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1)
+        )
     return await verdict if inspect.isawaitable(verdict) else verdict
