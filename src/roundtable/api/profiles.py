@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from roundtable._core.yaml_text import read_yaml
 from roundtable.api.checks import check_list
 from roundtable.errors import ConfigurationError
 from roundtable.types.agents import AgentProfile
@@ -50,7 +51,7 @@ def load_profiles(path: str | PathLike[str]) -> tuple[AgentProfile, ...]:
     try:
         text = file.read_text("utf-8")
         raw: object = _parse_yaml(text) if file.suffix.lower() in {".yaml", ".yml"} else tomllib.loads(text)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(f"profiles cannot be read from {str(file)!r}: {reason}", cause=error) from error
     if not isinstance(raw, dict) or not raw:
@@ -62,15 +63,10 @@ def load_profiles(path: str | PathLike[str]) -> tuple[AgentProfile, ...]:
 
 def _parse_yaml(text: str) -> object:
     try:
-        import yaml
+        return read_yaml(text)
     except ImportError as error:
         msg = "profiles in YAML need PyYAML"
         raise ConfigurationError(msg, cause=error, hint="pip install 'roundtable-sdk[yaml]', or write TOML.") from error
-    try:
-        content: object = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
-    return content
 
 
 def _parse_profile(file: str, name: object, values: object) -> AgentProfile:

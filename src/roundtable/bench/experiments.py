@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeVar, cast
 
 from pydantic import Field, ValidationError
 
@@ -192,15 +192,10 @@ def read_data(file: Path) -> JsonValue:
 
 def _yaml(text: str) -> JsonValue:
     try:
-        import yaml
+        return cast("JsonValue", read_yaml(text))
     except ImportError as error:
         hint = "Install it: pip install 'roundtable-sdk[bench]'; or write the file as TOML or JSON."
         raise ConfigurationError("a file in YAML needs PyYAML", hint=hint, cause=error) from error
-    try:
-        data: JsonValue = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
-    return data
 
 
 def slug(text: str) -> str:
