@@ -200,6 +200,13 @@ def test_a_debate_converges_where_neither_confidence_nor_answers_move() -> None:
     assert collected(with_silent, [*same, says("bo", "coffee")]).consensus.convergence_round is None
 
 
+def test_a_debate_converges_in_the_round_of_that_number_even_if_earlier_rounds_have_no_answers() -> None:
+    same = [says("ada", "tea")]
+    assert collected([], [], same, same).consensus.convergence_round == 4
+    assert collected(same, [], same).consensus.convergence_round == 3
+    assert collected([], same, same, same, min_convergence_rounds=4).consensus.convergence_round == 4
+
+
 def test_nearly_the_same_words_are_no_convergence_and_two_that_swap_have_moved() -> None:
     frame = "After weighing the size, the harbour and the history of each, I would say that it is {}."
     one = [says("ada", frame.format("Lisbon")), says("bo", frame.format("Porto"))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import fmean, pvariance
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
@@ -375,7 +376,7 @@ class MetricsCollector:
             agreement_level=last.agreement_level,
             agreement_at_most=max(last.agreement_level, last.agreement_at_most),
             method=last.method,
-            convergence_round=self._converged([measured.responses for measured in rounds]),
+            convergence_round=self._converged(),
             groupthink_warning=several and (self._is_high(first) or (self._is_high(last) and not answered)),
         )
 
@@ -383,14 +384,17 @@ class MetricsCollector:
         """Check whether agreement is certainly high; a single answer does not agree with anybody."""
         return agreement.answers not in {0, 1} and agreement.agreement_level >= self._groupthink_threshold
 
-    def _converged(self, rounds: Sequence[Sequence[AgentResponse]]) -> int | None:
-        for number in range(self._min_convergence_rounds, len(rounds) + 1):
-            before, now = rounds[number - 2], rounds[number - 1]
+    def _converged(self) -> int | None:
+        answered = [
+            (number, measured.responses) for number, measured in sorted(self._rounds.items()) if measured.responses
+        ]
+        for (_, before), (number, now) in pairwise(answered):
             moved = round(
                 abs(fmean(response.confidence for response in now) - fmean(response.confidence for response in before)),
                 9,
             )
-            if moved < _MAX_CONFIDENCE_CHANGE and self._is_unmoved(before, now):
+            is_late_enough = number >= self._min_convergence_rounds
+            if is_late_enough and moved < _MAX_CONFIDENCE_CHANGE and self._is_unmoved(before, now):
                 return number
         return None
 
