@@ -20,6 +20,7 @@ from roundtable.bench import (
     interaction_score,
     metrics_of,
 )
+from roundtable.bench.runner import mean_metrics
 from roundtable.errors import ConfigurationError
 from roundtable.sync import Roundtable
 from roundtable.testing import scripted_agents
@@ -349,3 +350,11 @@ def test_reasons_name_what_moved() -> None:
     )
     assert "signs of groupthink are new" in compare_metrics(metrics(), metrics(groupthink=True)).reasons
     assert interaction_score(found.candidate.interaction) == 20
+
+
+def test_calls_are_compared_for_one_debate_however_many_debates_the_means_are_of() -> None:
+    three, two = mean_metrics([metrics()] * 3), mean_metrics([metrics()] * 2)
+    assert (three.runs, three.usage.calls, two.usage.calls) == (3, 12, 8)
+    assert compare_metrics(three, two).reasons == compare_metrics(metrics(), metrics()).reasons
+    assert "2 calls for each call" in compare_metrics(three, mean_metrics([metrics(calls=8)] * 2)).reasons
+    assert mean_metrics([three, two]).runs == 5

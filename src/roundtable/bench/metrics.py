@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import pairwise
 from statistics import fmean, pvariance
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
@@ -147,6 +148,8 @@ class BenchmarkMetrics(Value):
     """Agreement."""
     usage: Usage = Usage()
     """Usage of the debate; for means, the sum."""
+    runs: Annotated[int, Field(ge=1)] = 1
+    """Number of debates; above 1 only for means."""
 
 
 def interaction_score(found: InteractionMetrics) -> float:
@@ -549,7 +552,7 @@ def _reasons(baseline: BenchmarkMetrics, candidate: BenchmarkMetrics, delta: Del
         reasons.append(f"agreement is not compared: measured by {before.method} and by {after.method}")
     if before.groupthink_warning != after.groupthink_warning:
         reasons.append("signs of groupthink are new" if after.groupthink_warning else "signs of groupthink are gone")
-    calls = baseline.usage.calls
-    if calls and candidate.usage.calls != calls:
-        reasons.append(f"{candidate.usage.calls / calls:.2g} calls for each call")
+    old_calls, new_calls = (Fraction(metrics.usage.calls, metrics.runs) for metrics in (baseline, candidate))
+    if old_calls and new_calls != old_calls:
+        reasons.append(f"{float(new_calls / old_calls):.2g} calls for each call")
     return tuple(reasons)

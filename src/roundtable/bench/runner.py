@@ -131,7 +131,8 @@ def repeated(scenario: BenchmarkScenario, runs: Sequence[ScenarioRun]) -> Repeat
 def mean_metrics(all_metrics: Sequence[BenchmarkMetrics]) -> BenchmarkMetrics:
     """Return the mean of each metric.
 
-    It is the majority for flags, the median for the convergence round, and the sum for usage.
+    It is the majority for flags, the median for the convergence round, and the sum for usage and for the number of
+    runs.
 
     Args:
         all_metrics: The metrics of at least one debate.
@@ -168,6 +169,7 @@ def mean_metrics(all_metrics: Sequence[BenchmarkMetrics]) -> BenchmarkMetrics:
             > len(all_metrics),
         ),
         usage=sum((metrics.usage for metrics in all_metrics), Usage()),
+        runs=sum(metrics.runs for metrics in all_metrics),
     )
 
 
