@@ -211,6 +211,56 @@ def test_a_question_that_fails_in_one_way_is_left_out_of_all() -> None:
         study(lambda _: AgentError("none", provider="scripted"), QUESTIONS[:2])
 
 
+def failing(fails: Any) -> Any:
+    """Return a model whose first agent says yes and whose other agents say no, except in calls that `fails` names."""
+    calls: dict[tuple[str, str], int] = {}
+    modes = {"ROLE: Solver": "self-consistency", "ROLE: Independent voter": "independent-vote"}
+
+    def reply(request: ChatRequest) -> Any:
+        session, agent = request.metadata["session"], request.metadata["agent"]
+        mode = next((mode for role, mode in modes.items() if role in request.instructions), "debate")
+        calls[session, agent] = calls.get((session, agent), 0) + 1
+        if fails(mode, agent, calls[session, agent]):
+            return AgentError("no answer", provider="scripted", retryable=False)
+        return said("yes" if agent == "ada" else "no")
+
+    return reply
+
+
+def test_the_single_answer_is_of_the_first_agent_even_if_its_first_call_fails() -> None:
+    def fails(mode: str, agent: str, call: int) -> bool:
+        # The debate costs four calls, the vote asks six times, and five answers are left.
+        return (mode, agent) == ("debate", "cy") or (mode, agent, call) == ("independent-vote", "ada", 1)
+
+    report = study(failing(fails), QUESTIONS[:1])
+    assert report.answers[0].answers == ("yes",)
+    assert [answer.usage.calls for answer in report.answers[2:]] == [report.answers[1].usage.calls] * 2
+
+
+@pytest.mark.parametrize(
+    ("mode", "agents", "why"),
+    [
+        ("self-consistency", ("ada",), "only 5 of 6 answers of the baseline self-consistency succeeded"),
+        ("independent-vote", ("bo",), "only 5 of 6 answers of the baseline independent-vote succeeded"),
+        ("independent-vote", ("ada", "bo"), "only 4 of 6 answers of the baseline independent-vote succeeded"),
+    ],
+)
+def test_a_question_whose_baselines_have_fewer_answers_than_their_price_is_left_out(
+    mode: str, agents: tuple[str, ...], why: str
+) -> None:
+    reply = failing(lambda at, agent, call: at == mode and agent in agents and call == 1)
+    with pytest.raises(RoundtableError, match=f"'0': {why}"):
+        study(reply, QUESTIONS[:1])
+
+
+def test_a_question_to_which_the_first_agent_gave_no_answer_of_its_own_is_left_out() -> None:
+    def fails(mode: str, agent: str, call: int) -> bool:
+        return (mode, agent) == ("independent-vote", "ada") or (mode == "debate" and agent != "ada")
+
+    with pytest.raises(RoundtableError, match="'0': all independent answers of the first agent, ada, failed"):
+        study(failing(fails), QUESTIONS[:1], rounds=1)
+
+
 def test_confidences_reach_the_rule_of_every_way() -> None:
     def reply(request: ChatRequest) -> Any:
         right = request.metadata["agent"] == "ada"

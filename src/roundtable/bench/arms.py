@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from roundtable._core.text import error_text
 from roundtable._version import __version__
 from roundtable.analysis.decision import own_vote
-from roundtable.errors import ConfigurationError
+from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.metrics import conformity, flip_rate, transitions
 from roundtable.scoring import Choice, Measure, Normalise, Rule, decide, is_abstention, normaliser
 from roundtable.types import Share, Usage, Value
@@ -29,7 +29,6 @@ __all__ = [
     "Reader",
     "StudyAnswer",
     "answers_of",
-    "drawn_from",
     "extract_last",
 ]
 
@@ -256,28 +255,40 @@ def _complete_rounds(result: DebateResult) -> list[RoundRecord]:
     return [record for record in result.rounds if record.complete]
 
 
-def drawn_from(result: DebateResult) -> list[Drawn]:
+def _drawn_from(result: DebateResult) -> list[Drawn]:
     """Return the answers of a session with independent agents, in the order of the calls."""
     turns = [turn for record in result.rounds for turn in record.turns if turn.outcome == "answered"]
     return [Drawn(turn.answer, turn.result.usage) for turn in turns if turn.answer.kind == "position"]
 
 
 def answers_of(
-    reader: Reader, debates: Sequence[DebateResult], sampled: Sequence[Drawn], voted: Sequence[Drawn]
+    reader: Reader, debates: Sequence[DebateResult], sampled: DebateResult, voted: DebateResult
 ) -> list[StudyAnswer]:
     """Return the single answer, then for each mode its answer and the answers of the two baselines at its price.
 
     Args:
         reader: Reader that reads and counts the answers.
         debates: One debate on the question in every mode.
-        sampled: Independent answers of one agent.
-        voted: Independent answers of all agents in turn, at least one.
+        sampled: Session with independent answers of one agent.
+        voted: Session with independent answers of all agents in turn.
+
+    Raises:
+        RoundtableError: A baseline has fewer answers than a debate made calls, or all answers of the first agent
+            failed.
+        ConfigurationError: An answer cannot be read.
     """
-    answers = [reader.count("single", [voted[0].said], voted[0].usage)]
+    baselines = {"self-consistency": _drawn_from(sampled), "independent-vote": _drawn_from(voted)}
+    first = voted.agents[0].id
+    single = next((draw for draw in baselines["independent-vote"] if draw.said.agent_id == first), None)
+    if single is None:
+        raise RoundtableError(f"all independent answers of the first agent, {first}, failed")
+    answers = [reader.count("single", [single.said], single.usage)]
     for result in debates:
         answers.append(_debate_answer(reader, result).model_copy(update={"moves": reader.moves(result)}))
         price = max(1, result.usage.calls)
-        for name, drawn in (("self-consistency", sampled), ("independent-vote", voted)):
+        for name, drawn in baselines.items():
+            if len(drawn) < price:
+                raise RoundtableError(f"only {len(drawn)} of {price} answers of the baseline {name} succeeded")
             within_price = drawn[:price]
             usage = sum((draw.usage for draw in within_price), Usage())
             answers.append(reader.count(f"{name} as {result.mode}", [draw.said for draw in within_price], usage))

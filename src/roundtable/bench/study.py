@@ -20,12 +20,12 @@ from roundtable._core.functions import reporter
 from roundtable._core.words import shortened
 from roundtable.api.checks import check_job_name, check_list
 from roundtable.api.many import run_jobs
-from roundtable.bench.arms import Extract, Reader, StudyAnswer, answers_of, drawn_from, extract_last
+from roundtable.bench.arms import Extract, Reader, StudyAnswer, answers_of, extract_last
 from roundtable.bench.experiments import read_data
 from roundtable.bench.questions import Question, read_questions
 from roundtable.bench.report import StudyReport, report_of
 from roundtable.bench.statistics import check_resamples
-from roundtable.errors import ConfigurationError, ContextTooLong
+from roundtable.errors import ConfigurationError, ContextTooLong, RoundtableError
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate, Progress
 from roundtable.scoring import Normalise, normaliser
@@ -133,8 +133,8 @@ class _Study:
         rule = self.options.get("decide") or ("schulze" if self.options.get("vote") else "plurality")
         reader = Reader(question, rule, self.normalise, self.extract)
         try:
-            answers = answers_of(reader, debates, drawn_from(sampled), drawn_from(voted))
-        except ConfigurationError as error:
+            answers = answers_of(reader, debates, sampled, voted)
+        except RoundtableError as error:
             self.failed[question.id] = error.message
             return
         sources = [voted, *(source for result in debates for source in (result, sampled, voted))]
@@ -332,8 +332,9 @@ async def run_study(
 
     The last two are counted at the price of the debate: as many of their answers count as the debate needed calls. All
     answers are read and counted by the same rule; the answer of a council is its chair's conclusion, and the answer of
-    an Oxford debate is its last vote. If a question fails in one arm, or if one of its debates does not complete, all
-    its answers are left out, since only pairs can be compared. Everything is checked before the first call.
+    an Oxford debate is its last vote. If a question fails in one arm, if one of its debates does not complete, or if a
+    baseline has fewer answers than the debate made calls, all its answers are left out, since only pairs can be
+    compared. Everything is checked before the first call.
 
     With `study`, every answer is stored as soon as it arrives. If you repeat the same call after an interruption or a
     crash, or with a larger `budget`, only missing answers are requested.
