@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,6 +21,7 @@ from roundtable.exits import ConsensusReached
 from roundtable.metrics import jury_bound
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.testing import scripted_agents
+from roundtable.testing.suite import runs_beside
 from roundtable.types import ChatRequest
 
 pytestmark = pytest.mark.slow
@@ -451,3 +453,10 @@ async def test_a_debate_that_is_dearer_than_the_longest_vote_is_not_compared() -
     with pytest.raises(RoundtableError, match="its dearest debate made 24 calls, as many as 12 rounds") as caught:
         await run_study(table, [question], rounds=10, vote=True, resamples=100)
     assert "ROUNDTABLE_MAX_ROUNDS allows 10" in caught.value.message
+
+
+@pytest.mark.both_loops
+async def test_a_report_is_computed_beside_the_event_loop() -> None:
+    table = Roundtable(scripted_agents({"ada": "4", "bo": "5"}), storage="memory://", analyzer="basic")
+    question = Question(id="1", question="2 + 2?", gold="4")
+    await runs_beside(partial(run_study, table, [question], rounds=1, resamples=300_000))

@@ -403,7 +403,9 @@ async def run_study(
     parts = [questions[start : start + size] for start in range(0, len(questions), size)]
     await run_jobs([partial(asked.ask, part) for part in parts], at_once=at_once)
     answers = [answer for question in questions for answer in asked.answers.get(question.id, ())]
-    return report_of(answers, asked.failed, resamples=resamples, seed=seed)
+    # Thousands of questions take seconds, in which other debates must not wait.
+    report = partial(report_of, answers, asked.failed, resamples=resamples, seed=seed)
+    return await on_thread(report, name="roundtable report")
 
 
 class Study(Value):
