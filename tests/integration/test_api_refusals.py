@@ -10,7 +10,6 @@ from integration.engine_kit import CountingModel, seated, table_of
 
 from roundtable import AgentConfig, Roundtable
 from roundtable.errors import ConfigurationError
-from roundtable.exits import Exit, MaxRounds, MinRounds
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage
@@ -18,14 +17,6 @@ from roundtable.testing.storage_samples import nested
 from roundtable.types import ContextResult, ProviderConfig
 
 ADA = AgentConfig(id="ada", name="Ada", provider="scripted")
-
-
-def deep_exit(depth: int) -> Exit:
-    """Make a criterion of so many levels."""
-    criterion: Exit = MaxRounds(3)
-    for level in range(depth):
-        criterion = criterion & MinRounds(1) if level % 2 else criterion | MaxRounds(2)
-    return criterion
 
 
 REFUSED = [
@@ -76,7 +67,6 @@ REFUSED = [
     pytest.param({"metadata": {"x": object()}}, "metadata", id="notes that are objects"),
     pytest.param({"metadata": {"x": nested(64)}}, "metadata is nested more than 64 levels deep", id="deep notes"),
     pytest.param({"metadata": {"x": nested(900)}}, "metadata is nested more than 64 levels", id="bottomless notes"),
-    pytest.param({"exit_when": deep_exit(33)}, "exit_when is nested more than 64 levels deep", id="a deep exit"),
 ]
 
 

@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 
 from roundtable._core.clock import SystemClock
 from roundtable._core.files import write_error, write_parts
+from roundtable._core.yaml_text import read_yaml
 from roundtable._version import __version__
 from roundtable.analysis import level_of
 from roundtable.api.many import run_jobs

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Unpack
 from anyio import current_time
 from pydantic import Field, ValidationError, model_validator
 
+from roundtable._core.eventloop import on_thread
 from roundtable._core.functions import reporter
 from roundtable._core.words import shortened
 from roundtable.api.checks import check_job_name, check_list
