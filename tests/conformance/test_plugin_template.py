@@ -122,7 +122,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 
 TASK = 'task = "Give your position on the question."'
-CLOSES = '"""Forgets everything at the end. Yours'
+CLOSES = '"""Forgets everything at the end. Your own'
 
 
 @pytest.mark.slow

@@ -193,7 +193,7 @@ async def test_a_worker_that_waits_to_join_others_waits_for_the_database_too(
                 with anyio.fail_after(90):
                     async with anyio.create_task_group() as tasks:
                         tasks.start_soon(partial(joining.work, until_done="job"))
-                        await until_logged("waits until another ends")
+                        await until_logged("waits until another worker ends")
                         portal.call(proxy.cut)
                         await until_logged("this worker waits for the database")
                         portal.call(proxy.open)

@@ -96,7 +96,7 @@ async def test_a_rule_on_pairs_shows_the_pairs_and_no_number_that_it_does_not_co
 
 
 @pytest.mark.parametrize(
-    ("rule", "words"), [("plurality", "its votes"), ("borda", "its points"), ("copeland", "its wins less its losses")]
+    ("rule", "words"), [("plurality", "its votes"), ("borda", "its points"), ("copeland", "its wins minus its losses")]
 )
 async def test_the_bars_of_other_rules_say_what_they_show(rule: str, words: str) -> None:
     table = rt.Roundtable(scripted_agents({"ada": "Tea", "bo": "Milk"}), storage="memory://")

@@ -564,8 +564,8 @@ def test_an_estimate_holds_the_price_of_searches() -> None:
     assert auto.by_agent[0].searches == 5
     assert auto.cost_usd - off.cost_usd > 5 * (0.01 + 10_000 / 1e6)
     assert off.cost_usd < few.cost_usd < auto.cost_usd
-    assert any("5 searches" in note for note in auto.notes)
-    assert not any("searches" in note for note in off.notes)
+    assert any("at most 5 web searches" in note for note in auto.notes)
+    assert not any("web searches" in note for note in off.notes)
 
     def look() -> str:
         """Look."""
