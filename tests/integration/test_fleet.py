@@ -24,7 +24,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased, TraceIdRatioBased
 
-from roundtable import Roundtable
+from roundtable import AgentConfig, Roundtable
 from roundtable.errors import CircuitOpen, ConfigurationError, StorageError
 from roundtable.exits import MaxRounds
 from roundtable.fleet import Fleet, JobStatus, read_jsonl
@@ -38,7 +38,7 @@ from roundtable.plugins.otel import OpenTelemetryObserver
 from roundtable.providers import ScriptedModel
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate
-from roundtable.types import Attachment, Budget, ChatRequest, DebateStart
+from roundtable.types import Attachment, Budget, ChatRequest, DebateStart, RoundStart
 from roundtable.types.request import DebateRequest
 
 pytest.importorskip("dbos")
@@ -409,6 +409,46 @@ class TestCancelling:
             await fleet.work(until_done="one")
             status = await fleet.status("one")
             assert (status.completed, status.failed) == (0, 1)
+
+    @pytest.mark.slow
+    async def test_a_debate_that_is_cancelled_between_two_tries_does_not_start_again(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("roundtable.fleet.worker._FIRST_PAUSE_S", 3.0)
+        has_failed, is_away = anyio.Event(), False
+        async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
+            append = table.wiring.storage.append
+
+            async def fails_at_the_second_round(*arguments: Any, **options: Any) -> int:
+                nonlocal is_away
+                event = arguments[3][0]
+                if isinstance(event, RoundStart) and event.round == 2 and not has_failed.is_set():
+                    is_away = True
+                    has_failed.set()
+                if is_away and event.type != "control":
+                    raise StorageError("away", retryable=True)  # so the session stays active
+                return await append(*arguments, **options)
+
+            monkeypatch.setattr(table.wiring.storage, "append", fails_at_the_second_round)
+            await fleet.submit("one", questions(1), rounds=3)
+            with anyio.move_on_after(8):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(fleet.work)
+                    await has_failed.wait()
+                    await fleet.cancel("one")
+                    await anyio.sleep(0.5)
+                    is_away = False
+            assert sum(calls_of(tmp_path).values()) == 2
+            assert (await fleet.status("one")).cancelled == 1
+            (result,) = (await fleet.results("one")).held
+            assert (isinstance(result, DebateResult), result.status) == (True, "paused")
+
+    async def test_a_job_is_submitted_without_the_keys_of_its_agents(self, tmp_path: Path) -> None:
+        agents = ["anthropic:claude-sonnet-4-5", AgentConfig(id="bo", name="Bo", provider="openai", model="gpt-5")]
+        async with Roundtable(agents, storage=address(tmp_path)) as table, Fleet(table) as fleet:
+            assert (await fleet.submit("keyless", questions(2))).queued == 2
+            _, records = await fleet._open()
+            assert (await records.job("keyless")).agents == ("anthropic:claude-sonnet-4-5", "openai:gpt-5")
 
     @pytest.mark.slow
     async def test_a_worker_with_other_agents_than_the_submitter_fails_the_debates(self, tmp_path: Path) -> None:

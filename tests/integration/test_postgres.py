@@ -445,6 +445,22 @@ class TestNotices:
         await writer.aclose()
         await here.aclose()
 
+    async def test_what_is_stored_right_before_a_close_is_announced_too(self, postgres_url: str, monkeypatch):
+        monkeypatch.setattr("roundtable.api.runs._POLL_S", 3600)
+        writer, here = PostgresStorage(postgres_url), PostgresStorage(postgres_url)
+        await writer.create(record("s"))
+        async with (
+            roundtable.Roundtable(scripted_agents({"ada": "Tea"}), storage=here) as table,
+            table.watch("s") as events,
+        ):
+            await writer.append("s", 0, None, [control("s")])
+            assert (await anext(events)).seq == 1
+            await writer.append("s", 1, None, [control("s")])
+            await writer.aclose()
+            with anyio.fail_after(2):
+                assert (await anext(events)).seq == 2
+        await here.aclose()
+
     async def test_after_a_broken_connection_everybody_is_told_once(
         self, storage: PostgresStorage, postgres_server: Server
     ):

@@ -27,7 +27,8 @@ def is_too_deep(value: object) -> bool:
     """
     level: list[object] = [value]
     for _ in range(MOST_DEPTH + 1):
-        containers = [outer for outer in level if isinstance(outer, Mapping | list | tuple)]
+        # One that occurs several times in a level counts once, so that shared values cost no more than others.
+        containers = {id(outer): outer for outer in level if isinstance(outer, Mapping | list | tuple)}.values()
         if not containers:
             return False
         level = [inner for outer in containers for inner in (outer.values() if isinstance(outer, Mapping) else outer)]

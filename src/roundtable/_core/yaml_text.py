@@ -34,8 +34,9 @@ def read_yaml(text: str) -> object:
         if _expanded_size(node, {}) > 2 * len(text) + MOST_REPEATED:
             raise ValueError(f"its aliases (*name) repeat more than {MOST_REPEATED:,} characters")
         content: object = loader.construct_document(node)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise ValueError(str(error)) from error
+    # For tags whose text does not fit, such as `!!bool foo`, PyYAML raises errors of all these kinds.
+    except (yaml.YAMLError, RecursionError, LookupError, AttributeError, TypeError) as error:
+        raise ValueError(str(error) or type(error).__name__) from error
     return content
 
 

@@ -244,7 +244,7 @@ class Fleet:
             nonce=secrets.token_hex(16),
             budget=job_budget,
             submitted_at=datetime.now(UTC),
-            agents=None if wiring.options.agents is None else agents_of(wiring),
+            agents=None if wiring.options.agents is None else agents_of(wiring.options.agents),
         )
         stored = await records.add_job(job_traced(new))
         if (stored.digest, stored.debates) != (new.digest, new.debates):

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 from roundtable.api.checks import check_rounds
 from roundtable.errors import ConfigurationError, SessionNotFound, StorageError
 from roundtable.exits import exit_from_spec
-from roundtable.types import Budget, Timestamp, Usage, Value
+from roundtable.types import AgentConfig, Budget, Timestamp, Usage, Value
 from roundtable.types.attachments import Attachment, AttachmentInfo, read_attachments
 from roundtable.types.base import first_error
 from roundtable.types.request import DebateRequest
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from roundtable.api import Roundtable
     from roundtable.api.assembly import TableParts
     from roundtable.api.options import DebateOptions
+    from roundtable.api.seats import AgentLike
     from roundtable.results.debate_result import DebateResult
     from roundtable.types.attachments import AttachmentLike
 
@@ -310,10 +311,21 @@ def _request_of(question: object, options: Mapping[str, object]) -> DebateReques
     return request.model_copy(update={"attachments": read_attachments(request.attachments)})
 
 
-def agents_of(wiring: TableParts) -> tuple[str, ...]:
-    """Return the agents of a table as texts that can be compared: id, provider and model of each."""
-    configs = (seat.config for seat in wiring.seats(None))
-    return tuple(f"{config.id} ({config.provider}:{config.model or 'default model'})" for config in configs)
+def agents_of(agents: Sequence[AgentLike]) -> tuple[str, ...]:
+    """Return agents as texts that can be compared, `provider:model`; no model is created, so no key is needed.
+
+    Example:
+        >>> from roundtable import AgentConfig
+        >>> agents_of(["openai", AgentConfig(id="ada", name="Ada", provider="openai", model="gpt-5")])
+        ('openai', 'openai:gpt-5')
+    """
+    names: list[str] = []
+    for agent in agents:
+        config: object = agent if isinstance(agent, str | AgentConfig) else getattr(agent, "config", agent)
+        model = getattr(config, "model", None) or getattr(getattr(agent, "chat_model", None), "model", None)
+        provider = config if isinstance(config, str) else getattr(config, "provider", type(agent).__name__)
+        names.append(provider if model is None else f"{provider}:{model}")
+    return tuple(names)
 
 
 def options_of(request: DebateRequest, wiring: TableParts) -> DebateOptions:

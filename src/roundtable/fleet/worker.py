@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 from anyio import CancelScope, to_thread
+from anyio.lowlevel import checkpoint
 from dbos import DBOS, PortableWorkflowError, WorkflowSerializationFormat
 
 from roundtable._core.eventloop import until_one_ends
@@ -334,7 +335,7 @@ class Worker:
         begun = time.monotonic()
         try:
             with run.scope:
-                await self._try(workflow_id, session_id, request)
+                await self._try(run, workflow_id, request)
                 self._durations.append(time.monotonic() - begun)
                 return
             raise asyncio.CancelledError
@@ -356,33 +357,40 @@ class Worker:
             self._contents = await self._records.contents(job, wanted)
         return request_from_queue(queued, self._contents)
 
-    async def _try(self, workflow_id: str, session_id: str, queued: str) -> None:
+    async def _try(self, run: _Run, workflow_id: str, queued: str) -> None:
         """Run a debate as it is queued; if an error is temporary, such as in reading its files, try again.
 
         While a provider is down, its circuit breaker refuses calls. Such a try counts only after a long outage.
         Meanwhile the debate keeps its place, so that a worker does not let the whole queue fail.
         """
-        begun, attempts, tries = time.monotonic(), 0, 0
+        attempts, tries = 0, 0
+        outage_began: float | None = None
         while True:
             try:
-                await self._hold_once(workflow_id, session_id, await self._request(workflow_id, queued))
+                await self._hold_once(run, workflow_id, await self._request(workflow_id, queued))
             except RoundtableError as error:
                 causes = error.causes if isinstance(error, QuorumLost) and error.causes else (error,)
                 is_outage = all(isinstance(cause, CircuitOpen) for cause in causes)
+                now = time.monotonic()
+                if not is_outage:
+                    outage_began = None
+                elif outage_began is None:
+                    outage_began = now
                 attempts += 1
-                tries += not is_outage or time.monotonic() - begun > _LONGEST_OUTAGE_S
+                tries += outage_began is None or now - outage_began >= _LONGEST_OUTAGE_S
                 if tries == _TRIES or not (is_outage or error.retryable):
                     raise
                 pause_s = _pause_before_try(attempts, causes)
                 logger.info(
                     "%s failed and is tried again in %.0f s: %s", workflow_id, pause_s, error.message,
-                    extra={"session": session_id},
+                    extra={"session": run.session_id},
                 )  # fmt: skip
                 await anyio.sleep(pause_s)
             else:
                 return
 
-    async def _hold_once(self, workflow_id: str, session_id: str, request: DebateRequest) -> None:
+    async def _hold_once(self, run: _Run, workflow_id: str, request: DebateRequest) -> None:
+        session_id = run.session_id
         job, account = await self._job(job_of(workflow_id))
         stored = await self._stored(session_id)
         before = Usage() if stored is None else stored.usage
@@ -396,7 +404,7 @@ class Worker:
         worst = None
         if job.budget is not None:
             worst = await Debates(self._table.wiring).estimate_aside(request.topic, **options)
-        hold = partial(self._when_free, job, session_id, request.topic, options)
+        hold = partial(self._when_free, run, job, request.topic, options)
         try:
             result = await self._within_budget(
                 account, session_id, worst, before, hold, most_deaths=_SUSPECT_DEATHS - 1
@@ -423,7 +431,9 @@ class Worker:
         if job.agents is None or request.agents is not None:
             return
         if self._agents is None:
-            self._agents = agents_of(self._table.wiring)
+            wiring = self._table.wiring
+            given = wiring.options.agents
+            self._agents = agents_of([seat.config for seat in wiring.seats(None)] if given is None else given)
         if self._agents != job.agents:
             raise ConfigurationError(
                 f"this worker has other agents ({', '.join(self._agents)}) than the table that submitted the job "
@@ -470,12 +480,15 @@ class Worker:
         except SessionNotFound:
             return None
 
-    async def _when_free(self, job: Job, session_id: str, topic: str, options: DebateOptions) -> DebateResult:
-        """Run a debate as soon as no other process runs its session."""
+    async def _when_free(self, run: _Run, job: Job, topic: str, options: DebateOptions) -> DebateResult:
+        """Run a debate as soon as no other process runs its session; a debate that was cancelled does not start."""
         while True:
+            if run.cancelled_at is not None:
+                run.scope.cancel()
+                await checkpoint()
             try:
                 with within_trace(job):
-                    return await self._table.debate_once(session_id, topic, **options)
+                    return await self._table.debate_once(run.session_id, topic, **options)
             except SessionBusy:
                 await anyio.sleep(_BUSY_PAUSE_S)
 

@@ -456,11 +456,15 @@ class PostgresStorage(WholeSessionMethods):
         try:
             while payloads := self._unannounced:
                 self._unannounced = []
-                await self._pool.use(partial(self._notify, payloads), repeatable=True)
-        except StorageError as error:  # the events are stored; processes that follow read the log anyway
-            _log.info("followers were not notified: %s", error.message)
+                await self._try_to_notify(payloads)
         finally:
             self._is_announcing = False
+
+    async def _try_to_notify(self, payloads: list[str]) -> None:
+        try:
+            await self._pool.use(partial(self._notify, payloads), repeatable=True)
+        except StorageError as error:  # the events are stored; processes that follow read the log anyway
+            _log.info("followers were not notified: %s", error.message)
 
     async def _notify(self, payloads: list[str], connection: psycopg.AsyncConnection) -> None:
         # A transaction of its own: a notification takes a lock of the whole server.
