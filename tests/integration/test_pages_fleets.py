@@ -44,7 +44,8 @@ def fleet_table(folder: Path) -> Roundtable:
         return Delay(600, answer) if "Slow" in asked else answer
 
     agents = [ScriptedModel(reply, model=name) for name in ("ada", "bo")]
-    return Roundtable(agents, storage=f"sqlite:///{folder}/debates.db", analyzer="declared")
+    prices = {"scripted:*": {"input": 1, "output": 1}}
+    return Roundtable(agents, storage=f"sqlite:///{folder}/debates.db", analyzer="declared", prices=prices)
 
 
 @asynccontextmanager
