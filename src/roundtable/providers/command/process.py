@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 import anyio
 from anyio.abc import Process
 
+from roundtable._core.functions import reporter
 from roundtable._core.network import NetworkForbidden
-from roundtable._core.text import error_text
 from roundtable.errors import AgentError, APITimeoutError, ConfigurationError
 from roundtable.providers.command.parsers import clean
 from roundtable.providers.command.profiles import CLAUDE
@@ -157,7 +157,7 @@ class _ProgressReporter:
     """
 
     def __init__(self, listener: Callable[[str], None]) -> None:
-        self._listener: Callable[[str], None] | None = listener
+        self._tell = reporter("on_progress", listener, logger)
         self._decoder = getincrementaldecoder("utf-8")("replace")
         self._unfinished = ""
 
@@ -166,15 +166,8 @@ class _ProgressReporter:
         sequence = _UNFINISHED.search(text)
         self._unfinished = "" if sequence is None else sequence.group()
         text = clean(text.removesuffix(self._unfinished))
-        if self._listener is None or not text:
-            return
-        try:
-            self._listener(text)
-        except Exception as error:  # noqa: BLE001  (foreign code; the answer does not depend on it)
-            self._listener = None
-            logger.warning(
-                "on_progress failed and is not called again: %s: %s", type(error).__name__, error_text(error)
-            )
+        if text:
+            self._tell(text)
 
 
 def check_system() -> None:
