@@ -281,7 +281,7 @@ async def test_counts_of_one_are_in_the_singular_on_the_page_of_figures() -> Non
             while "1 of 1 run that ended" not in (await root.get("/admin")).text:  # noqa: ASYNC110  (it tells nobody)
                 await anyio.sleep(0.01)
         assert ", 1 call<" in root.page
-        assert "at least: 1 answer has no known price" in root.page
+        assert '<dd class="value">unknown</dd><dd class="note">1 answer has no known price</dd>' in root.page
 
 
 async def test_the_mean_confidence_is_the_same_figure_everywhere() -> None:
