@@ -25,7 +25,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased, TraceIdRatioBased
 
-from roundtable import AgentConfig, Roundtable
+from roundtable import AgentConfig, ProviderConfig, Roundtable
 from roundtable.errors import CircuitOpen, ConfigurationError, StorageError
 from roundtable.exits import MaxRounds
 from roundtable.fleet import Fleet, JobStatus, read_jsonl
@@ -39,7 +39,7 @@ from roundtable.plugins.otel import OpenTelemetryObserver
 from roundtable.providers import ScriptedModel
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate
-from roundtable.types import Attachment, Budget, ChatRequest, DebateStart, RoundStart
+from roundtable.types import Attachment, Budget, ChatRequest, DebateStart, JsonValue, RoundStart
 from roundtable.types.request import DebateRequest
 
 pytest.importorskip("dbos")
@@ -336,8 +336,9 @@ class TestBudgets:
     async def test_a_budget_in_dollars_needs_the_prices_of_all_models(self, tmp_path: Path) -> None:
         prices = {f"scripted:{name}": {"input": 1, "output": 1} for name in ("ada", "bo")}
         models = [ScriptedModel(lambda _: ANSWER, model=name) for name in ("ada", "bo")]
-        async with Roundtable(models, storage=address(tmp_path)) as table, Fleet(table) as fleet:
+        async with Fleet(storage=address(tmp_path)) as fleet:  # it does not know the agents of the workers
             await fleet.submit("paid", questions(1), rounds=1, job_budget=Budget(max_cost_usd=1))
+        async with Roundtable(models, storage=address(tmp_path)) as table, Fleet(table) as fleet:
             await fleet.work(until_done="paid")
             assert (await fleet.status("paid")).errors == {"CONFIGURATION_ERROR": 1}
             assert (await fleet.status("paid")).usage.calls == 0
@@ -345,6 +346,26 @@ class TestBudgets:
             await fleet.retry("paid")
             await fleet.work(until_done="paid")
             assert (await fleet.status("paid")).completed == 1
+
+    @pytest.mark.parametrize("limits", [{"job_budget": Budget(max_cost_usd=1)}, {"budget": Budget(max_cost_usd=1)}])
+    async def test_a_budget_in_dollars_is_refused_if_the_prices_of_known_agents_are_unknown(
+        self, tmp_path: Path, limits: dict[str, Budget]
+    ) -> None:
+        models = [ScriptedModel(lambda _: ANSWER, model=name) for name in ("ada", "bo")]
+        providers = {"compatible": ProviderConfig(base_url="http://127.0.0.1:9/v1")}
+        asked = ["question-1?", {"topic": "question-2?", "agents": ["compatible:cy"]}]
+        message = "no price is known for compatible:cy, scripted:ada, scripted:bo"
+        async with (
+            Roundtable(models, storage=address(tmp_path), providers=providers) as table,
+            Fleet(table) as fleet,
+        ):
+            with pytest.raises(ConfigurationError, match=message):
+                await fleet.submit("paid", asked, **limits)
+            assert await fleet.jobs() == ()
+            assert (await fleet.submit("free", asked, job_budget=Budget(max_calls=9))).queued == 2
+            # Another process may have the key.
+            keyless: list[str | dict[str, JsonValue]] = [{"topic": "question-3?", "agents": ["anthropic"]}]
+            assert (await fleet.submit("keyless", keyless, **limits)).queued == 1
 
     @pytest.mark.slow
     async def test_the_budget_of_a_job_holds_for_all_its_debates_at_once(self, tmp_path: Path) -> None:
@@ -452,23 +473,32 @@ class TestCancelling:
             assert (await records.job("keyless")).agents == ("anthropic:claude-sonnet-4-5", "openai:gpt-5")
 
     @pytest.mark.slow
-    async def test_a_worker_with_other_agents_than_the_submitter_fails_the_debates(self, tmp_path: Path) -> None:
+    async def test_a_worker_leaves_debates_for_other_agents_to_workers_that_have_them(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
         models = {name: ScriptedModel(lambda _: ANSWER, model=name) for name in ("ada", "bo")}
         async with Roundtable([models["ada"]], storage=address(tmp_path)) as table, Fleet(table) as fleet:
-            await fleet.submit("ours", ["question-1?"], rounds=1)
-        async with Roundtable([models["bo"]], storage=address(tmp_path)) as table, Fleet(table) as fleet:
-            await fleet.work(until_done="ours")
-            assert (await fleet.status("ours")).errors == {"CONFIGURATION_ERROR": 1}
-            (failed,) = (await fleet.results("ours")).held
-            assert isinstance(failed, FailedDebate)
-            assert "this worker has other agents" in failed.error.message
+            await fleet.submit("ours", [*questions(20), {"topic": "own?", "agents": ["compatible:cy"]}], rounds=1)
         async with Roundtable(storage=address(tmp_path)) as table, Fleet(table) as fleet:
             await fleet.submit("anybodys", ["question-2?"], rounds=1)
-        async with Roundtable([models["ada"]], storage=address(tmp_path)) as table, Fleet(table) as fleet:
-            await fleet.retry("ours")
-            await fleet.work(until_done="ours")
-            await fleet.work(until_done="anybodys")
-            assert [(await fleet.status(job)).completed for job in ("ours", "anybodys")] == [1, 1]
+        with anyio.fail_after(60), caplog.at_level(logging.WARNING, "roundtable.fleet"):
+            async with Roundtable([models["bo"]], storage=address(tmp_path)) as table, Fleet(table) as fleet:
+                # The job of lower rank is not held up by debates that this worker cannot run.
+                await fleet.work(until_done="anybodys", concurrency=4)
+                status = await fleet.status("ours")
+                assert (status.queued, status.set_aside, status.failed) == (20, 20, 1)
+                assert status.agents == ("scripted:ada",)
+                with pytest.raises(ConfigurationError, match=r"agents \(scripted:bo\).*missing: scripted:ada"):
+                    await fleet.work(until_done="ours")
+                assert (await fleet.status("anybodys")).completed == 1
+        refusals = [record.getMessage() for record in caplog.records if "other agents" in record.getMessage()]
+        assert len(refusals) == 1
+        assert "the job 'ours' needs (scripted:ada); missing: scripted:ada; it leaves the job to" in refusals[0]
+        with anyio.fail_after(60):
+            async with Roundtable([models["ada"]], storage=address(tmp_path)) as table, Fleet(table) as fleet:
+                await fleet.work(until_done="ours")
+                status = await fleet.status("ours")
+        assert (status.completed, status.set_aside, status.errors) == (20, 0, {"CONFIGURATION_ERROR": 1})
 
 
 @pytest.mark.anyio
@@ -680,6 +710,8 @@ class TestRefusals:
             (["a?"], {"decide": "shulze"}, "question 1: .*shulze"),
             (["a?"], {"exit_when": "consenus(0.9)"}, "question 1: .*consenus"),
             (["a?"], {"rounds": 99}, "question 1: .*rounds"),
+            (["a?", {"topic": "b?", "agents": ["antropic:x"]}], {}, "question 2: .*antropic.*mean 'anthropic'"),
+            (["a?"], {"agents": ["openai", "opnai"]}, "question 1: .*opnai"),
         ],
     )
     async def test_a_wrong_job_is_refused_before_anything_is_queued(

@@ -7,10 +7,14 @@ import shlex
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from integration.test_fleet import ENVIRONMENT
+
+from roundtable.cli.fleet import _lines
+from roundtable.fleet import JobStatus
 
 pytest.importorskip("dbos")
 
@@ -38,6 +42,15 @@ def begin(folder: Path, count: int) -> None:
     for name in ("ada", "bo"):
         (folder / f"{name}.json").write_text(json.dumps(script))
     (folder / "drinks.jsonl").write_text("".join(f'"question-{n}: tea?"\n' for n in range(count)))
+
+
+def test_the_status_names_the_agents_that_workers_need() -> None:
+    status = JobStatus(
+        job="ours", debates=3, queued=3, set_aside=2, agents=("openai:a", "google:b"), submitted_at=datetime.now(UTC)
+    )
+    texts = [shown.text for shown in _lines(status)]
+    assert texts[0] == "ours: 3 queued (of 3)"
+    assert "2 debates can run only in workers with the agents of the job: openai:a, google:b; other" in texts[1]
 
 
 @pytest.mark.slow

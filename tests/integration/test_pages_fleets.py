@@ -24,6 +24,7 @@ pytest.importorskip("dbos")
 
 __all__ = ["browser"]
 
+PRICES: dict[str, dict[str, float]] = {"scripted:*": {"input": 1, "output": 1}}
 SLOW = "Slow & <b>bold</b>: tea?"
 
 
@@ -33,7 +34,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def fleet_table(folder: Path) -> Roundtable:
+def fleet_table(folder: Path, *names: str, prices: dict[str, dict[str, float]] | None = PRICES) -> Roundtable:
     """Return a table whose agents fail at one question, and take ten minutes for another."""
 
     def reply(request: ChatRequest) -> Any:
@@ -43,8 +44,7 @@ def fleet_table(folder: Path) -> Roundtable:
         answer = {"position": "Tea", "reasoning": "It keeps."}
         return Delay(600, answer) if "Slow" in asked else answer
 
-    agents = [ScriptedModel(reply, model=name) for name in ("ada", "bo")]
-    prices = {"scripted:*": {"input": 1, "output": 1}}
+    agents = [ScriptedModel(reply, model=name) for name in names or ("ada", "bo")]
     return Roundtable(agents, storage=f"sqlite:///{folder}/debates.db", analyzer="declared", prices=prices)
 
 
@@ -99,6 +99,21 @@ async def test_jobs_are_shown_with_rate_budget_failures_and_stragglers(tmp_path:
                 await anyio.sleep(0.2)
         assert "Running for the longest time" not in root.page
         assert ">done<" in root.page
+
+
+@pytest.mark.slow
+@pytest.mark.anyio
+async def test_the_page_shows_that_prices_are_unknown_and_why_debates_wait(tmp_path: Path) -> None:
+    async with fleet_table(tmp_path, "cy") as table, Fleet(table) as fleet:
+        await fleet.submit("others", ["Tea?"], rounds=1)
+    async with fleet_table(tmp_path, prices=None) as table, Fleet(table) as fleet:
+        await fleet.submit("unpriced", ["Tea?"], rounds=1)
+        await fleet.work(until_done="unpriced")
+    async with visiting("admin", table=fleet_table(tmp_path)) as root:
+        await root.log_in()
+        text = (await root.get("/admin/fleets")).text
+    assert '<dt>Cost</dt><dd class="value">unknown</dd><dd class="note">No price is known for some models.</dd>' in text
+    assert "1 debate can run only in workers with the agents of the job: <code>scripted:cy</code>." in text
 
 
 @pytest.mark.anyio

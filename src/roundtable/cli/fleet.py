@@ -13,7 +13,7 @@ import anyio
 import typer
 
 from roundtable._core.files import write_parts
-from roundtable._core.words import duration
+from roundtable._core.words import counted, duration
 from roundtable.cli.context import CommandContext, CommandOptions, open_context, read_budget, read_debate_options
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
@@ -410,6 +410,8 @@ def _lines(state: JobStatus) -> list[Line]:
         if count
     )
     lines = [Line(f"{state.job}: {counts} (of {state.debates:,})", "bold")]
+    if state.set_aside:
+        lines.append(line(_waiting(state), indent=2, hang=2))
     usage = state.usage
     if usage.calls:
         calls, tokens = f"{usage.calls:,}", f"{usage.total_tokens:,}"
@@ -432,6 +434,14 @@ def _lines(state: JobStatus) -> list[Line]:
             line("  failed by " + ", ".join(f"{code}: {count}" for code, count in sorted(state.errors.items())))
         )
     return lines
+
+
+def _waiting(state: JobStatus) -> str:
+    """Return why debates of a job wait although there may be workers."""
+    return (
+        f"{counted(state.set_aside, 'debate')} can run only in workers with the agents of the job: "
+        f"{', '.join(state.agents or ())}; other workers leave them in the queue"
+    )
 
 
 def _result_line(row: JsonObject) -> Line:

@@ -24,6 +24,7 @@ from roundtable.fleet.jobs import (
     agents_of,
     check_kinds,
     check_name,
+    check_prices,
     digest_of,
     request_from_queue,
     requests_of,
@@ -206,14 +207,14 @@ class Fleet:
             priority: A number from 1 to 1,000,000. Debates of jobs with a lower number run first.
             job_budget: Limits for all debates of the job together: calls, tokens and dollars. Before a debate begins,
                 its worst case is set aside. If the rest of the budget does not cover that, the debate fails with
-                `BudgetExceeded`.
+                `BudgetExceeded`. A limit in dollars needs the prices of all models.
             options: Options of all debates, as for `Roundtable.debate`; a question's own options take precedence. They
                 must be plain data, such as the names of agents, since other processes read them. Without `agents`,
-                each worker uses the agents of its table.
+                each worker uses the agents of its table. Providers of `agents` must be known in this process too.
 
         Raises:
-            ConfigurationError: A question or an option cannot be used, or another job with other questions or options
-                has the same name. Nothing is queued.
+            ConfigurationError: A question or an option cannot be used, another job with other questions or options
+                has the same name, or a budget is in dollars and a model has no known price. Nothing is queued.
             StorageError: The database cannot be used.
         """
         if type(priority) is not int or not 1 <= priority <= _LOWEST_PRIORITY:
@@ -221,7 +222,9 @@ class Fleet:
                 f"priority must be a whole number from 1 to {_LOWEST_PRIORITY:,}, not {priority!r}"
             )
         _check_budget(job_budget)
-        return await self._submit(job, requests_of(questions, options), priority=priority, job_budget=job_budget)
+        requests = requests_of(questions, options)
+        await check_prices(requests, self.table.wiring, job_budget)
+        return await self._submit(job, requests, priority=priority, job_budget=job_budget)
 
     async def _submit(
         self,
@@ -337,7 +340,8 @@ class Fleet:
             on_progress: Called with the state of this job when it has changed, at most twice a second.
 
         Raises:
-            ConfigurationError: The event loop is not asyncio's, or this process already has a worker.
+            ConfigurationError: The event loop is not asyncio's, this process already has a worker, or the job
+                `until_done` needs other agents than this worker has.
             StorageError: The database cannot be used.
         """
         if type(concurrency) is not int or not 1 <= concurrency <= _MOST_AT_ONCE:
@@ -346,22 +350,23 @@ class Fleet:
         if sniffio.current_async_library() != "asyncio":
             raise ConfigurationError("a worker needs asyncio, since DBOS needs it", hint="Run it with asyncio.run().")
         queue, records = await self._open_patiently()
-        if until_done is not None:
-            await records.job(until_done)
+        job = None if until_done is None else await records.job(until_done)
         from roundtable.fleet.worker import Worker
 
         worker = Worker(self.table, queue, records, concurrency, self.provider_concurrency)
-        if until_done is None:
+        if job is None:
             await worker.run()
             return
         report = None if on_progress is None else reporter("on_progress", on_progress, logger)
-        await until_one_ends(worker.run, partial(self._wait_patiently, until_done, report))
+        await until_one_ends(worker.run, partial(self._wait_patiently, job.name, report, worker.refusal(job)))
 
-    async def _wait_patiently(self, job: str, on_progress: Callable[[JobStatus], None] | None) -> None:
+    async def _wait_patiently(
+        self, job: str, on_progress: Callable[[JobStatus], None] | None, refusal: ConfigurationError | None
+    ) -> None:
         """Wait until a job is done; if the database does not answer, wait for it as long as it takes."""
         while True:
             try:
-                await self.wait(job, on_progress=on_progress)
+                await self._wait(job, on_progress, refusal)
             except StorageError as error:
                 if not error.retryable:
                     raise
@@ -381,6 +386,12 @@ class Fleet:
             ConfigurationError: No job has this name.
             StorageError: The database cannot be used.
         """
+        return await self._wait(job, on_progress, None)
+
+    async def _wait(
+        self, job: str, on_progress: Callable[[JobStatus], None] | None, refusal: ConfigurationError | None
+    ) -> JobStatus:
+        """Wait until a job is done; raise `refusal` if debates of the job wait for workers with other agents."""
         report = None if on_progress is None else reporter("on_progress", on_progress, logger)
         last: JobStatus | None = None
         while True:
@@ -391,6 +402,8 @@ class Fleet:
                 report(status)
             if status.is_done:
                 return status
+            if refusal is not None and status.set_aside:
+                raise refusal
             last = counts
             # Reading the state of a large job takes a second; waiting for the database may take longer.
             await anyio.sleep(min(max(_PROGRESS_S, 20 * (anyio.current_time() - begun)), _LONGEST_PAUSE_S))
@@ -450,6 +463,8 @@ class Fleet:
             job=stored.name,
             debates=stored.debates,
             queued=stored.debates - sum(counts.values()),
+            set_aside=sum(row.state == "queued" and row.is_set_aside for row in rows),
+            agents=stored.agents,
             **counts,
             errors=errors,
             usage=await records.account(stored).spent(),

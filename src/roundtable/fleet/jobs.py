@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, cast
 
+from anyio import to_thread
 from pydantic import Field, ValidationError
 
 from roundtable.api.checks import check_rounds
-from roundtable.errors import ConfigurationError, SessionNotFound, StorageError
+from roundtable.errors import ConfigurationError, RoundtableError, SessionNotFound, StorageError
 from roundtable.exits import exit_from_spec
+from roundtable.providers import split_model_name
 from roundtable.types import AgentConfig, Budget, Timestamp, Usage, Value
 from roundtable.types.attachments import Attachment, AttachmentInfo, read_attachments
 from roundtable.types.base import first_error
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from roundtable.api.assembly import TableParts
     from roundtable.api.options import DebateOptions
     from roundtable.api.seats import AgentLike
+    from roundtable.protocols import Agent
     from roundtable.results.debate_result import DebateResult
     from roundtable.types.attachments import AttachmentLike
 
@@ -37,6 +42,7 @@ __all__ = [
     "agents_of",
     "check_kinds",
     "check_name",
+    "check_prices",
     "digest_of",
     "file_hashes",
     "job_of",
@@ -47,6 +53,8 @@ __all__ = [
     "requests_of",
     "stored_result",
 ]
+
+logger: logging.Logger = logging.getLogger("roundtable.fleet")
 
 _MOST_ERRORS: Final = 10
 _MOST_DEBATES: Final = 10_000_000
@@ -141,6 +149,10 @@ class JobStatus(Value):
     """How many debates the job has."""
     queued: int = 0
     """Debates that wait for a worker."""
+    set_aside: int = 0
+    """How many of the queued debates wait for a worker with `agents`, because other workers cannot run them."""
+    agents: tuple[str, ...] | None = None
+    """Agents of the table that submitted the job, for questions that name none; `None` if the table was given none."""
     running: int = 0
     """Debates that a worker runs."""
     completed: int = 0
@@ -342,7 +354,9 @@ def options_of(request: DebateRequest, wiring: TableParts) -> DebateOptions:
 
 
 def check_kinds(requests: Iterable[DebateRequest], wiring: TableParts) -> None:
-    """Check modes, rules, exit conditions and rounds of requests; workers check agents when they run the debates.
+    """Check modes, rules, exit conditions, rounds and providers of requests.
+
+    Workers check the rest when they run the debates, such as keys and models, which may be missing here.
 
     Raises:
         ConfigurationError: A debate with these options would be refused; the message names the first such question.
@@ -360,8 +374,36 @@ def check_kinds(requests: Iterable[DebateRequest], wiring: TableParts) -> None:
                     wiring.exit_spec(exit_when)
                 if request.decide is not None:
                     wiring.rule_name(request.decide, vote=bool(request.vote) or request.options is None)
+                for agent in request.agents or ():
+                    wiring.agents.get_default_model(split_model_name(agent)[0])
             except ConfigurationError as error:
                 raise _unusable("", [f"question {number}: {error.message}"], error.hint or "") from error
+
+
+async def check_prices(requests: Iterable[DebateRequest], wiring: TableParts, job_budget: Budget | None) -> None:
+    """Refuse a budget in dollars, of the job or of its debates, if a model has no known price.
+
+    Agents that this process does not know or cannot create, for example without a key, are left to the workers.
+
+    Raises:
+        ConfigurationError: A model has no price; the message names all such models.
+    """
+    known: dict[tuple[str, ...] | None, Sequence[Agent | None]] = {}
+    budget = job_budget
+    for request in requests:
+        own = request.budget
+        is_capped = any(limit is not None and limit.max_cost_usd is not None for limit in (own, job_budget))
+        if is_capped and request.agents not in known and (request.agents or wiring.options.agents) is not None:
+            budget = own if own is not None and own.max_cost_usd is not None else job_budget
+            try:
+                known[request.agents] = [seat.agent for seat in wiring.seats(request.agents)]
+            except RoundtableError as error:
+                logger.debug("the prices of %s are not checked: %s", request.agents, error.message)
+                known[request.agents] = ()
+    agents = [agent for seated in known.values() for agent in seated if agent is not None]
+    if agents:
+        # Reading the list of prices takes about a second the first time.
+        await to_thread.run_sync(partial(wiring.models.check_prices, agents, budget))
 
 
 async def stored_result(table: Roundtable, session_id: str) -> DebateResult | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import os
 import sqlite3
@@ -92,6 +94,8 @@ class QueuedDebate(NamedTuple):
     """`queued`, `running`, `completed`, `failed` or `cancelled`."""
     worker: str | None
     """Id of the worker that runs it, or ran it last."""
+    is_set_aside: bool = False
+    """Whether a worker with other agents left it to workers with the agents of its job; see `JobQueue.set_aside`."""
     session_id: str = ""
     """Id of its session; empty if it was not loaded."""
     request: str = ""
@@ -152,22 +156,32 @@ class JobQueue:
             retry_connection_errors=False,
         )
 
-    async def set_concurrency(self, concurrency: int, polling_s: float) -> None:
-        """Create the queue, or change how many debates each of its workers runs at the same time.
+    def names_for(self, agents: Sequence[str]) -> list[str]:
+        """Return the names in DBOS of the queues for a worker with these agents; without agents, there is only one."""
+        return [self.name, self._aside(agents)] if agents else [self.name]
+
+    def _aside(self, agents: Sequence[str]) -> str:
+        # Names of fleets contain no `@`.
+        return f"{self.name}@{hashlib.sha256(json.dumps([*agents]).encode()).hexdigest()[:16]}"
+
+    async def set_concurrency(self, concurrency: int, polling_s: float, agents: Sequence[str] = ()) -> None:
+        """Create the queues of a worker, or change how many debates their workers run at the same time.
 
         Args:
             concurrency: Maximum number of debates that a worker runs at the same time.
             polling_s: Seconds after which a worker that can run another debate looks for debates again.
+            agents: Agents of the worker.
         """
-        await self._call(
-            partial(
-                self._connected.register_queue,
-                self.name,
-                worker_concurrency=concurrency,
-                polling_interval_sec=polling_s,
-                on_conflict="always_update",
+        for name in self.names_for(agents):
+            await self._call(
+                partial(
+                    self._connected.register_queue,
+                    name,
+                    worker_concurrency=concurrency,
+                    polling_interval_sec=polling_s,
+                    on_conflict="always_update",
+                )
             )
-        )
 
     async def set_polling(self, polling_s: float) -> None:
         """Change after how many seconds workers look for debates again."""
@@ -238,7 +252,7 @@ class JobQueue:
         rows = await self._call(
             partial(
                 self._connected.list_workflows,
-                queue_name=self.name,
+                app_version=self.version,
                 status="PENDING",
                 load_input=False,
                 load_output=False,
@@ -264,6 +278,12 @@ class JobQueue:
         for start in range(0, len(ids), _BATCH):
             batch = list(ids[start : start + _BATCH])
             await self._call(partial(self._connected.resume_workflows, batch, queue_name=self.name))
+
+    async def set_aside(self, debate_id: str, agents: Sequence[str]) -> None:
+        """Leave a debate that this worker took to workers with these agents; nothing happens if it was cancelled."""
+        (row,) = await self.debates([debate_id])
+        if row.state == "running":
+            await self._call(partial(self._connected.resume_workflows, [debate_id], queue_name=self._aside(agents)))
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -315,6 +335,7 @@ def _queued(row: WorkflowStatus) -> QueuedDebate:
         workflow_id=row.workflow_id,
         state=_STATES[row.status],
         worker=row.executor_id,
+        is_set_aside="@" in (row.queue_name or ""),
         session_id=str(arguments[0]),
         request=str(arguments[1]),
         error=error,

@@ -142,6 +142,10 @@ class _Run:
         """When this worker noticed that the debate was cancelled in the queue; `None` if it was not cancelled."""
 
 
+class _OtherAgents(Exception):
+    """This worker has other agents than a debate needs; the debate waits for workers that have them."""
+
+
 class _Suspect(Exception):
     """Workers died while they ran this debate."""
 
@@ -187,7 +191,19 @@ class Worker:
         self._durations: list[float] = []
         """Seconds of the debates that ended since the last sign of life."""
         self._polling_s = _RARELY_S
-        self._agents: tuple[str, ...] | None = None
+        self._agents: tuple[str, ...] = self._own_agents()
+        self._refused: set[str] = set()
+        """Jobs that need other agents than this worker has."""
+
+    def _own_agents(self) -> tuple[str, ...]:
+        """Return the agents of the table as texts; without any if there is no model to debate with."""
+        wiring = self._table.wiring
+        given = wiring.options.agents
+        try:
+            return agents_of([seat.config for seat in wiring.seats(None)] if given is None else given)
+        except ConfigurationError as error:
+            logger.debug("this worker has no agents: %s", error.message)
+            return ()
 
     async def run(self) -> None:
         """Run debates until cancelled; then interrupt running debates, and return them to the queue.
@@ -201,7 +217,7 @@ class Worker:
             raise ConfigurationError("this process already runs a worker", hint="Start other workers as processes.")
         _worker = self
         try:
-            await self._queue.set_concurrency(self._concurrency, _RARELY_S)
+            await self._queue.set_concurrency(self._concurrency, _RARELY_S, self._agents)
             try:
                 await self._join()
                 self._launch()
@@ -294,7 +310,7 @@ class Worker:
             }
         )
         quiet_logs()
-        DBOS.listen_queues([self._queue.name])
+        DBOS.listen_queues(self._queue.names_for(self._agents))
         try:
             with self._queue.errors():
                 DBOS.launch()
@@ -339,6 +355,8 @@ class Worker:
                 self._durations.append(time.monotonic() - begun)
                 return
             raise asyncio.CancelledError
+        except _OtherAgents:
+            raise asyncio.CancelledError from None
         except RoundtableError as error:
             if run.cancelled_at is not None:  # it ended because its session was paused
                 raise asyncio.CancelledError from error
@@ -399,7 +417,8 @@ class Worker:
             if stored.exit is not None and stored.exit.reason == "stopped":
                 raise SessionConflict("the debate was stopped, which is final", hint="Submit the question again.")
             return
-        self._check_agents(job, request)
+        if request.agents is None and (refusal := self.refusal(job)) is not None:
+            await self._refuse(job, workflow_id, refusal)
         options = options_of(request, self._table.wiring)
         worst = None
         if job.budget is not None:
@@ -422,24 +441,29 @@ class Worker:
             msg = f"the debate ended early{reason}"
             raise SessionConflict(msg, hint="`fleet retry` continues it.")
 
-    def _check_agents(self, job: Job, request: DebateRequest) -> None:
-        """Check that a question without agents gets the agents that its submitter had.
+    def refusal(self, job: Job) -> ConfigurationError | None:
+        """Return why this worker cannot run questions of a job that name no agents; `None` if it can."""
+        if job.agents is None or job.agents == self._agents:
+            return None
+        missing = ", ".join(agent for agent in job.agents if agent not in self._agents)
+        return ConfigurationError(
+            f"this worker has other agents ({', '.join(self._agents) or 'none'}) than the job {job.name!r} needs "
+            f"({', '.join(job.agents)}){missing and f'; missing: {missing}'}",
+            hint="Start a worker with the agents of the job, or submit the questions with agents=['provider:model'].",
+        )
+
+    async def _refuse(self, job: Job, workflow_id: str, refusal: ConfigurationError) -> None:
+        """Leave a debate to workers with the agents of its job.
 
         Raises:
-            ConfigurationError: The agents of this worker's table differ.
+            _OtherAgents: The debate is back in the queue.
+            StorageError: The database cannot be used.
         """
-        if job.agents is None or request.agents is not None:
-            return
-        if self._agents is None:
-            wiring = self._table.wiring
-            given = wiring.options.agents
-            self._agents = agents_of([seat.config for seat in wiring.seats(None)] if given is None else given)
-        if self._agents != job.agents:
-            raise ConfigurationError(
-                f"this worker has other agents ({', '.join(self._agents)}) than the table that submitted the job "
-                f"{job.name!r} ({', '.join(job.agents)})",
-                hint="Start the worker with the same agents, or submit the questions with agents=['provider:model'].",
-            )
+        await self._queue.set_aside(workflow_id, job.agents or ())
+        if job.name not in self._refused:
+            self._refused.add(job.name)
+            logger.warning("%s; it leaves the job to other workers. %s", refusal.message, refusal.hint)
+        raise _OtherAgents
 
     async def _within_budget(
         self,

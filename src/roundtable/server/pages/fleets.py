@@ -68,14 +68,17 @@ def _parts(job: JobStatus) -> list[tuple[str, float, float]]:
 
 
 def _spent(usage: Usage, budget: Budget | None) -> list[tuple[str, str, str]]:
-    """Return what a job consumed: the unit, the amount, and the limit or an empty text."""
+    """Return what a job consumed: the unit, the amount, and a note such as the limit, or an empty text."""
     limits = (None, None, None) if budget is None else (budget.max_calls, budget.max_tokens, budget.max_cost_usd)
     calls, tokens, cost = limits
-    at_least = "at least " if usage.cost_usd is None else ""
+    price, price_note = f"{usage.known_cost_usd:.4f} USD", "" if cost is None else f"of {cost:.4f} USD"
+    if usage.cost_usd is None:
+        price = f"at least {price}" if usage.known_cost_usd else "unknown"
+        price_note = " ".join(filter(None, (price_note, "No price is known for some models.")))
     return [
-        ("Calls", f"{usage.calls:,}", "" if calls is None else f"{calls:,}"),
-        ("Tokens", f"{usage.total_tokens:,}", "" if tokens is None else f"{tokens:,}"),
-        ("Cost", f"{at_least}{usage.known_cost_usd:.4f} USD", "" if cost is None else f"{cost:.4f} USD"),
+        ("Calls", f"{usage.calls:,}", "" if calls is None else f"of {calls:,}"),
+        ("Tokens", f"{usage.total_tokens:,}", "" if tokens is None else f"of {tokens:,}"),
+        ("Cost", price, price_note),
     ]
 
 
