@@ -316,6 +316,23 @@ class TestBrokenConnections:
         assert await storage.append("s", 0, None, [control("s")]) == 1
         await storage.aclose()
 
+    async def test_an_outage_is_logged_once_and_when_it_is_over(
+        self, own_server: Server, caplog: pytest.LogCaptureFixture
+    ):
+        storage = PostgresStorage(own_server.url())
+        await storage.create(record("s"))
+        await anyio.to_thread.run_sync(own_server.stop)
+        with caplog.at_level(logging.INFO, "roundtable.storage"):
+            async with anyio.create_task_group() as group:
+                for _ in range(3):
+                    group.start_soon(storage.append, "s", None, None, [control("s")])
+                await anyio.sleep(4)
+                await anyio.to_thread.run_sync(own_server.start)
+        await storage.aclose()
+        away, back = (record.getMessage() for record in caplog.records if record.name.startswith("roundtable"))
+        assert "cannot be reached, trying again: OperationalError" in away
+        assert "was reached again, after" in back
+
     async def test_the_first_use_waits_for_a_server_that_is_not_up_yet(self, own_server: Server):
         await anyio.to_thread.run_sync(own_server.stop)
         storage = PostgresStorage(own_server.url(), connect_timeout_s=30)

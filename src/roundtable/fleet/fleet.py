@@ -31,6 +31,7 @@ from roundtable.fleet.jobs import (
     stored_result,
 )
 from roundtable.fleet.tracing import job_traced
+from roundtable.logs import Outage
 from roundtable.results.many import FailedDebate, Progress, Results
 from roundtable.stages import error_info
 from roundtable.types import Budget
@@ -180,14 +181,18 @@ class Fleet:
     async def _open_patiently(self) -> tuple[JobQueue, FleetRecords]:
         """Open the queue; if the server cannot be reached or has no free connection, try again for a minute."""
         ends = anyio.current_time() + _START_S
+        outage = Outage(logger, "the worker waits for the database", "the worker reaches the database")
         while True:
             try:
-                return await self._open()
+                parts = await self._open()
             except StorageError as error:
                 reason = (error.details or {}).get("reason")
                 if reason not in {"unreachable", "busy"} or anyio.current_time() >= ends:
                     raise
-                logger.warning("the worker waits for the database: %s. %s", error.message, error.hint)
+                outage.failed(f"{error.message}. {error.hint}")
+            else:
+                outage.ended()
+                return parts
             await anyio.sleep(_AWAY_PAUSE_S)
 
     async def submit(
@@ -370,7 +375,7 @@ class Fleet:
             except StorageError as error:
                 if not error.retryable:
                     raise
-                logger.warning("the worker waits for the database: %s", error.message)
+                logger.debug("the state of the job cannot be read: %s", error.message)  # the worker warns
                 await anyio.sleep(_AWAY_PAUSE_S)
             else:
                 return

@@ -32,6 +32,7 @@ from roundtable.errors import (
 from roundtable.fleet.jobs import agents_of, file_hashes, job_of, options_of, request_from_queue
 from roundtable.fleet.queue import HOLD, quiet_logs
 from roundtable.fleet.tracing import within_trace
+from roundtable.logs import Outage
 from roundtable.stages import error_info
 from roundtable.types import Usage
 from roundtable.types.request import DebateRequest
@@ -247,9 +248,11 @@ class Worker:
         most = min(self._provider_concurrency.values(), default=inf)
         alive: set[str] = set()
         has_warned = False
+        outage = Outage(logger, "this worker waits for the database", "this worker reaches the database again")
         while not alive:
             try:
                 alive = await self._sign(most)
+                outage.ended()
                 if not alive and not has_warned:
                     has_warned = True
                     text = "this worker waits until another worker ends: %s workers already share %s concurrent calls"
@@ -257,7 +260,7 @@ class Worker:
             except StorageError as error:
                 if not error.retryable:
                     raise
-                logger.warning("this worker waits for the database: %s", error.message)
+                outage.failed(error.message)
             if not alive:
                 await anyio.sleep(_BEAT_S * random.uniform(0.25, 1))  # so that two workers don't try at once
         if self._provider_concurrency and len(alive) > 1:
@@ -525,14 +528,16 @@ class Worker:
 
     async def _beat(self) -> None:
         """Write signs of life regularly, and take over the debates of workers that no longer do."""
+        outage = Outage(logger, "the worker waits for the database", "the worker reaches the database again")
         while True:
             self._forget_accounts()
             try:
                 await self._records.add_worker(current_owner(self.id), _ALIVE_S)
                 await self._take_over()
                 await self._adapt_polling()
+                outage.ended()
             except StorageError as error:
-                logger.warning("the worker cannot reach the database: %s", error.message)
+                outage.failed(error.message)
             await anyio.sleep(_BEAT_S)
 
     def _forget_accounts(self) -> None:
@@ -583,7 +588,7 @@ class Worker:
         try:
             rows = await self._queue.debates(sorted(running))
         except StorageError as error:
-            logger.info("cannot find out which debates were cancelled: %s", error.message)
+            logger.debug("cannot find out which debates were cancelled: %s", error.message)
             return
         for row in rows:
             run = running[row.workflow_id]

@@ -22,7 +22,7 @@ from psycopg.pq import Conninfo, TransactionStatus
 from roundtable._core.network import NetworkForbidden, check_host
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.http import masked_url
-from roundtable.logs import is_power_of_ten
+from roundtable.logs import Outage, is_power_of_ten
 from roundtable.storage.postgres_background import Background, closed_meanwhile
 from roundtable.storage.postgres_schema import migrate, use_tables
 
@@ -48,6 +48,7 @@ _DEFAULTS: Final[dict[str, str | int]] = {
 """Parameters that are set for a connection unless the URL sets them."""
 
 _LIFETIME_S: Final = 3600.0
+_SHORT_OUTAGE_S: Final = 1.0
 _IDLE_S: Final = 600.0
 _UPGRADE_S: Final = 600.0
 _CLOSE_S: Final = 1.0
@@ -218,6 +219,9 @@ class PostgresPool:
         self.address = address
         self._connections = connections
         self._limits = limits
+        # Connections that broke while they were idle are replaced at once.
+        away, back = f"{address.name} cannot be reached, trying again", f"{address.name} was reached again"
+        self._outage = Outage(_log, away, back, patience_s=_SHORT_OUTAGE_S)
         self._places = asyncio.Semaphore(connections)
         self._all: dict[psycopg.AsyncConnection, float] = {}
         self._idle: deque[tuple[psycopg.AsyncConnection, float]] = deque()
@@ -259,11 +263,14 @@ class PostgresPool:
                     if not repeatable:
                         await connection.execute("SELECT 1")  # the connection may have broken while it was idle
                     began = True
-                    return await work(connection)
+                    answer = await work(connection)
+                self._outage.ended()
+                return answer
             except psycopg.Error as error:
                 is_away = _is_away(error)
                 if is_away:
                     self._drop_idle()  # these connections are broken too
+                    self._outage.failed(type(error).__name__)
                 may_repeat = _was_rolled_back(error) or (is_away and (repeatable or not began))
                 left_s = deadline - monotonic()
                 if self._is_closed:
@@ -271,7 +278,7 @@ class PostgresPool:
                 if not may_repeat or left_s <= 0:
                     tried_s = self._limits.connect_s if may_repeat else None
                     raise storage_error(error, self.address, tried_s=tried_s) from None
-                _log.info("trying %s again: %s", self.address.name, type(error).__name__)
+                _log.debug("trying %s again: %s", self.address.name, type(error).__name__)
             finally:
                 if connection is not None:
                     await self._put_back(connection)
@@ -512,11 +519,15 @@ class Listener:
 
     async def _run(self) -> None:
         pause_s = 0.1
+        name = self._pool.address.name
+        away, back = f"not listening to {name}, trying again", f"listening to {name} again"
+        outage = Outage(_log, away, back, level=logging.INFO, patience_s=_SHORT_OUTAGE_S)
         while True:
             try:
                 connection = await self._pool.connect()
                 try:
                     await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
+                    outage.ended()
                     self._tell(None)
                     pause_s = 0.1
                     async for notice in connection.notifies():
@@ -526,7 +537,7 @@ class Listener:
                 finally:
                     await self._pool.discard(connection)
             except Exception as error:  # noqa: BLE001  (whatever the error is, callers still wait for notices)
-                _log.info("not listening to %s, trying again: %s", self._pool.address.name, type(error).__name__)
+                outage.failed(type(error).__name__)
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, 5.0)
 
