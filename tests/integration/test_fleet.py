@@ -69,6 +69,10 @@ def queue_bytes(folder: Path) -> bytes:
     return b"".join(file.read_bytes() for file in folder.glob("debates.fleet.db*"))
 
 
+def files_of(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
+
+
 def calls_of(folder: Path) -> Counter[str]:
     return Counter((folder / "calls.txt").read_text().splitlines())
 
@@ -741,8 +745,28 @@ class TestRefusals:
                 with pytest.raises(ConfigurationError, match="concurrency"):
                     await fleet.work(concurrency=concurrency)  # type: ignore[arg-type]
             for act in (fleet.status, fleet.cancel, fleet.retry, fleet.results, fleet.wait):
-                with pytest.raises(ConfigurationError, match="unknown job 'x'; known jobs: none"):
+                with pytest.raises(
+                    ConfigurationError, match=r"unknown job 'x': the fleet 'default' has no job in '/.*'"
+                ):
                     await act("x")
+            await fleet.submit("a", ["a?"])
+            with pytest.raises(ConfigurationError, match="unknown job 'x'; known jobs: a"):
+                await fleet.status("x")
+
+    @pytest.mark.anyio
+    async def test_reading_creates_no_files(self, tmp_path: Path) -> None:
+        async with Fleet(storage=address(tmp_path)) as fleet:
+            assert (await fleet.jobs(), await fleet.workers()) == ((), 0)
+            for act in (fleet.status, fleet.cancel, fleet.retry, fleet.results, fleet.wait):
+                with pytest.raises(ConfigurationError, match="has no job in"):
+                    await act("x")
+            with pytest.raises(ConfigurationError, match="has no job in"):
+                await fleet.work(until_done="x")
+            assert files_of(tmp_path) == []
+        async with Roundtable(storage=address(tmp_path)) as table, Fleet(table) as fleet:
+            await table.sessions()
+            assert await fleet.jobs() == ()
+            assert not (tmp_path / "debates.fleet.db").exists()
 
     @pytest.mark.anyio
     async def test_sessions_in_memory_have_no_fleet(self) -> None:

@@ -181,7 +181,7 @@ def test_a_command_that_is_suggested_names_the_fleet(tmp_path: Path) -> None:
     named = "--fleet", "nightly"
     submitted = run(tmp_path, *SUBMIT, "--no-work", *named)
     assert "roundtable fleet work --fleet nightly --db debates.db" in submitted.stderr
-    assert "known jobs: none" in run(tmp_path, "cancel", "drinks").stderr
+    assert "has no job in" in run(tmp_path, "cancel", "drinks").stderr
     assert run(tmp_path, "cancel", "drinks", *named).stdout == "drinks: 1 cancelled (of 1)\n"
     done = run_suggested(tmp_path, run(tmp_path, "retry", "drinks", *named).stderr)
     assert (done.returncode, "drinks: 1 completed (of 1)" in done.stdout) == (0, True), done

@@ -20,14 +20,17 @@ from integration.fleet_child import table_for
 from integration.test_fleet import calls_of, child, ending, questions, stored_turns, until_called
 from postgres_kit import PASSWORD, Server, new_schema, proxy_to, running_server
 
+from roundtable import Roundtable
 from roundtable._core.owner import current_owner
 from roundtable.cli.exit_codes import ExitCode
-from roundtable.errors import StorageError
+from roundtable.errors import ConfigurationError, StorageError
 from roundtable.fleet import Fleet
 from roundtable.fleet.queue import JobQueue, QueuedDebate, database_of
 from roundtable.fleet.worker import Worker
+from roundtable.storage.locations import is_created
 from roundtable.storage.postgres import PostgresStorage
 from roundtable.storage.postgres_connection import parse_address
+from roundtable.testing.storage_samples import record
 from roundtable.types import Budget
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
@@ -435,3 +438,19 @@ async def test_a_fleet_that_starts_without_a_free_connection_says_so_and_its_wor
         assert PASSWORD not in text
     assert refused.returncode == ExitCode.STORAGE, said
     assert set(calls_of(tmp_path).values()) == {1}
+
+
+async def test_reading_creates_no_schema(postgres_server: Server) -> None:
+    schema = new_schema()
+    storage = PostgresStorage(postgres_server.url(schema))
+    query = f"SELECT nspname FROM pg_namespace WHERE nspname LIKE '{schema}%'"
+    assert not await is_created(storage)
+    async with Roundtable(storage=storage) as table, Fleet(table) as fleet:
+        assert (await fleet.jobs(), await fleet.workers()) == ((), 0)
+        with pytest.raises(ConfigurationError, match=f"no job in the schema '{schema}' of 'postgresql://127.0.0.1"):
+            await fleet.status("x")
+        assert postgres_server.execute(query) == []
+        await storage.create(record("s"))
+        assert await is_created(storage)
+        assert await fleet.jobs() == ()
+        assert len(postgres_server.execute(query)) == 1  # without the schema of the queue

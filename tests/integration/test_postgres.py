@@ -865,7 +865,8 @@ async def test_a_search_goes_on_after_the_last_position_of_a_page(storage: Postg
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["sessions"], 0, "No session in postgresql://127.0.0.1"),
+        (["sessions"], 0, " has no sessions; check --storage"),
+        (["show", "last"], 1, "nothing is stored in postgresql://127.0.0.1"),
         (["doctor"], 0, "[ok] storage: postgresql://127.0.0.1"),
         (["backup", "copy.db"], 2, "pg_dump --schema="),
         (["tokens", "create", "ann"], 0, "--storage 'postgresql://tester@127.0.0.1"),
@@ -882,6 +883,7 @@ def test_the_command_uses_the_database_and_shows_no_password(
     shown = done.stdout + done.stderr
     assert (done.returncode, said in shown) == (code, True), shown
     assert PASSWORD not in shown
+    assert (f"?schema={parse_address(postgres_url).schema}" in shown) or words[0] in {"backup", "tokens"}
 
 
 def test_commands_that_are_suggested_work_when_they_are_pasted(postgres_url: str, tmp_path: Path):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from roundtable.errors import ConfigurationError
-from roundtable.logs import ContextFormatter, Outage, configure_logging
+from roundtable.logs import ContextFormatter, configure_logging
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -160,44 +160,3 @@ def test_the_library_says_nothing_by_itself() -> None:
     code = "import logging, roundtable.logs; logging.getLogger('roundtable.engine').warning('unheard')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout + done.stderr == ""
-
-
-class TestOutages:
-    def test_an_outage_is_logged_at_growing_intervals_and_when_it_ends(
-        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        now = [0.0]
-        monkeypatch.setattr("time.monotonic", lambda: now[0])
-        outage = Outage(LOGGER, "waiting for the database", "the database is back", patience_s=1)
-        with caplog.at_level(logging.INFO):
-            for now[0] in range(4 * 3600):
-                outage.failed("refused")
-            outage.ended()
-            outage.ended()
-        assert {record.levelname for record in caplog.records} == {"WARNING"}
-        assert caplog.messages == [
-            "waiting for the database: refused",
-            "waiting for the database (1 min so far): refused",
-            "waiting for the database (2 min so far): refused",
-            "waiting for the database (4 min so far): refused",
-            "waiting for the database (8 min so far): refused",
-            "waiting for the database (16 min so far): refused",
-            "waiting for the database (33 min so far): refused",
-            "waiting for the database (1.1 h so far): refused",
-            "waiting for the database (2.1 h so far): refused",
-            "waiting for the database (3.1 h so far): refused",
-            "the database is back, after 4.0 h",
-        ]
-
-    def test_a_short_outage_is_not_logged(
-        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        now = [0.0]
-        monkeypatch.setattr("time.monotonic", lambda: now[0])
-        outage = Outage(LOGGER, "waiting", "back", patience_s=1)
-        with caplog.at_level(logging.INFO):
-            for now[0] in (0, 0.9, 10, 10.9, 20):
-                outage.failed("refused")
-                if now[0] in {0.9, 10.9}:
-                    outage.ended()
-        assert caplog.messages == []

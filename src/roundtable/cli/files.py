@@ -112,6 +112,9 @@ async def import_session(context: CommandContext, name: str, *, new_id: bool, ru
 async def backup_sessions(context: CommandContext, name: str) -> ExitCode:
     """Copy all sessions to one file."""
     path = _path(name)
+    if context.place.path is not None and await context.place.is_empty(context.table):
+        msg = f"nothing to copy: nothing is stored in {context.place.shown}"
+        raise ConfigurationError(msg, hint="Name the storage of the sessions with --db.")
     await context.table.backup(path)
     if context.screen.as_json:
         context.screen.data({"file": str(path)})

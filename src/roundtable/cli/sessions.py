@@ -62,7 +62,7 @@ async def full_id(table: Roundtable, location: StorageLocation, id_prefix: str) 
     """
     prefix = id_prefix.strip()
     listing = f"{location.command('sessions')} lists the sessions."
-    if location.is_empty():
+    if await location.is_empty(table):
         msg = f"unknown session {prefix!r}: nothing is stored in {location.shown}"
         raise SessionNotFound(msg, hint="Name the storage of the session with --db or --storage.")
     if prefix != LAST and await _exists(table, prefix):
@@ -93,12 +93,13 @@ async def list_sessions(
     table: Roundtable, location: StorageLocation, screen: Screen, wanted: SessionFilter
 ) -> ExitCode:
     """List sessions, newest first."""
-    sessions = () if location.is_empty() else await table.sessions(wanted)
+    is_empty = await location.is_empty(table)
+    sessions = () if is_empty else await table.sessions(wanted)
     if screen.as_json:
         screen.data([summary.model_dump(mode="json") for summary in sessions])
         return ExitCode.OK
     if not sessions:
-        screen.show([line(f"No session in {location.shown}.")])
+        screen.show([line(location.missing if is_empty else f"No session in {location.shown}.")])
         return ExitCode.OK
     mode_width = max(len("MODE"), *(len(line(summary.mode).text) for summary in sessions))
     header = f"{'ID':{SHORT_ID}}  {'STATE':9}  {'ROUND':>5}  {'MODE':{mode_width}}  "
@@ -141,12 +142,13 @@ async def search_sessions(context: CommandContext, words: str, session: str | No
     """Search the answers of agents and show the matches, newest session first."""
     table, location, screen = context.table, context.place, context.screen
     session_id = None if session is None else await full_id(table, location, session)
-    hits = () if location.is_empty() else await table.search(words, session_id=session_id, limit=limit)
+    is_empty = await location.is_empty(table)
+    hits = () if is_empty else await table.search(words, session_id=session_id, limit=limit)
     if screen.as_json:
         screen.data([hit.model_dump(mode="json") for hit in hits])
         return ExitCode.OK
     if not hits:
-        screen.show([line(f"No match in {location.shown}.")])
+        screen.show([line(location.missing if is_empty else f"No match in {location.shown}.")])
     last = ""
     for hit in hits:
         if hit.session_id != last:
@@ -290,7 +292,7 @@ async def prune_sessions(context: CommandContext, before: str, status: str | Non
         msg = f"unknown value for --status: {status!r}" if when is not None else "--before needs a date"
         raise ConfigurationError(msg, hint=f"Choose one of: {', '.join(get_args(SessionStatus))}.")
     session_filter = SessionFilter(updated_before=when, status=state, limit=MOST)
-    sessions = () if context.place.is_empty() else await context.table.sessions(session_filter)
+    sessions = () if await context.place.is_empty(context.table) else await context.table.sessions(session_filter)
     count = counted(len(sessions), "session") if len(sessions) < MOST else f"{len(sessions)} or more sessions"
     if sessions and not yes and not _confirm(context, f"Remove {count} last changed before {before} for good?"):
         return ExitCode.FAILED

@@ -8,13 +8,14 @@ import warnings
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from roundtable.api import Roundtable
     from roundtable.settings import Settings
 
 __all__ = ["SHORT_ID", "StorageLocation", "find_storage", "redact_url"]
@@ -22,6 +23,7 @@ __all__ = ["SHORT_ID", "StorageLocation", "find_storage", "redact_url"]
 
 logger: logging.Logger = logging.getLogger("roundtable.cli")
 
+_POSTGRES: Final = frozenset({"postgres", "postgresql"})
 SHORT_ID = 8
 """Length of a shortened session id, in characters; commands accept any unique beginning of an id."""
 
@@ -56,9 +58,31 @@ class StorageLocation:
         """
         return redact_url(self.url) if self.path is None else str(self.path.absolute())
 
-    def is_empty(self) -> bool:
-        """Check whether the storage cannot contain sessions yet, without reading it: that would create the file."""
-        return not self.is_persistent or (self.path is not None and not self.path.exists())
+    @property
+    def missing(self) -> str:
+        """What to show if the storage has not been used yet; a given name may be misspelled.
+
+        Example:
+            >>> StorageLocation("sqlite:////srv/tipo.db", Path("/srv/tipo.db"), ("--db", "/srv/tipo.db")).missing
+            '/srv/tipo.db does not exist; check --db.'
+            >>> address = "postgresql://db.example.org/app?schema=tipo"
+            >>> StorageLocation(address, None, ("--storage", address)).missing
+            'postgresql://db.example.org/app?schema=tipo has no sessions; check --storage.'
+        """
+        if self.is_default or not self.is_persistent or not self.words:
+            return f"No session in {self.shown}."
+        problem = "has no sessions" if self.path is None else "does not exist"
+        return f"{self.shown} {problem}; check {self.words[0]}."
+
+    async def is_empty(self, table: Roundtable) -> bool:
+        """Check whether the storage has not been used yet, without creating its file or its tables.
+
+        Raises:
+            StorageError: The database cannot be reached.
+        """
+        from roundtable.storage.locations import is_created
+
+        return not self.is_persistent or not await is_created(table.wiring.storage)
 
     def command(self, *words: str) -> str:
         """Return a shell command that uses this storage.
@@ -120,9 +144,17 @@ def find_storage(settings: Settings, storage: str | None, database: str | None) 
 
 
 def redact_url(url: str) -> str:
-    """Return an address without secrets; addresses of SQLite and memory storages have none."""
-    if url.partition(":")[0] in {"memory", "sqlite"}:
+    """Return an address without secrets; addresses of SQLite and memory storages have none.
+
+    Of the parameters of PostgreSQL, only a schema other than the default is shown.
+    """
+    scheme = url.partition(":")[0]
+    if scheme in {"memory", "sqlite"}:
         return url
+    if scheme in _POSTGRES:
+        from roundtable.storage.postgres_url import shown_url
+
+        return shown_url(url)
     from roundtable.http import masked_url
 
     return masked_url(url)
@@ -130,7 +162,7 @@ def redact_url(url: str) -> str:
 
 def _command_url(url: str) -> str:
     """Return an address for a command that can be pasted; without secrets."""
-    if url.partition(":")[0] not in {"postgres", "postgresql"}:
+    if url.partition(":")[0] not in _POSTGRES:
         return redact_url(url)
     from roundtable.storage.postgres_url import command_url
 

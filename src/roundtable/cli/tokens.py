@@ -88,7 +88,7 @@ def list_tokens(
     """List tokens: ids, users and scopes, without the secrets."""
 
     async def work(context: CommandContext) -> ExitCode:
-        infos = () if context.place.is_empty() else await (await _store(context)).list(user)
+        infos = () if await context.place.is_empty(context.table) else await (await _store(context)).list(user)
         if context.screen.as_json:
             context.screen.data([info.model_dump(mode="json") for info in infos])
         elif infos:
@@ -114,7 +114,7 @@ def revoke(
     """Revoke a token; streams opened with it end within a minute."""
 
     async def work(context: CommandContext) -> ExitCode:
-        if context.place.is_empty() or not await (await _store(context)).revoke(token):
+        if await context.place.is_empty(context.table) or not await (await _store(context)).revoke(token):
             raise RoundtableError(f"unknown token {token!r}", hint=f"See {context.place.command('tokens', 'list')}")
         if context.screen.as_json:
             context.screen.data({"id": token, "revoked": True})

@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self, Unpack
 
 import anyio
@@ -16,6 +17,7 @@ import sniffio
 
 from roundtable._core.eventloop import import_on_thread, until_one_ends
 from roundtable._core.functions import reporter
+from roundtable._core.outage import Outage
 from roundtable.errors import ConfigurationError, SessionConflict, StorageError
 from roundtable.fleet.jobs import (
     Job,
@@ -30,10 +32,11 @@ from roundtable.fleet.jobs import (
     requests_of,
     stored_result,
 )
+from roundtable.fleet.records import FleetRecords
 from roundtable.fleet.tracing import job_traced
-from roundtable.logs import Outage
 from roundtable.results.many import FailedDebate, Progress, Results
 from roundtable.stages import error_info
+from roundtable.storage.locations import is_created
 from roundtable.types import Budget
 from roundtable.types.debate import ErrorInfo
 from roundtable.types.request import DebateRequest
@@ -46,7 +49,6 @@ if TYPE_CHECKING:
     from roundtable.api.many import NamedDebate
     from roundtable.api.options import DebateOptions
     from roundtable.fleet.queue import JobQueue, QueuedDebate
-    from roundtable.fleet.records import FleetRecords
     from roundtable.protocols import Storage
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import JsonValue
@@ -160,9 +162,8 @@ class Fleet:
         async with self._opening:
             if self._parts is None:
                 try:
-                    await import_on_thread("roundtable.fleet.queue", "roundtable.fleet.records")
+                    await import_on_thread("roundtable.fleet.queue")
                     from roundtable.fleet.queue import JobQueue, database_of
-                    from roundtable.fleet.records import FleetRecords
                 except ImportError as error:
                     if (error.name or "").partition(".")[0] not in {"dbos", "sqlalchemy"}:
                         raise
@@ -170,7 +171,7 @@ class Fleet:
                     raise ConfigurationError(msg, cause=error, hint="pip install 'roundtable-sdk[fleet]'") from error
                 storage, tenant = self.table.wiring.storage, self.table.wiring.options.tenant
                 queue = JobQueue(database_of(storage), _queue_name(self.name, tenant))
-                records = FleetRecords(storage.kv, self.name, tenant)  # type: ignore[attr-defined]  # both storages have one
+                records = self._new_records()
                 # Read from the storage first, since its errors say best what is wrong with a database: its version,
                 # its schema or missing rights.
                 await records.workers()
@@ -178,13 +179,38 @@ class Fleet:
                 self._parts = queue, records
             return self._parts
 
-    async def _open_patiently(self) -> tuple[JobQueue, FleetRecords]:
+    def _new_records(self) -> FleetRecords:
+        wiring = self.table.wiring
+        return FleetRecords(wiring.storage.kv, self.name, wiring.options.tenant)  # type: ignore[attr-defined]  # both storages have one
+
+    async def _open_existing(self) -> tuple[JobQueue, FleetRecords] | None:
+        """Open the queue if the fleet has a job; otherwise, return `None` and create nothing."""
+        storage = self.table.wiring.storage
+        is_used = self._parts is not None or not hasattr(storage, "kv")
+        if is_used or (await is_created(storage) and await self._new_records().jobs()):
+            return await self._open()
+        return None
+
+    async def _open_job(self, name: str) -> tuple[JobQueue, FleetRecords, Job]:
+        """Open the queue for a job; without jobs, nothing is created.
+
+        Raises:
+            ConfigurationError: No job has this name.
+        """
+        parts = await self._open_existing()
+        if parts is None:
+            msg = f"unknown job {name!r}: the fleet {self.name!r} has no job in {_shown(self.table.wiring.storage)}"
+            hint = "Submit it first, or check the storage (--db, --storage) and the name of the fleet (--fleet)."
+            raise ConfigurationError(msg, hint=hint)
+        return *parts, await parts[1].job(name)
+
+    async def _open_patiently(self, job: str | None) -> tuple[JobQueue, FleetRecords, Job | None]:
         """Open the queue; if the server cannot be reached or has no free connection, try again for a minute."""
         ends = anyio.current_time() + _START_S
         outage = Outage(logger, "the worker waits for the database", "the worker reaches the database")
         while True:
             try:
-                parts = await self._open()
+                parts = (*await self._open(), None) if job is None else await self._open_job(job)
             except StorageError as error:
                 reason = (error.details or {}).get("reason")
                 if reason not in {"unreachable", "busy"} or anyio.current_time() >= ends:
@@ -354,8 +380,7 @@ class Fleet:
             raise ConfigurationError(msg)
         if sniffio.current_async_library() != "asyncio":
             raise ConfigurationError("a worker needs asyncio, since DBOS needs it", hint="Run it with asyncio.run().")
-        queue, records = await self._open_patiently()
-        job = None if until_done is None else await records.job(until_done)
+        queue, records, job = await self._open_patiently(until_done)
         from roundtable.fleet.worker import Worker
 
         worker = Worker(self.table, queue, records, concurrency, self.provider_concurrency)
@@ -415,8 +440,9 @@ class Fleet:
 
     async def workers(self) -> int:
         """Return how many workers gave a sign of life within 15 seconds."""
-        _, records = await self._open()
-        return len(await records.workers())
+        if self._parts is None and not await is_created(self.table.wiring.storage):
+            return 0
+        return len(await self._new_records().workers())
 
     async def jobs(self, *, known: Sequence[JobStatus] = ()) -> tuple[JobStatus, ...]:
         """Return the state of every job, oldest first.
@@ -425,7 +451,10 @@ class Fleet:
             known: States that were read earlier. If a job was done and has not changed since, its debates are not read
                 again, because reading all debates of a large job takes a while.
         """
-        queue, records = await self._open()
+        parts = await self._open_existing()
+        if parts is None:
+            return ()
+        queue, records = parts
         done = {status.job: status for status in known if status.is_done}
         states: list[JobStatus] = []
         for job in await records.jobs():
@@ -448,8 +477,8 @@ class Fleet:
             ConfigurationError: No job has this name.
             StorageError: The database cannot be used.
         """
-        queue, records = await self._open()
-        return await self._status(await records.job(job), queue, records)
+        queue, records, stored = await self._open_job(job)
+        return await self._status(stored, queue, records)
 
     async def _status(self, stored: Job, queue: JobQueue, records: FleetRecords) -> JobStatus:
         rows = await queue.debates(stored.workflow_ids)
@@ -497,8 +526,8 @@ class Fleet:
             ConfigurationError: No job has this name.
             StorageError: The database cannot be used.
         """
-        queue, records = await self._open()
-        rows = await queue.debates((await records.job(job)).workflow_ids)
+        queue, _, stored = await self._open_job(job)
+        rows = await queue.debates(stored.workflow_ids)
         await queue.cancel([row.workflow_id for row in rows if row.state in {"queued", "running"}])
         return await self.status(job)
 
@@ -515,8 +544,7 @@ class Fleet:
             StorageError: The database cannot be used.
         """
         _check_budget(job_budget)
-        queue, records = await self._open()
-        stored = await records.job(job)
+        queue, records, stored = await self._open_job(job)
         if job_budget is not None:
             stored = stored.model_copy(update={"budget": job_budget})
             await records.change_job(stored)
@@ -536,8 +564,8 @@ class Fleet:
             ConfigurationError: No job has this name.
             StorageError: The database cannot be used.
         """
-        queue, records = await self._open()
-        rows = await queue.debates((await records.job(job)).workflow_ids, loads=True)
+        queue, _, stored = await self._open_job(job)
+        rows = await queue.debates(stored.workflow_ids, loads=True)
         outcomes = [await self._outcome(row) for row in rows if row.state not in {"queued", "running"}]
         return Results([outcome for outcome in outcomes if outcome is not None], rules=self.table.wiring.catalog.rules)
 
@@ -555,6 +583,15 @@ class Fleet:
             session_id=None if stored is None else row.session_id,
             partial=stored,
         )
+
+
+def _shown(storage: Storage) -> str:
+    """Return where a storage keeps its data, without secrets."""
+    location = getattr(storage, "location", None)
+    if location is not None:
+        return f"the schema {location.schema!r} of {location.name.partition('?')[0]!r}"
+    path = getattr(storage, "db_path", None)
+    return repr(storage) if path is None else repr(str(Path(path).absolute()))
 
 
 def _per_minute(rows: Sequence[QueuedDebate], now: float) -> float:

@@ -16,6 +16,7 @@ from anyio.lowlevel import checkpoint
 from dbos import DBOS, PortableWorkflowError, WorkflowSerializationFormat
 
 from roundtable._core.eventloop import until_one_ends
+from roundtable._core.outage import Outage
 from roundtable._core.owner import current_owner, is_provably_dead
 from roundtable.api.debates import Debates
 from roundtable.errors import (
@@ -32,7 +33,6 @@ from roundtable.errors import (
 from roundtable.fleet.jobs import agents_of, file_hashes, job_of, options_of, request_from_queue
 from roundtable.fleet.queue import HOLD, quiet_logs
 from roundtable.fleet.tracing import within_trace
-from roundtable.logs import Outage
 from roundtable.stages import error_info
 from roundtable.types import Usage
 from roundtable.types.request import DebateRequest

@@ -8,17 +8,20 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
+
 from roundtable._core.files import user_data_folder
 from roundtable.errors import ConfigurationError
 from roundtable.http import masked_url
 
 if TYPE_CHECKING:
+    from roundtable.protocols import Storage
     from roundtable.settings import Settings
     from roundtable.storage.memory import MemoryStorage
     from roundtable.storage.postgres import PostgresStorage
     from roundtable.storage.sqlite import SQLiteStorage
 
-__all__ = ["default_database", "open_memory", "open_postgres", "open_sqlite", "writable_database"]
+__all__ = ["default_database", "is_created", "open_memory", "open_postgres", "open_sqlite", "writable_database"]
 
 
 def default_database(settings: Settings) -> Path:
@@ -64,6 +67,20 @@ def _can_write(path: Path) -> bool:
 def _warn_once(wanted: str, fallback: str) -> None:
     # A warning, not a log record, so that a script without logging shows it too.
     warnings.warn(f"{wanted} cannot be written; sessions are stored in {fallback}", UserWarning, stacklevel=3)
+
+
+async def is_created(storage: Storage) -> bool:
+    """Check whether a storage has been used before; unlike reading it, this creates no file and no tables.
+
+    Raises:
+        StorageError: The database cannot be reached.
+    """
+    from roundtable.storage.sqlite import SQLiteStorage
+
+    if isinstance(storage, SQLiteStorage):
+        return await anyio.Path(storage.db_path).exists()
+    check = getattr(storage, "is_created", None)
+    return check is None or bool(await check())
 
 
 def open_memory(url: str = "memory://") -> MemoryStorage:

@@ -256,7 +256,7 @@ class PostgresStorage(WholeSessionMethods):
                 raise ConfigurationError(msg)
         address = parse_address(url)
         self.address: str = address.name
-        """The address without user, password and parameters."""
+        """The address without user, password and parameters; only a schema other than `roundtable` is shown."""
         self.location: Address = address
         """The location of the database, with the password."""
         # pg_dump expects a pattern, so a name is quoted unless it is plain.
@@ -292,6 +292,14 @@ class PostgresStorage(WholeSessionMethods):
     def kv(self) -> KeyValue:
         """Key-value store for small values."""
         return self._kv
+
+    async def is_created(self) -> bool:
+        """Check whether the tables exist. Nothing is created.
+
+        Raises:
+            StorageError: The database cannot be used, or the schema contains tables of another application.
+        """
+        return await self._background.call(self._pool.has_tables)
 
     async def create(self, record: SessionRecord) -> None:
         """Store a new, empty session. See `Storage.create`."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from threading import RLock
 from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeVar
-from urllib.parse import unquote
 
 import psycopg
 from psycopg import sql
@@ -20,11 +19,12 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo, TransactionStatus
 
 from roundtable._core.network import NetworkForbidden, check_host
+from roundtable._core.outage import Outage
 from roundtable.errors import ConfigurationError, StorageError
-from roundtable.http import masked_url
-from roundtable.logs import Outage, is_power_of_ten
+from roundtable.logs import is_power_of_ten
 from roundtable.storage.postgres_background import Background, closed_meanwhile
-from roundtable.storage.postgres_schema import migrate, use_tables
+from roundtable.storage.postgres_schema import has_tables, migrate, use_tables
+from roundtable.storage.postgres_url import named_schema, shown_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
@@ -37,7 +37,6 @@ _log: logging.Logger = logging.getLogger(__name__)
 # Psycopg often logs broken connections. Without this handler, a program without logging would print these messages.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
-_DEFAULT_SCHEMA: Final = "roundtable"
 _LONGEST_NAME: Final = 63
 _DEFAULTS: Final[dict[str, str | int]] = {
     "connect_timeout": 5,
@@ -157,7 +156,7 @@ def parse_address(url: str) -> Address:
     Example:
         >>> address = parse_address("postgresql://me:secret@db.example.org/app?sslmode=require&schema=debates")
         >>> address.name, address.schema
-        ('postgresql://db.example.org/app', 'debates')
+        ('postgresql://db.example.org/app?schema=debates', 'debates')
     """
     hint = (
         "Write 'postgresql://USER@HOST:5432/DATABASE?sslmode=require', with special characters as %XX. Put the "
@@ -166,15 +165,12 @@ def parse_address(url: str) -> Address:
     # The parameter is cut out as text, so that the rest of the URL reaches libpq unchanged.
     base, _, query = url.partition("?")
     parameters = query.split("&") if query else []
-    schemas = [
-        unquote(parameter.removeprefix("schema=")) for parameter in parameters if parameter.startswith("schema=")
-    ]
     libpq_query = "&".join(parameter for parameter in parameters if not parameter.startswith("schema="))
     libpq_url = f"{base}?{libpq_query}" if libpq_query else base
-    name = masked_url(url)
+    name = shown_url(url)
     if not url.startswith(("postgresql://", "postgres://")):
         raise ConfigurationError(f"{name!r} is not the URL of a PostgreSQL database", hint=hint)
-    schema = schemas[-1] if schemas else _DEFAULT_SCHEMA
+    schema = named_schema(url)
     if not schema or len(schema.encode()) > _LONGEST_NAME or "\0" in schema or schema.startswith("pg_"):
         msg = f"{schema!r} is not a valid name for a PostgreSQL schema"
         raise ConfigurationError(msg, hint="Use up to 63 letters, digits and underscores; don't begin with 'pg_'.")
@@ -204,6 +200,14 @@ class Limits:
     close_s: float
 
 
+class _NoTables(Exception):
+    """The tables do not exist, and a call does not create them."""
+
+
+async def _do_nothing(connection: psycopg.AsyncConnection) -> None:
+    """Only prove that there is a connection."""
+
+
 class PostgresPool:
     """Connections that are opened when they are needed; the first use creates or upgrades the tables.
 
@@ -229,13 +233,28 @@ class PostgresPool:
         self._upgrading = asyncio.Lock()
         self._is_closed = False
 
-    async def use(self, work: Callable[[psycopg.AsyncConnection], Awaitable[T]], *, repeatable: bool) -> T:
+    async def has_tables(self) -> bool:
+        """Check whether the tables exist; they are not created.
+
+        Raises:
+            StorageError: See `use`; or the schema contains tables of another application.
+        """
+        try:
+            await self.use(_do_nothing, repeatable=True, creates=False)
+        except _NoTables:
+            return False
+        return True
+
+    async def use(
+        self, work: Callable[[psycopg.AsyncConnection], Awaitable[T]], *, repeatable: bool, creates: bool = True
+    ) -> T:
         """Call a function with a connection in autocommit mode; connect again if the connection breaks.
 
         Args:
             work: What to do with the connection.
             repeatable: Whether to call `work` again if the connection broke during the call, so that it is unknown what
                 was committed. A transaction that was certainly rolled back is always tried again.
+            creates: Whether to create tables that don't exist; otherwise, `_NoTables` is raised.
 
         Raises:
             StorageError: No connection became free, or the server cannot be reached, does not answer, or refuses the
@@ -247,18 +266,20 @@ class PostgresPool:
         except TimeoutError:
             raise self._busy() from None
         try:
-            return await self._use(work, repeatable=repeatable)
+            return await self._use(work, repeatable=repeatable, creates=creates)
         finally:
             self._places.release()
 
-    async def _use(self, work: Callable[[psycopg.AsyncConnection], Awaitable[T]], *, repeatable: bool) -> T:
+    async def _use(
+        self, work: Callable[[psycopg.AsyncConnection], Awaitable[T]], *, repeatable: bool, creates: bool
+    ) -> T:
         deadline = monotonic() + self._limits.connect_s
         pause_s = 0.02
         while True:
             began = False
             connection: psycopg.AsyncConnection | None = None
             try:
-                connection = await self._take()
+                connection = await self._take(creates=creates)
                 async with self._answering(connection, self._limits.call_s):
                     if not repeatable:
                         await connection.execute("SELECT 1")  # the connection may have broken while it was idle
@@ -323,7 +344,7 @@ class PostgresPool:
         for connection in tuple(self._all):
             await self.discard(connection)
 
-    async def _take(self) -> psycopg.AsyncConnection:
+    async def _take(self, *, creates: bool) -> psycopg.AsyncConnection:
         if self._idle:
             return self._idle.pop()[0]
         connection = await self.connect()
@@ -332,17 +353,19 @@ class PostgresPool:
                 # At this level, a statement that runs after a lock was taken sees everything committed before the lock.
                 await connection.execute("SET default_transaction_isolation TO 'read committed'")
             async with self._upgrading:
-                await self._upgrade(connection)
+                await self._upgrade(connection, creates=creates)
         except BaseException:
             await self.discard(connection)
             raise
         return connection
 
-    async def _upgrade(self, connection: psycopg.AsyncConnection) -> None:
+    async def _upgrade(self, connection: psycopg.AsyncConnection, *, creates: bool) -> None:
         schema, name = self.address.schema, self.address.name
         async with self._answering(connection, self._limits.call_s):
             if await use_tables(connection, schema, name):
                 return
+            if not creates and not await has_tables(connection, schema, name):
+                raise _NoTables
         async with self._answering(connection, _UPGRADE_S):
             while not await use_tables(connection, schema, name):
                 await migrate(connection, schema, name)

@@ -20,6 +20,7 @@ __all__ = [
     "OLDEST_SERVER",
     "Statements",
     "from_stored",
+    "has_tables",
     "in_schema",
     "key_hash",
     "migrate",
@@ -357,6 +358,11 @@ async def is_current(
     """Check whether the tables have the version of this library. Arguments and errors are the same as for `migrate`."""
     await _check_server(connection, address)
     return await _version(connection, schema, address, len(migrations)) == len(migrations)
+
+
+async def has_tables(connection: psycopg.AsyncConnection, schema: str, address: str) -> bool:
+    """Check whether the tables exist, in any version. Arguments and errors are the same as for `migrate`."""
+    return await _version(connection, schema, address, len(MIGRATIONS)) is not None
 
 
 async def migrate(

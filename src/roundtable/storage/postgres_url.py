@@ -7,7 +7,10 @@ from urllib.parse import unquote
 
 from roundtable.http import masked_url
 
-__all__ = ["command_url"]
+__all__ = ["DEFAULT_SCHEMA", "command_url", "named_schema", "shown_url"]
+
+DEFAULT_SCHEMA: Final = "roundtable"
+"""PostgreSQL schema of the tables if a URL names none."""
 
 _HARMLESS: Final = frozenset(
     {
@@ -19,6 +22,29 @@ _HARMLESS: Final = frozenset(
     }
 )  # fmt: skip
 """Parameters that are shown. `password` is hidden, and so is `options`, since its value can contain anything."""
+
+
+def named_schema(url: str) -> str:
+    """Return the PostgreSQL schema that the URL of a storage names, or the default.
+
+    Example:
+        >>> named_schema("postgresql://db.example.org/app?schema=debates"), named_schema("postgresql:///app")
+        ('debates', 'roundtable')
+    """
+    parameters = url.partition("?")[2].split("&")
+    schemas = [unquote(text.removeprefix("schema=")) for text in parameters if text.startswith("schema=")]
+    return schemas[-1] if schemas else DEFAULT_SCHEMA
+
+
+def shown_url(url: str) -> str:
+    """Return the URL of a database for messages: without user, secrets and parameters, except for another schema.
+
+    Example:
+        >>> shown_url("postgresql://me:secret@db.example.org/app?schema=debates&sslmode=require")
+        'postgresql://db.example.org/app?schema=debates'
+    """
+    masked, schema = masked_url(url), named_schema(url)
+    return masked if schema == DEFAULT_SCHEMA or masked.endswith("://***") else f"{masked}?schema={schema}"
 
 
 def command_url(url: str) -> str:

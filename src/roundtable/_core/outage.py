@@ -1,0 +1,66 @@
+"""How outages are logged: once, at growing intervals, and when they are over."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Final
+
+from roundtable._core.words import duration
+
+__all__ = ["Outage"]
+
+_SECOND_S: Final = 60.0
+_LONGEST_S: Final = 3600.0
+
+
+class Outage:
+    """Logs that something cannot be used: once, then at growing intervals, and once when it works again.
+
+    The first line is logged at once or after `patience_s` seconds, the next ones after a minute, two minutes, four
+    minutes and so on, but at least once an hour. Other failures are logged as debug messages.
+
+    Args:
+        log: Where to log.
+        away: What happens during the outage, such as "the worker waits for the database".
+        back: What happens when it ends, such as "the worker reaches the database again".
+        level: Level of the messages.
+        patience_s: Seconds after the first failure until an outage is logged; a shorter one is not.
+    """
+
+    def __init__(
+        self, log: logging.Logger, away: str, back: str, *, level: int = logging.WARNING, patience_s: float = 0.0
+    ) -> None:
+        self._log = log
+        self._away = away
+        self._back = back
+        self._level = level
+        self._patience_s = patience_s
+        self._since_s: float | None = None
+        self._next_s = 0.0
+        self._is_logged = False
+
+    def failed(self, reason: str) -> None:
+        """Report a failed attempt.
+
+        Args:
+            reason: Why it failed, without secrets.
+        """
+        now = time.monotonic()
+        if self._since_s is None:
+            self._since_s, self._next_s, self._is_logged = now, self._patience_s, False
+        passed_s = now - self._since_s
+        if passed_s < self._next_s:
+            self._log.debug("%s: %s", self._away, reason)
+            return
+        for_ = f" ({duration(passed_s)} so far)" if self._is_logged else ""
+        self._log.log(self._level, "%s%s: %s", self._away, for_, reason)
+        self._is_logged = True
+        self._next_s = passed_s + min(max(passed_s, _SECOND_S), _LONGEST_S)
+
+    def ended(self) -> None:
+        """Report that an attempt succeeded; this does nothing unless an outage was logged."""
+        since_s, self._since_s = self._since_s, None
+        if since_s is not None and self._is_logged:
+            self._log.log(self._level, "%s, after %s", self._back, duration(time.monotonic() - since_s))
+            self._is_logged = False
