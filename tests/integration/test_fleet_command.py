@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shlex
 import signal
@@ -155,7 +156,19 @@ def test_answers_are_written_to_a_file_or_nothing_is(tmp_path: Path) -> None:
     rows = json.loads(run(tmp_path, "results", "drinks", "--json").stdout)
     assert [json.loads(text) for text in file.read_text().splitlines()] == rows
     assert [row["topic"] for row in rows] == ["question-0: tea?", "question-1: tea?"]
+    assert run(tmp_path, "results", "drinks", "-o", "answers.json").returncode == 0
+    assert json.loads((tmp_path / "answers.json").read_text()) == rows
+    assert run(tmp_path, "results", "drinks", "-o", "answers.CSV").returncode == 0
+    with (tmp_path / "answers.CSV").open(newline="", encoding="utf-8-sig") as table:
+        assert [(row["topic"], row["answer"]) for row in csv.DictReader(table)] == [
+            ("question-0: tea?", "Tea"),
+            ("question-1: tea?", "Tea"),
+        ]
     before = sorted(tmp_path.iterdir())
+    refused = run(tmp_path, "results", "drinks", "-o", "answers.xlsx")
+    message = "--output: results cannot be written as '.xlsx': 'answers.xlsx'"
+    assert (refused.returncode, message in refused.stderr) == (2, True), refused
+    assert "ends in .jsonl, .json or .csv" in refused.stderr
     for name, reason in (("missing/answers.jsonl", "No such file or directory"), (".", "Is a directory")):
         refused = run(tmp_path, "results", "drinks", "-o", name)
         assert (refused.returncode, f"'{name}' cannot be written: {reason}" in refused.stderr) == (7, True), refused

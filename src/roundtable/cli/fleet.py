@@ -39,10 +39,11 @@ from roundtable.cli.storage_location import SHORT_ID
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from roundtable.api.options import DebateOptions
     from roundtable.fleet import Fleet, JobStatus
+    from roundtable.results.many import Results
     from roundtable.types import JsonObject
 
 __all__ = ["fleet"]
@@ -52,6 +53,8 @@ _AT_ONCE: Final = 8
 _LONG_S: Final = 30.0
 """Debates that have been running for less time than this are not named."""
 _SHORTEST_WATCH_S: Final = 0.5
+_SUFFIXES: Final = (".jsonl", ".json", ".csv")
+"""Formats of files with results."""
 
 fleet: typer.Typer = typer.Typer(
     no_args_is_help=True,
@@ -276,9 +279,7 @@ def results(
     *,
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the answers to this file, one JSON object per line."
-        ),
+        typer.Option("--output", "-o", metavar="FILE", help="Write the answers to this file: .jsonl, .json or .csv."),
     ] = None,
     name: _Name = _DEFAULT,
     database: Database = None,
@@ -286,11 +287,14 @@ def results(
     as_json: Json = False,
 ) -> int:
     """Show the answers of the debates that have ended, one line each, in the order of the questions."""
+    if output is not None:
+        _check_suffix(output)
 
     async def act(context: CommandContext, fleet: Fleet) -> ExitCode:
-        rows = (await fleet.results(job)).to_records()
+        outcomes = await fleet.results(job)
+        rows = outcomes.to_records()
         if output is not None:
-            write_parts(Path(output), (f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+            write_parts(Path(output), _parts(outcomes, rows, Path(output).suffix.lower()))
             if context.screen.as_json:
                 context.screen.data({"file": output, "results": len(rows)})
             context.screen.remark(f"{len(rows):,} results are in {output}.")
@@ -301,6 +305,29 @@ def results(
         return ExitCode.OK
 
     return _run(locals(), act)
+
+
+def _check_suffix(output: str) -> None:
+    """Check that results can be written in the format that a file name asks for; without a suffix, as JSON Lines.
+
+    Raises:
+        ConfigurationError: The suffix is unknown.
+    """
+    suffix = Path(output).suffix
+    if suffix and suffix.lower() not in _SUFFIXES:
+        msg = f"--output: results cannot be written as {suffix!r}: {output!r}"
+        raise ConfigurationError(msg, hint=f"Use a name that ends in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}.")
+
+
+def _parts(outcomes: Results, rows: Sequence[JsonObject], suffix: str) -> Iterator[str]:
+    """Yield the text of a file with results."""
+    if suffix == ".csv":
+        yield str(outcomes.frames("sessions", "csv"))
+    elif suffix == ".json":
+        yield f"{json.dumps(rows, ensure_ascii=False, indent=2)}\n"
+    else:
+        for row in rows:
+            yield f"{json.dumps(row, ensure_ascii=False)}\n"
 
 
 def _options(arguments: dict[str, Any]) -> DebateOptions:
