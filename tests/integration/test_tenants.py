@@ -52,6 +52,20 @@ async def test_a_lent_table_that_is_closed_leaves_the_shared_parts_open(tmp_path
         assert len(await ann.sessions()) == 1
 
 
+async def test_a_tenants_table_follows_a_table_that_is_closed_and_used_again(tmp_path: Path) -> None:
+    agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
+    table = Roundtable(agents, storage=f"sqlite:///{tmp_path}/debates.db")
+    ann = table.for_tenant("ann")
+    nested = ann.for_tenant("ben")
+    held = [await tenant.debate("Tea or coffee?", rounds=1) for tenant in (ann, nested)]
+    await table.aclose()
+    for tenant, result in zip((ann, nested), held, strict=True):
+        assert [found.id for found in await tenant.sessions()] == [result.session.id]
+        assert tenant.wiring.storage is table.wiring.storage
+        assert (await tenant.debate("Tea or water?", rounds=1)).answer == "Tea"
+    await table.aclose()
+
+
 async def test_a_budget_of_the_table_is_shared() -> None:
     table = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://", budget=Budget(max_calls=1))
     await table.for_tenant("ann").debate("Tea?", rounds=1)

@@ -111,6 +111,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
 
     _wiring: TableParts | None = None
     _parent: Roundtable | None = None
+    _lender: TableParts | None = None
+    """The objects of the parent that this table's objects were made from; the parent has others once it was closed."""
     _loaded_debates: Debates | None = None
     _group: TaskGroup | None = None
 
@@ -162,12 +164,16 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
     @property
     def wiring(self) -> TableParts:
         """The objects of the table, created on first use: engine, registries, storage, gateway."""
-        if self._wiring is None:
+        if self._parent is not None:
+            lender = self._parent.wiring
+            if self._wiring is None or lender is not self._lender:
+                self._lender, self._loaded_debates = lender, None
+                self._wiring = lender.lend(self._options)
+        elif self._wiring is None:
             # Imported here on purpose: `import roundtable; roundtable.Roundtable` must not load the engine.
             from roundtable.api.assembly import TableParts
 
-            parent = self._parent
-            self._wiring = TableParts(self._options) if parent is None else parent.wiring.lend(self._options)
+            self._wiring = TableParts(self._options)
         return self._wiring
 
     @property
@@ -179,10 +185,11 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
 
     @property
     def _debates(self) -> Debates:
+        wiring = self.wiring  # first, since it may be new
         if self._loaded_debates is None:
             from roundtable.api.debates import Debates
 
-            self._loaded_debates = Debates(self.wiring)
+            self._loaded_debates = Debates(wiring)
         return self._loaded_debates
 
     async def debate(
@@ -541,7 +548,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
     def for_tenant(self, tenant: str, *, observers: Sequence[Observer | Callable[[Event], None]] = ()) -> Roundtable:
         """Return a table for the sessions of another tenant; it shares everything else with this table.
 
-        Models, their limits, the budget, tools and the storage are shared; only this table releases them.
+        Models, their limits, the budget, tools and the storage are shared; only this table releases them. If this table
+        is closed and then used again, the new table uses its new objects.
 
         Args:
             tenant: Owner of the sessions; the new table does not see sessions of other tenants.
