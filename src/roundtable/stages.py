@@ -233,6 +233,7 @@ async def run_stage(
     Raises:
         ConfigurationError: A turn needs an agent that is not in `agents`.
         Exception: An error of `hooks` or of one of their listeners; unlike an agent's error, it ends the stage.
+        SystemExit: An agent, or a function that it calls, ends the program.
     """
     clock = clock or SystemClock()
     attempt_by_slot = {spec.slot: 1 for spec in stage.turns} if attempts is None else dict(attempts)
@@ -242,7 +243,7 @@ async def run_stage(
         msg = f"stage {stage.name!r} names agents that are not in the debate: {', '.join(missing)}"
         raise ConfigurationError(msg)
     outcomes: dict[int, AnyTurn] = {}
-    errors: list[Exception] = []
+    errors: list[Exception | SystemExit] = []
     by_key = {turn.key: turn for turn in view.transcript}
 
     async def run(spec: TurnSpec) -> None:
@@ -254,7 +255,7 @@ async def run_stage(
             outcome = await _run_turn(task, view, hooks, clock)
             if outcome is not None:
                 outcomes[spec.slot] = outcome
-        except Exception as error:  # noqa: BLE001  (raised below, outside of an exception group)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (raised below, outside of an exception group)
             errors.append(error)
             group.cancel_scope.cancel()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +98,45 @@ async def test_an_approver_that_fails_allows_nothing(caplog: pytest.LogCaptureFi
     shop, call, _ = await held(approve)
     assert (shop.orders, call.error) == ([], "not approved: nobody could be asked (OSError)")
     assert "the approver of tool calls failed" in caplog.text
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), SystemExit(3)], ids=["is cancelled", "ends the program"])
+async def test_an_approver_that_raises_more_than_an_error_on_its_thread_allows_nothing(error: BaseException) -> None:
+    def approve(request: ToolRequest) -> bool:
+        raise error
+
+    shop, call, _ = await held(approve)
+    assert (shop.orders, call.error) == ([], "not approved: nobody could be asked (RuntimeError)")
+
+
+async def test_an_approver_that_cancels_a_request_of_its_own_allows_nothing() -> None:
+    async def approve(request: ToolRequest) -> bool:
+        await anyio.lowlevel.checkpoint()
+        raise asyncio.CancelledError
+
+    shop, call, _ = await held(approve)
+    assert (shop.orders, call.error) == ([], "not approved: nobody could be asked (CancelledError)")
+
+
+async def test_an_approver_that_ends_the_program_ends_it_as_itself_and_the_session_can_be_resumed() -> None:
+    wants_to_end = True
+
+    async def approve(request: ToolRequest) -> bool:
+        await anyio.lowlevel.checkpoint()
+        if wants_to_end:
+            raise SystemExit(3)
+        return True
+
+    shop = Shop()
+    async with Roundtable([asks()], storage="memory://", tools=[shop.tool()], approve_tools=approve) as table:
+        with pytest.raises(SystemExit, match="3"):
+            await table.debate("Shall we order?", rounds=1)
+        assert shop.orders == []
+        (session,) = await table.sessions()
+        assert session.status == "paused"
+        wants_to_end = False
+        assert (await table.resume(session.id)).status == "completed"
+    assert shop.orders == ["tea"]
 
 
 async def test_a_function_that_blocks_holds_up_nothing() -> None:

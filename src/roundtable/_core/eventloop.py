@@ -100,7 +100,7 @@ async def hearing(take: Callable[[signal.Signals], object]) -> AsyncGenerator[No
     Args:
         take: Called in the event loop.
     """
-    signals, errors = _ending_signals(), list[Exception]()
+    signals, errors = _ending_signals(), list[Exception | SystemExit]()
 
     async def receive(*, task_status: TaskStatus[None]) -> None:
         with anyio.open_signal_receiver(*signals) as received:
@@ -113,7 +113,7 @@ async def hearing(take: Callable[[signal.Signals], object]) -> AsyncGenerator[No
             await group.start(receive)
         try:
             yield
-        except Exception as error:  # noqa: BLE001  (raised below)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (raised below)
             errors.append(error)
         group.cancel_scope.cancel()
     if errors:
@@ -124,14 +124,14 @@ async def until_one_ends(*functions: Callable[[], Awaitable[object]]) -> None:
     """Run functions at the same time until one returns or fails; the others are cancelled.
 
     Raises:
-        Exception: The error of the first function that failed, not in an exception group.
+        Exception: The error of the first function that failed, not in an exception group; also `SystemExit`.
     """
-    errors: list[Exception] = []
+    errors: list[Exception | SystemExit] = []
 
     async def run(function: Callable[[], Awaitable[object]]) -> None:
         try:
             await function()
-        except Exception as error:  # noqa: BLE001  (raised below, as itself)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (raised below, as itself)
             errors.append(error)
         group.cancel_scope.cancel()
 

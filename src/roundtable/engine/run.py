@@ -187,8 +187,9 @@ class DebateRun:
             StorageError: An event could not be stored.
             LeaseLost: Another owner took over the session.
             SessionBusy: The lease expired, and another owner has it.
+            SystemExit: The caller's code ends the program; the session can be resumed.
         """
-        failure: Exception | None = None
+        failure: Exception | SystemExit | None = None
         async with anyio.create_task_group() as background:
             keeper = LeaseKeeper(
                 self.journal, self.limits.lease_ttl_s, give_up=self._lose_lease, stop=self._cancel_work
@@ -199,6 +200,8 @@ class DebateRun:
                 background.start_soon(keeper.watch_control)
                 with self._run_scope:
                     failure = await self._loop()
+            except SystemExit as error:
+                failure = error  # raised below, outside of an exception group
             finally:
                 try:
                     if not self.state.has_ended and self.state.lease_error is None:

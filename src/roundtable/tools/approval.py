@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import anyio
 import anyio.to_thread
 
+from roundtable._core.eventloop import as_exception
 from roundtable._core.functions import is_async
-from roundtable.tools.definition import failed
+from roundtable.tools.definition import failed, is_external_interrupt
 
 if TYPE_CHECKING:
     from roundtable.protocols import Tool
@@ -105,7 +106,9 @@ async def refusal(approve: Approver, tool: Tool, tool_input: JsonObject, turn: T
     )
     try:
         verdict = await _ask(approve, request)
-    except Exception as error:  # the approver is the caller's code; an error in it must not allow a call
+    except BaseException as error:  # the approver is the caller's code; an error in it must not allow a call
+        if is_external_interrupt(error):
+            raise
         logger.exception("the approver of tool calls failed", extra={"tool": definition.name})
         return failed(f"not approved: nobody could be asked ({type(error).__name__})")
     if verdict is True:
@@ -115,11 +118,21 @@ async def refusal(approve: Approver, tool: Tool, tool_input: JsonObject, turn: T
 
 
 async def _ask(approve: Approver, request: ToolRequest) -> object:
+    verdict: object
     if is_async(approve):
         verdict = approve(request)
     else:
         # A limiter of its own: approvers wait for people, and must not use up the threads of other work.
         verdict = await anyio.to_thread.run_sync(
-            approve, request, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1)
+            _ask_on_thread, approve, request, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1)
         )
     return await verdict if inspect.isawaitable(verdict) else verdict
+
+
+def _ask_on_thread(approve: Approver, request: ToolRequest) -> object:
+    try:
+        return approve(request)
+    except Exception:
+        raise
+    except BaseException as error:  # Ctrl-C never arrives on this thread, and nobody cancels it
+        raise as_exception(error) from error

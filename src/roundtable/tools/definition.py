@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from anyio import CapacityLimiter
+from anyio import CapacityLimiter, get_cancelled_exc_class
 from anyio.lowlevel import RunVar
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
@@ -17,6 +18,7 @@ from roundtable._core.functions import is_async
 from roundtable._core.nesting import is_too_deep
 from roundtable._core.text import error_text
 from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.stages import is_foreign_cancellation
 from roundtable.types import AgentTool, JsonObject, ToolResult, Usage
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ __all__ = [
     "check_tool_name",
     "failed",
     "invalid_tool_arguments",
+    "is_external_interrupt",
     "is_transient_error",
     "run_in_thread",
     "to_result",
@@ -217,6 +220,19 @@ def check_tool_name(name: object) -> None:
         raise ConfigurationError(
             msg, hint="Use letters, digits, '_' and '-', at most 64, beginning with a letter or '_'."
         )
+
+
+def is_external_interrupt(error: BaseException) -> bool:
+    """Check whether an error comes from outside of a tool or approver: a cancellation of the turn, or Ctrl-C.
+
+    In the event loop of the main thread, a tool that raises `KeyboardInterrupt` looks like Ctrl-C, and the program must
+    end. On other threads, such as those of plain functions, Ctrl-C never arrives.
+    """
+    if isinstance(error, Exception) or is_foreign_cancellation(error):
+        return False
+    if isinstance(error, KeyboardInterrupt | SystemExit):
+        return threading.current_thread() is threading.main_thread()
+    return isinstance(error, get_cancelled_exc_class())
 
 
 def is_transient_error(error: object) -> bool:

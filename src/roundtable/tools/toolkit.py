@@ -6,7 +6,6 @@ import contextlib
 import copy
 import itertools
 import json
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +17,6 @@ from anyio import Event
 
 from roundtable._core.nesting import TOO_DEEP, is_too_deep
 from roundtable.errors import ConfigurationError
-from roundtable.stages import is_foreign_cancellation
 from roundtable.tools.approval import refusal
 from roundtable.tools.definition import (
     TOOL_ATTEMPTS,
@@ -29,6 +27,7 @@ from roundtable.tools.definition import (
     TurnTool,
     check_tool_name,
     failed,
+    is_external_interrupt,
     is_transient_error,
     to_result,
 )
@@ -226,23 +225,10 @@ async def _attempt(tool: Tool, tool_input: JsonObject) -> tuple[ToolResult, bool
             result = to_result(await tool.run(tool_input))
             return result, not result.success and is_transient_error(result.error)
     except BaseException as error:  # a tool is third-party code; the model sees the error
-        if _is_external_interrupt(error):
+        if is_external_interrupt(error):
             raise
         return failed(error), is_transient_error(error)
     return failed(f'Tool "{tool.definition.name}" timed out after {limit * 1000:.0f}ms'), True
-
-
-def _is_external_interrupt(error: BaseException) -> bool:
-    """Check whether an error comes from outside of the tool: a cancellation of the turn, or Ctrl-C.
-
-    In the event loop of the main thread, a tool that raises `KeyboardInterrupt` looks like Ctrl-C, and the program must
-    end. On other threads, such as those of plain functions, Ctrl-C never arrives.
-    """
-    if isinstance(error, Exception) or is_foreign_cancellation(error):
-        return False
-    if isinstance(error, KeyboardInterrupt | SystemExit):
-        return threading.current_thread() is threading.main_thread()
-    return isinstance(error, anyio.get_cancelled_exc_class())
 
 
 class ToolOutcome(NamedTuple):
