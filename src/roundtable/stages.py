@@ -210,6 +210,7 @@ async def run_stage(
     *,
     hooks: StageHooks | None = None,
     attempts: Mapping[int, int] | None = None,
+    rejections: Mapping[int, int] | None = None,
     clock: Clock | None = None,
     turn_timeout_s: float | None = None,
     shaper: TurnShaper | None = None,
@@ -222,6 +223,7 @@ async def run_stage(
         view: The mode's view of the debate; each turn sees only the part that its spec allows.
         hooks: Follows and stores turns.
         attempts: Slots to run, each with the number of its attempt; all slots at attempt 1 when left out.
+        rejections: By slot, how many earlier attempts failed because of an answer; see `FailedTurn.rejects_answer`.
         clock: Source of durations.
         turn_timeout_s: Seconds that each turn has for all its calls; a turn that takes longer fails with
             `APITimeoutError`.
@@ -247,7 +249,8 @@ async def run_stage(
     by_key = {turn.key: turn for turn in view.transcript}
 
     async def run(spec: TurnSpec) -> None:
-        CURRENT_ATTEMPT.set(TurnAttempt(attempt_by_slot[spec.slot]))  # each turn is a task, with its own context
+        # Each turn is a task, with its own context.
+        CURRENT_ATTEMPT.set(TurnAttempt((rejections or {}).get(spec.slot, 0)))
         try:
             task = _TurnTask(
                 spec, stage.name, attempt_by_slot[spec.slot], agents[spec.agent], turn_timeout_s, shaper, by_key

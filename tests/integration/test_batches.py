@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from roundtable.errors import (
     APINetworkError,
     APITimeoutError,
     ConfigurationError,
+    QuorumLost,
     RoundtableError,
 )
 from roundtable.providers import chat_model
@@ -292,13 +294,13 @@ def step(number: int) -> ChatRequest:
 async def test_a_turn_that_waited_too_long_begins_again_with_the_answers_that_it_had(tmp_path: Path) -> None:
     with BatchServer("anthropic", by_question, looks=1) as server:
         model = model_of(server, tmp_path, wait_s=1.0)
-        CURRENT_ATTEMPT.set(TurnAttempt(1))
+        CURRENT_ATTEMPT.set(TurnAttempt())
         assert (await model.complete(step(1))).text == "1"
         server.looks = 10**6
         with pytest.raises(APITimeoutError, match="has not ended"):
             await model.complete(step(2))
         server.looks = 1
-        CURRENT_ATTEMPT.set(TurnAttempt(2))
+        CURRENT_ATTEMPT.set(TurnAttempt())
         assert [(await model.complete(step(number))).text for number in (1, 2)] == ["1", "2"]
         await model.aclose()
     assert server.submits == [1, 1]
@@ -307,8 +309,8 @@ async def test_a_turn_that_waited_too_long_begins_again_with_the_answers_that_it
 async def test_a_turn_that_failed_because_of_an_answer_gets_another_one(tmp_path: Path) -> None:
     with BatchServer("anthropic", by_question) as server:
         model = model_of(server, tmp_path)
-        for number in (1, 2):
-            CURRENT_ATTEMPT.set(TurnAttempt(number))
+        for rejections in (0, 1):
+            CURRENT_ATTEMPT.set(TurnAttempt(rejections))
             assert (await model.complete(step(1))).text == "1"
         await model.aclose()
     assert server.submits == [1, 1]
@@ -558,6 +560,63 @@ async def test_a_turn_that_a_pause_cut_is_not_paid_again_in_the_same_process(hom
             holds = False
             assert (await table.resume(handle.session_id)).answer == "Tea"
     assert server.submits == [1, 1]
+
+
+@pytest.mark.both_loops
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["in the same process", "in another process"])
+@pytest.mark.parametrize("cut", ["nothing", "in a tool", "in the call after it"])
+async def test_an_answer_that_was_rejected_never_comes_back_and_its_successor_is_paid_once(
+    home: Path, cut: str, elsewhere: bool
+) -> None:
+    holds, arrived = False, anyio.Event()
+
+    @rt.tool(cached=False)
+    async def population() -> int:
+        """Return the population."""
+        if holds and cut == "in a tool":
+            arrived.set()
+            await anyio.sleep_forever()
+        return 68
+
+    class Slow(BatchServer):
+        def ended(self, batch: Batch) -> bool:
+            is_held = holds and cut == "in the call after it" and "tool_result" in json.dumps(batch.calls)
+            return not is_held and super().ended(batch)
+
+    def fate(body: dict[str, Any]) -> str:
+        if "could not be used" in json.dumps(body):
+            return "{}"
+        if "tool_result" not in json.dumps(body):
+            return "CALL population"
+        is_of_first_attempt = any(body in batch.calls.values() for batch in server.batches[:3])
+        return "{}" if is_of_first_attempt else position(body)
+
+    with Slow("anthropic", fate) as server:
+        house = House(server, home)
+        async with AsyncExitStack() as stack:
+            table = await stack.enter_async_context(house.table(WAITING, tools=[population]))
+            with pytest.raises(QuorumLost):
+                await table.debate("Tea or coffee?", rounds=1)
+            assert server.submits == [1, 1, 1]
+            (session,) = await table.sessions()
+            if cut != "nothing":
+                holds = True
+                await cut_off(table, session.id, server, arrived)
+                holds = False
+            if elsewhere:
+                table = await stack.enter_async_context(house.table(WAITING, tools=[population]))
+            assert (await table.resume(session.id)).answer == "Tea"
+    assert server.submits == [1, 1, 1, 1, 1]
+
+
+async def cut_off(table: rt.Roundtable, session_id: str, server: BatchServer, arrived: anyio.Event) -> None:
+    """Resume a session, and pause it while a tool runs, or the call after it waits."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(table.resume, session_id)
+        with anyio.fail_after(20):
+            while not (arrived.is_set() or any(batch.looks for batch in server.batches[4:])):  # noqa: ASYNC110
+                await anyio.sleep(0.05)
+        await table.pause(session_id, running="cancel")
 
 
 async def test_of_two_debates_in_one_batch_the_one_that_was_left_still_waits(home: Path) -> None:

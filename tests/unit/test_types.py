@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from roundtable.errors import AgentError
+from roundtable.errors import AgentError, APITimeoutError, BudgetExceeded, ParseError, RoundtableError
 from roundtable.types import (
     AgentConfig,
     AgentResponse,
@@ -338,3 +338,21 @@ def test_a_copy_with_a_field_that_does_not_exist_is_refused(
     (name,) = change
     with pytest.raises(TypeError, match=rf"{type(value).__name__} has no field '{name}'; {re.escape(hint)}"):
         value.model_copy(update=change, deep=deep)
+
+
+@pytest.mark.parametrize(
+    ("error", "rejects"),
+    [
+        pytest.param(ParseError("no JSON"), True, id="unreadable"),
+        pytest.param(AgentError("no", code="AGENT_REFUSED"), True, id="refused"),
+        pytest.param(AgentError("raised ValueError", cause=ValueError()), True, id="raised by the agent"),
+        pytest.param(AgentError("bad request", details={"status": 400}), False, id="refused call"),
+        pytest.param(AgentError("no answer", retryable=True), False, id="no answer to the call"),
+        pytest.param(APITimeoutError("late"), False, id="too late"),
+        pytest.param(BudgetExceeded("spent"), False, id="over budget"),
+    ],
+)
+def test_a_failed_turn_knows_whether_an_answer_was_the_reason(error: RoundtableError, rejects: bool) -> None:
+    info = ErrorInfo.model_validate(error.to_dict())
+    failed = FailedTurn(round=1, stage="main", slot=0, agent_id="bo", timestamp=NOON, error=info)
+    assert failed.rejects_answer is rejects

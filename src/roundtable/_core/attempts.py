@@ -13,8 +13,8 @@ __all__ = ["CURRENT_ATTEMPT", "TurnAttempt"]
 class TurnAttempt:
     """One attempt at a turn; a repetition of the same attempt, after an interruption, is another object."""
 
-    number: int
-    """Number of the attempt, from 1; it increases only after a failed turn was stored."""
+    rejections: int = 0
+    """How many stored attempts at the turn failed because of an answer; this attempt must get new answers."""
 
 
 CURRENT_ATTEMPT: Final[ContextVar[TurnAttempt | None]] = ContextVar("roundtable_turn_attempt", default=None)

@@ -414,6 +414,7 @@ class DebateRun:
             await self._end_early("budget", shortage)
             return None
         hooks = self.policy.hooks(self.journal, stage.name, self._may_call, self.pace)
+        current = self.fold.current
         try:
             with anyio.CancelScope() as self._work_scope:
                 await run_stage(
@@ -422,6 +423,7 @@ class DebateRun:
                     view,
                     hooks=hooks,
                     attempts=attempts,
+                    rejections={slot: current.rejections[stage.name, slot] for slot in attempts} if current else None,
                     clock=self.journal.clock,
                     turn_timeout_s=self.limits.turn_timeout_s,
                     shaper=as_shaper(self.mode),

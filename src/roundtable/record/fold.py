@@ -5,6 +5,7 @@ Both methods produce the same record, byte for byte.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
@@ -167,6 +168,7 @@ class _Round:
     focus_question: str | None
     context_results: tuple[ContextResult, ...] = ()
     turns: dict[tuple[str, int], AnyTurn] = field(default_factory=dict)
+    rejections: Counter[tuple[str, int]] = field(default_factory=Counter)
     consensus: AnyConsensus | None = None
     decision: Decision | None = None
     baseline: AnyConsensus | None = None
@@ -363,6 +365,8 @@ class Fold:
         self.synthesis = self.synthesis_error = None
         current = self._changing_round(turn.round)
         current.turns[turn.stage, turn.slot] = turn
+        if turn.outcome == "failed" and turn.rejects_answer:
+            current.rejections[turn.stage, turn.slot] += 1
         usage = turn.result.usage if turn.outcome == "answered" else turn.usage
         current.usage += usage
         if self._is_own:

@@ -210,6 +210,13 @@ class FailedTurn(_TurnBase):
     usage: Usage = Usage()
     """Usage before the failure."""
 
+    @property
+    def rejects_answer(self) -> bool:
+        """Whether the turn failed because of an answer, such as one that could not be read, not because of a call."""
+        if self.error.code == "AGENT_ERROR":  # also the code of calls that the provider refused
+            return not self.error.retryable and "status" not in (self.error.details or {})
+        return self.error.code in {"PARSE_ERROR", "AGENT_REFUSED", "MODE_HOOK"}
+
 
 AnyTurn: TypeAlias = Annotated[Turn | FailedTurn, Field(discriminator="outcome")]
 """A turn with either outcome, discriminated by `outcome`."""

@@ -89,8 +89,6 @@ class _Turn:
     attempt: TurnAttempt | None
     answered: set[tuple[str, int]] = field(default_factory=set)
     in_progress: set[tuple[str, int]] = field(default_factory=set)
-    is_cut: bool = False
-    """Whether the latest call that ended had no answer."""
 
 
 @dataclass
@@ -243,29 +241,25 @@ class BatchModel(NonStreamingModel):
         number = next(free for free in count() if (same, free) not in turn.answered | turn.in_progress)
         turn.in_progress.add((same, number))
         try:
-            yield f"{same}-{number}"
-        except BaseException:
-            turn.is_cut = True
-            raise
-        else:
+            rejections = turn.attempt.rejections if turn.attempt else 0
+            yield f"{same}-{rejections}-{number}" if rejections else f"{same}-{number}"
             turn.answered.add((same, number))
-            turn.is_cut = False
         finally:
             turn.in_progress.discard((same, number))
 
     def _turn(self, request: ChatRequest) -> _Turn:
-        """Return the turn of a call. If an interrupted turn begins again, the numbers of its answered calls are free.
+        """Return the turn of a call. If the turn begins again, the numbers of its answered calls are free.
 
-        A turn that failed because of an answer begins again as another attempt, and has to get new answers.
+        After an interruption, the same keys find the answers again, also in another process. A turn that failed because
+        of an answer has to get new answers, so the keys contain how often that happened.
         """
         attempt = CURRENT_ATTEMPT.get() if "slot" in request.metadata else None
         turn = self._turns.setdefault(frozenset(request.metadata.items()), _Turn(attempt))
         if len(self._turns) > _REMEMBERED:
             del self._turns[next(iter(self._turns))]
         if attempt is not None and attempt is not turn.attempt:
-            if turn.is_cut or attempt.number == 1:
-                turn.answered.clear()
-            turn.attempt, turn.is_cut = attempt, False
+            turn.answered.clear()
+            turn.attempt = attempt
         return turn
 
     async def _answer(self, call: BatchCall) -> BatchAnswer:
