@@ -194,6 +194,23 @@ def test_voters_are_named_where_they_are_known() -> None:
     assert decide(ballots, voters=["ada", "bo", "cy"], weights=[1, 0, 1]).abstained == ()
 
 
+def test_the_names_of_many_voters_are_compared_only_a_few_times() -> None:
+    compared = 0
+
+    class Name(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+    voters = [Name(f"voter {number}") for number in range(2_000)]
+    assert len(decide(["a"] * 2_000, voters=voters).voters) == 2_000
+    assert compared < 4_000
+
+
 @pytest.mark.parametrize(
     ("voters", "message"),
     [

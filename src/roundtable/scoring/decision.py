@@ -167,11 +167,13 @@ def _names(voters: object, ballots: int) -> tuple[str, ...]:
     if not is_list(voters):
         raise ConfigurationError(f"voters must be a list of names, not {quoted(voters)}", hint=hint)
     names: tuple[object, ...] = tuple(cast("Iterable[object]", voters))
-    for index, name in enumerate(names):
+    earlier: set[str] = set()
+    for name in names:
         if not isinstance(name, str) or not name.strip():
             raise ConfigurationError(f"a voter must be a name, not {quoted(name)}", hint=hint)
-        if name in names[:index]:
+        if name in earlier:
             raise ConfigurationError(f"two ballots have the same voter {name!r}", hint=hint)
+        earlier.add(name)
     if len(names) != ballots:
         raise ConfigurationError(f"{counted(ballots, 'ballot')} cannot have {counted(len(names), 'voter')}", hint=hint)
     return cast("tuple[str, ...]", names)
