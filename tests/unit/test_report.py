@@ -422,6 +422,11 @@ def test_csv_has_no_formula_and_no_control_character() -> None:
         "fine\n-1+1",
         "fine\n=-1",
         ";=1",
+        "fine; =1+1",
+        'fine; "=1+1"',
+        'fine;\u00a0 " =1+1',
+        "fine\n  =1+1",
+        "fine; \uff1d1",
     ],
 )
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -430,7 +435,7 @@ def test_csv_has_no_formula_whatever_separates_the_cells(text: str, delimiter: s
     for row in ({"a": "Ada", "b": text}, {"a": text, "b": "Ada"}):
         written = "".join(csv_parts(("a", "b"), [row]))
         cells = [cell for read in csv.reader(io.StringIO(written), delimiter=delimiter) for cell in read]
-        assert not [cell for cell in cells if cell.lstrip('" \n').startswith(("=", "+", "-", "@", "\uff1d"))]
+        assert not [cell for cell in cells if cell.lstrip('" \n\u00a0').startswith(("=", "+", "-", "@", "\uff1d"))]
 
 
 @pytest.mark.parametrize(
@@ -439,6 +444,7 @@ def test_csv_has_no_formula_whatever_separates_the_cells(text: str, delimiter: s
         "Tea; it keeps - and 1+1=2; -5 is cold.",
         "Fine ;-) and a=b;c=d",
         "Reasons:\n- it keeps\n- it is cheap\n\n+ more",
+        "One; =) two;\n  =====\nthree",
         "Title\n=====\nabove\n---\nbelow\n-- \nAda",
         'She said;"yes"\n"no"',
     ],

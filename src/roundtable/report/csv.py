@@ -1,4 +1,4 @@
-"""CSV of rows that is safe to open in a spreadsheet: no cell is a formula."""
+"""CSV of rows that is safe to open in a spreadsheet: no text begins a cell with a formula."""
 
 from __future__ import annotations
 
@@ -20,18 +20,23 @@ __all__ = ["csv_parts"]
 _SIGNS: Final = "=+\\-@\uff1d\uff0b\uff0d\uff20"
 _FORMULA: Final = re.compile(rf"\s*[{_SIGNS}]")
 # Where semicolons separate the cells, a cell also begins after a semicolon or line break in a text. Lists, lines of
-# dashes and `;-)` are no formulas; `plain` has replaced tabs.
-_FORMULA_INSIDE: Final = re.compile(rf'(?:;|\n(?![+-] |[-+=]+ *$))"*(?=[{_SIGNS}](?!\)))', re.MULTILINE)
+# dashes and `;-)` are no formulas; `plain` has replaced tabs. Excel and LibreOffice take a cell that begins with a
+# space as text. As other programs may not, an equals sign after spaces counts too; other signs there are common in prose.
+_FORMULA_INSIDE: Final = re.compile(
+    rf'(?:;|\n(?![+-] |[-+=]+ *$))"*(?=[{_SIGNS}](?!\)))|(?:;|\n(?! *=+ *$))[" \u00a0]*(?=[=\uff1d](?!\)))',
+    re.MULTILINE,
+)
 _ROWS_AT_ONCE = 256
 
 
 def csv_parts(columns: Sequence[str], rows: Iterable[Mapping[str, JsonValue]]) -> Iterator[str]:
     r"""Yield rows as CSV with a header, part by part.
 
-    Text that a spreadsheet would interpret as a formula gets an apostrophe before it. Inside a text, a formula
-    directly after a semicolon or at the start of a line gets one too, since a spreadsheet that separates cells by
-    semicolons begins a cell there; items of lists stay as they are. Control characters other than line breaks are
-    removed. Numbers stay numbers, and `None` is an empty cell.
+    A text that begins with one of the signs `=`, `+`, `-` and `@`, also after spaces, gets an apostrophe before it, so
+    that a spreadsheet doesn't interpret it as a formula. Inside a text, such a sign directly after a semicolon or at
+    the start of a line gets one too, since a spreadsheet that separates cells by semicolons begins a cell there; so
+    does an equals sign after a semicolon and spaces. Items of lists and prose such as `; -5` stay as they are. Control
+    characters other than line breaks are removed. Numbers stay numbers, and `None` is an empty cell.
 
     Example:
         >>> print("".join(csv_parts(("who", "said"), [{"who": "Ada", "said": "=1+1"}])).replace("\r\n", "|"))
