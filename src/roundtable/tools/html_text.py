@@ -37,6 +37,7 @@ _SIZE_IN_FONT: Final = re.compile(
     r"(?=[\s/])"
 )
 """Size in the shorthand `font`, where weights are plain numbers."""
+_COLOUR_FUNCTIONS: Final = frozenset("rgb rgba hsl hsla hwb lab lch oklab oklch color".split())
 LEAST_OPACITY: Final = 0.05
 """Opacity below which a text counts as transparent."""
 MOST_CSS: Final = 2**18
@@ -265,8 +266,10 @@ def _is_transparent_colour(value: str) -> bool:
         return int(digits, 16) < LEAST_OPACITY * int("f" * len(digits), 16)
     name, _, arguments = value.removesuffix(")").partition("(")
     # The alpha is the part after a slash, as in rgb(0 0 0 / 0), or the fourth part, as in rgba(0, 0, 0, 0).
-    parts = arguments.split("/" if "/" in arguments else ",")
-    return name == "transparent" or (len(parts) in {2, 4} and _is_transparent(parts[-1].strip()))
+    separator, count = ("/", 2) if "/" in arguments else (",", 4)
+    parts = arguments.split(separator)
+    has_alpha = name in _COLOUR_FUNCTIONS and len(parts) == count
+    return name == "transparent" or (has_alpha and _is_transparent(parts[-1].strip()))
 
 
 def _is_tiny(value: str | None) -> bool:
