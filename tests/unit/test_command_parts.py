@@ -209,6 +209,14 @@ def test_codex_gives_its_last_message_its_thread_and_its_tokens() -> None:
     assert (reply.usage.input_tokens, reply.usage.cache_read_tokens, reply.usage.output_tokens) == (9, 4, 2)
 
 
+def test_codex_gives_its_thread_after_any_number_of_events() -> None:
+    step = line(type="item.completed", item={"type": "reasoning", "text": 'the "thread.started" event'})
+    said = line(type="item.completed", item={"type": "agent_message", "text": "Tea."})
+    stdout = step + line(type="thread.started", thread_id="th_1") + step * 12_000 + said
+    assert read_codex(stdout)[:2] == ("Tea.", "th_1")
+    assert read_codex(step * 12_000 + said)[:2] == ("Tea.", "")
+
+
 @pytest.mark.parametrize("fault", [{"error": {"message": "no quota"}}, {"message": "no quota"}])
 def test_codex_reports_a_failure(fault: dict[str, object]) -> None:
     kind = "turn.failed" if "error" in fault else "error"

@@ -37,6 +37,7 @@ def _lines_with(names: str) -> re.Pattern[str]:
 
 _CLAUDE_LINES = _lines_with("result")
 _CODEX_LINES = _lines_with("type")
+_CODEX_THREAD_LINES = _lines_with(r"thread\.started")
 _GEMINI_LINES = _lines_with("response|error")
 
 
@@ -161,7 +162,14 @@ def read_codex(stdout: str) -> Reply:
             failure = str((error if isinstance(error, dict) else event).get("message") or "unknown")
     if text is None and not failure:
         raise _unreadable("Codex", "an agent_message", stdout)
-    return Reply(failure if text is None else text, session, text is None, usage)
+    return Reply(failure if text is None else text, session or _first_thread(stdout), text is None, usage)
+
+
+def _first_thread(stdout: str) -> str:
+    """Return the thread id from the first event; in a long output, this event is not among those that are read."""
+    line = _CODEX_THREAD_LINES.search(stdout)
+    events = () if line is None else _objects_at_start(line[1])
+    return next((str(event.get("thread_id") or "") for event in events if event.get("type") == "thread.started"), "")
 
 
 def read_gemini(stdout: str) -> Reply:
