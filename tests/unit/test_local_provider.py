@@ -33,6 +33,7 @@ class Engine:
         self.path = path
         self.bodies = []
         self.closed = False
+        self.closed_while_running = False
         self.running = 0
         self.most = 0
         self.stopped_after = None
@@ -68,6 +69,7 @@ class Engine:
 
     def close(self):
         self.closed = True
+        self.closed_while_running = self.running > 0
 
 
 @pytest.fixture
@@ -316,6 +318,45 @@ def test_calls_of_two_event_loops_wait_for_each_other(provider, file, engines, a
     for thread in threads:
         thread.join(30)
     assert (engines[0].most, len(engines[0].bodies)) == (1, 3)
+
+
+@pytest.mark.parametrize("call", [answer, read])
+async def test_a_call_that_is_cancelled_while_another_loop_generates_is_never_generated(call, provider, file, engines):
+    model = provider(str(file), CONFIG, Settings())
+    await model.prepare()
+    engines[0].pause_s = 60
+    other = threading.Thread(target=anyio.run, args=(answer, model), daemon=True)
+    other.start()
+    with anyio.fail_after(8):
+        while not engines[0].running:  # noqa: ASYNC110
+            await anyio.sleep(0.01)
+    with anyio.move_on_after(0.2) as waited:
+        await call(model)
+    assert waited.cancelled_caught
+    engines[0].pause.set()
+    await anyio.to_thread.run_sync(other.join, 30)
+    assert await answer(model) == "Yes."
+    assert len(engines[0].bodies) == 2
+
+
+@pytest.mark.parametrize("call", [answer, read])
+async def test_the_memory_is_freed_only_after_a_cancelled_call_has_stopped(call, provider, file, engines):
+    model = provider(str(file), CONFIG, Settings())
+    await model.prepare()
+    engine = engines[0]
+    engine.pause_s = 60
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(call, model)
+        with anyio.fail_after(8):
+            while not engine.running:  # noqa: ASYNC110
+                await anyio.sleep(0.01)
+        tasks.cancel_scope.cancel()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(model.aclose)
+        await anyio.sleep(0.1)
+        assert (engine.running, engine.closed) == (1, False)
+        engine.pause.set()
+    assert (engine.closed, engine.closed_while_running) == (True, False)
 
 
 async def test_streams_of_one_model_wait_for_each_other(provider, file, engines):

@@ -23,7 +23,7 @@ class Engine(Protocol):
         """Generate an answer; blocks. `take` gets each piece, and stops the generation by returning true."""
 
     def close(self) -> None:
-        """Free the memory; idempotent."""
+        """Free the memory; idempotent. It is not called while `chat` runs."""
 
 
 class _Model(Protocol):

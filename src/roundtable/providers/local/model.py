@@ -62,7 +62,8 @@ class LoadedModel:
     lock: threading.Lock = field(default_factory=threading.Lock)
     turns: PerLoop[anyio.CapacityLimiter] = field(default_factory=lambda: PerLoop(partial(anyio.CapacityLimiter, 1)))
     generating: threading.Lock = field(default_factory=threading.Lock)
-    """Lock for the calls of different event loops; those of one loop wait for their turn without a thread."""
+    """Held while an answer is generated. Calls of different event loops wait for it; those of one loop wait for their
+    turn without a thread."""
 
     def ready(self, stopped: threading.Event) -> Engine:
         """Load the model unless it is already loaded. Blocks."""
@@ -72,11 +73,12 @@ class LoadedModel:
             return self.engine
 
     def close(self) -> None:
-        """Free the memory; idempotent."""
+        """Free the memory; idempotent. Blocks until a call that was cancelled has stopped generating."""
         with self.lock:
             engine, self.engine = self.engine, None
         if engine is not None:
-            engine.close()
+            with self.generating:
+                engine.close()
 
 
 class LocalModel:
@@ -232,6 +234,8 @@ class LocalModel:
 
         try:
             with self._loaded.generating:
+                if stopped.is_set():  # cancelled while it waited for a call of another event loop
+                    raise AgentError("the call was cancelled", provider=self.provider)
                 engine.chat(body, take)
         except ValueError as exc:
             raise AgentError(
