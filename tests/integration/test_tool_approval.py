@@ -91,6 +91,15 @@ async def test_what_is_not_allowed_does_not_run_and_the_agent_reads_why(verdict:
     assert error in result.rounds[0].responses[0].position
 
 
+async def test_a_plain_function_may_return_an_awaitable() -> None:
+    async def allow() -> bool:
+        await anyio.lowlevel.checkpoint()
+        return True
+
+    shop, call, _ = await held(lambda request: allow())
+    assert (shop.orders, call.error) == (["tea"], None)
+
+
 async def test_an_approver_that_fails_allows_nothing(caplog: pytest.LogCaptureFixture) -> None:
     def approve(request: ToolRequest) -> bool:
         raise OSError("the desk is closed")

@@ -223,3 +223,12 @@ async def test_functions_wait_on_threads_of_their_own() -> None:
         assert shared.borrowed_tokens == 0
         free.set()
         assert (await handle.result()).answer == "Tea"
+
+
+async def test_a_plain_function_may_return_an_awaitable() -> None:
+    async def answer() -> str:
+        await anyio.lowlevel.checkpoint()
+        return "Tea."
+
+    model = CallableModel(lambda request: answer())
+    assert (await model.complete(ASK)).text == "Tea."

@@ -6,6 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,27 @@ async def test_a_plain_sentence_is_a_position() -> None:
     assert "JSON" not in asked.prompt
     assert "ROLE: Consensus builder" in asked.instructions
     assert (result.provider, result.model, result.usage.calls) == ("human", "human", 1)
+
+
+@pytest.mark.parametrize("is_partial", [False, True])
+async def test_a_person_may_be_asked_by_an_async_object_without_a_thread(is_partial: bool) -> None:
+    class Desk:
+        async def __call__(self, turn: HumanTurn) -> str:
+            await anyio.lowlevel.checkpoint()
+            return "Tea."
+
+    before = set(threading.enumerate())
+    model = HumanModel(partial(Desk()) if is_partial else Desk())
+    assert (await model.complete(ASK)).text == "Tea."
+    assert not set(threading.enumerate()) - before
+
+
+async def test_a_person_may_be_asked_by_a_plain_function_that_returns_an_awaitable() -> None:
+    async def reply() -> str:
+        await anyio.lowlevel.checkpoint()
+        return "Tea."
+
+    assert (await HumanModel(lambda turn: reply()).complete(ASK)).text == "Tea."
 
 
 async def test_members_may_be_given_one_by_one_or_as_json() -> None:

@@ -320,6 +320,17 @@ async def test_whatever_a_plain_function_raises_is_told(error: BaseException) ->
     assert type(error).__name__ in str(result.error)
 
 
+async def test_an_async_object_behind_a_partial_is_a_tool() -> None:
+    class Shop:
+        async def __call__(self, item: str, *, shelf: str) -> str:
+            await anyio.lowlevel.checkpoint()
+            return f"{item} on {shelf}"
+
+    order = tool(name="order")(functools.partial(Shop(), shelf="top"))
+    result = await call_tool(order, {"item": "tea"})
+    assert (result.error, result.data) == (None, "tea on top")
+
+
 @pytest.mark.parametrize("kind", [Exception, BaseException])
 async def test_an_error_that_cannot_say_what_it_is_is_told_too(kind: type[BaseException]) -> None:
     class Mute(kind):  # type: ignore[misc,valid-type]  # the base is the case

@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import logging
 from typing import TYPE_CHECKING, TypeVar
+
+import anyio
+import anyio.to_thread
 
 from roundtable._core.text import error_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["is_async", "reporter"]
+__all__ = ["call_function", "is_async", "reporter"]
 
 T = TypeVar("T")
 
 
 def is_async(function: object) -> bool:
-    """Check whether a function, or the `__call__` of an object, is `async`."""
+    """Check whether a function, or the `__call__` of an object, is `async`; also behind `functools.partial`."""
+    while isinstance(function, functools.partial):
+        function = function.func
     call = getattr(type(function), "__call__", None)  # noqa: B004  (the method itself is needed)
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+
+
+async def call_function(function: Callable[[T], object], argument: T, *, limiter: anyio.CapacityLimiter) -> object:
+    """Call a caller's function and return its result; if the result is awaitable, it is awaited.
+
+    An `async` function runs in the event loop. Any other function runs in a thread, which is abandoned if the call is
+    cancelled.
+
+    Args:
+        function: The caller's function.
+        argument: Its argument.
+        limiter: Limiter of the threads.
+    """
+    if is_async(function):
+        returned = function(argument)
+    else:
+        # A plain function may return an awaitable. Trio accepts none from a thread, so it comes in a tuple.
+        (returned,) = await anyio.to_thread.run_sync(
+            lambda: (function(argument),), abandon_on_cancel=True, limiter=limiter
+        )
+    return await returned if inspect.isawaitable(returned) else returned
 
 
 def reporter(name: str, function: Callable[[T], object], logger: logging.Logger) -> Callable[[T], None]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import is_dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import anyio
-import anyio.to_thread
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from roundtable._core.eventloop import PerLoop
-from roundtable._core.functions import is_async
+from roundtable._core.functions import call_function
 from roundtable.errors import AgentError, ConfigurationError
 from roundtable.parsing.json_in_text import find_document
 from roundtable.providers.http_model import NonStreamingModel
@@ -105,14 +103,7 @@ class CallableModel(NonStreamingModel):
         return ChatResponse(text=text, usage=usage, provider=self.provider, model=self.model)
 
     async def _call(self, request: ChatRequest) -> object:
-        function = self._function
-        if is_async(function):
-            reply: object = function(request)
-        else:
-            reply = await anyio.to_thread.run_sync(
-                function, request, abandon_on_cancel=True, limiter=self._limiters.get()
-            )
-        return await reply if inspect.isawaitable(reply) else reply
+        return await call_function(self._function, request, limiter=self._limiters.get())
 
     def _text(self, reply: object, request: ChatRequest) -> str:
         answer: object = reply

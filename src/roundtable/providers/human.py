@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -10,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import anyio
-import anyio.to_thread
 
+from roundtable._core.functions import call_function
 from roundtable.errors import AgentError, ConfigurationError
 from roundtable.prompts import JSON_WANTED
 from roundtable.providers.http_model import NonStreamingModel
@@ -137,14 +136,8 @@ class HumanModel(NonStreamingModel):
         raise AgentError(msg, provider=self.provider, hint="Show the person `turn.problem` and `turn.options`.")
 
     async def _ask_person(self, turn: HumanTurn) -> object:
-        ask = self._ask
-        reply: object
-        if inspect.iscoroutinefunction(ask):
-            reply = ask(turn)
-        else:
-            # A limiter of its own: people take their time, and must not use up the threads of other work.
-            reply = await anyio.to_thread.run_sync(ask, turn, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
-        return await reply if inspect.isawaitable(reply) else reply
+        # A limiter of its own: people take their time, and must not use up the threads of other work.
+        return await call_function(self._ask, turn, limiter=anyio.CapacityLimiter(1))
 
     async def aclose(self) -> None:
         """Do nothing; there is nothing to release."""

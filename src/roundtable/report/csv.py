@@ -21,7 +21,7 @@ _SIGNS: Final = "=+\\-@\uff1d\uff0b\uff0d\uff20"
 _FORMULA: Final = re.compile(rf"\s*[{_SIGNS}]")
 # Where semicolons separate the cells, a cell also begins after a semicolon or line break in a text. Lists, lines of
 # dashes and `;-)` are no formulas; `plain` has replaced tabs. Excel and LibreOffice take a cell that begins with a
-# space as text. As other programs may not, an equals sign after spaces counts too; other signs there are common in prose.
+# space as text. As other programs may not, an equals sign after spaces counts too; other signs there are mostly prose.
 _FORMULA_INSIDE: Final = re.compile(
     rf'(?:;|\n(?![+-] |[-+=]+ *$))"*(?=[{_SIGNS}](?!\)))|(?:;|\n(?! *=+ *$))[" \u00a0]*(?=[=\uff1d](?!\)))',
     re.MULTILINE,

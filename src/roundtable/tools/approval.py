@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import logging
 import unicodedata
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import anyio
-import anyio.to_thread
 
 from roundtable._core.eventloop import as_exception
-from roundtable._core.functions import is_async
+from roundtable._core.functions import call_function, is_async
 from roundtable.tools.definition import failed, is_external_interrupt
 
 if TYPE_CHECKING:
@@ -118,15 +117,9 @@ async def refusal(approve: Approver, tool: Tool, tool_input: JsonObject, turn: T
 
 
 async def _ask(approve: Approver, request: ToolRequest) -> object:
-    verdict: object
-    if is_async(approve):
-        verdict = approve(request)
-    else:
-        # A limiter of its own: approvers wait for people, and must not use up the threads of other work.
-        verdict = await anyio.to_thread.run_sync(
-            _ask_on_thread, approve, request, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1)
-        )
-    return await verdict if inspect.isawaitable(verdict) else verdict
+    ask = approve if is_async(approve) else partial(_ask_on_thread, approve)
+    # A limiter of its own: approvers wait for people, and must not use up the threads of other work.
+    return await call_function(ask, request, limiter=anyio.CapacityLimiter(1))
 
 
 def _ask_on_thread(approve: Approver, request: ToolRequest) -> object:

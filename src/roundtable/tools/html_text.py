@@ -37,7 +37,7 @@ _SIZE_IN_FONT: Final = re.compile(
     r"(?=[\s/])"
 )
 """Size in the shorthand `font`, where weights are plain numbers."""
-_COLOUR_FUNCTIONS: Final = frozenset("rgb rgba hsl hsla hwb lab lch oklab oklch color".split())
+_COLOUR_FUNCTIONS: Final = frozenset({"rgb", "rgba", "hsl", "hsla", "hwb", "lab", "lch", "oklab", "oklch", "color"})
 LEAST_OPACITY: Final = 0.05
 """Opacity below which a text counts as transparent."""
 MOST_CSS: Final = 2**18
