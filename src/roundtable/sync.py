@@ -513,10 +513,13 @@ class Roundtable:
         change: RerunChange = "seats",
         without: str | None = None,
         concurrency: int = 4,
+        budget: Budget | None = None,
     ) -> RerunAudit:
         """Repeat the last complete round with a change, and count how often the answer stays the same."""
         return self._portal.call(
-            lambda: self._table.rerun(session_id, times=times, change=change, without=without, concurrency=concurrency)
+            lambda: self._table.rerun(
+                session_id, times=times, change=change, without=without, concurrency=concurrency, budget=budget
+            )
         )
 
     def estimate_rerun(

@@ -75,7 +75,10 @@ def test_an_audit_holds_the_last_round_again_after_naming_the_price(command: Com
     worst = fields(command("audit", held, "--rerun", "2", "--estimate", "--db", "d.db", "--json"))
     assert worst["plannedCalls"] == 6
     assert len(json.loads(command("sessions", "--db", "d.db", "--json").out)) == 1
-    shown = command("audit", held[:6], "--rerun", "2", "--db", "d.db")
+    limited = command("audit", held[:6], "--rerun", "2", "--budget", "calls=1", "--db", "d.db")
+    assert limited.code != 0
+    assert "budget" in limited.err
+    shown = command("audit", held[:6], "--rerun", "2", "--budget", "calls=9", "--db", "d.db")
     assert shown.code == 0, shown.both
     assert "At most 12 calls" in shown.err
     assert "Repeated: round 2, 2 times, with agents in another order and another seed" in shown.out
@@ -93,6 +96,7 @@ def test_an_audit_holds_the_last_round_again_after_naming_the_price(command: Com
     [
         (["--estimate"], "--estimate needs --rerun"),
         (["--without", "ada"], "--without needs"),
+        (["--budget", "calls=9"], "--budget needs"),
         (["--tools", "fact_check"], "--tools needs"),
         (["--base-url", "http://127.0.0.1:1"], "--base-url needs"),
         (["--approve-tools"], "--approve-tools needs"),

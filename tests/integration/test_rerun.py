@@ -119,6 +119,19 @@ async def test_a_repetition_that_stopped_early_counts_neither_way() -> None:
     assert "budget" in str(told.value)
 
 
+async def test_each_repetition_has_the_given_budget_and_a_larger_one_continues_it() -> None:
+    async with Roundtable(agents(), storage="memory://") as table:
+        first = await table.debate("Tea or milk?", rounds=2, options=OPTIONS)
+        # The limit is below a round of three agents, each with one try to repair its answer.
+        with pytest.raises(RoundtableError, match="budget"):
+            await table.rerun(first.session_id, times=2, budget=Budget(max_calls=2))
+        with pytest.raises(ConfigurationError, match="budget must be a Budget"):
+            await table.rerun(first.session_id, times=2, budget=5)  # type: ignore[arg-type]
+        audit = await table.rerun(first.session_id, times=2, budget=Budget(max_calls=20))
+        assert (audit.held, audit.usage.calls) == (2, 6)
+        assert (await table.session(first.session_id)).config.budget is None
+
+
 async def test_a_fork_without_its_past_gets_it() -> None:
     async with Roundtable(agents(), storage="memory://") as table:
         first = await table.debate("Tea or milk?", rounds=2, options=OPTIONS)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from roundtable.record import Fold
     from roundtable.record.transitions import HeldRound
     from roundtable.types import AgentConfig, ContextResult, DebateConfig, DurableEvent, SessionRecord
+    from roundtable.types.budget import Budget
 
 __all__ = [
     "OnChange",
@@ -61,6 +62,8 @@ class Rearranged(NamedTuple):
     """Seed of the new session."""
     round: HeldRound
     """The round to repeat."""
+    budget: Budget | None = None
+    """Limits of the new session; `None` keeps those of the forked session."""
 
 
 def inherited(

@@ -470,7 +470,10 @@ class Debates:
         return await self._aside(self._simulation_of(fork.asked, None, only=change.round))
 
     async def _repetition(self, session_id: str, change: Rearranged) -> _Fork:
-        return await self._fork(session_id, change.round.number - 1, (), {"rounds": change.round.planned}, change)
+        changes: DebateOptions = {"rounds": change.round.planned}
+        if change.budget is not None:
+            changes["budget"] = change.budget
+        return await self._fork(session_id, change.round.number - 1, (), changes, change)
 
     async def _begin_fork(self, fork: _Fork, *, step: bool = False) -> Prepared:
         prepared = await self.begun(

@@ -13,7 +13,7 @@ from anyio import sleep
 from pydantic_core import to_json
 
 from roundtable.api.changes import Rearranged
-from roundtable.api.checks import check_whole
+from roundtable.api.checks import check_budget, check_whole
 from roundtable.api.debates import finish
 from roundtable.api.many import BUSY_PAUSE_S, run_jobs
 from roundtable.errors import ConfigurationError, SessionBusy, SessionConflict, SessionNotFound
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from roundtable.results.debate_result import DebateResult
     from roundtable.results.reruns import RerunChange
     from roundtable.types import Estimate
+    from roundtable.types.budget import Budget
 
 __all__ = ["Rerun"]
 
@@ -44,6 +45,7 @@ class Rerun:
     change: RerunChange
     without: str | None
     concurrency: int = 1
+    budget: Budget | None = None
 
     async def hold(self, debates: Debates) -> RerunAudit:
         """Run the repetitions that are not stored yet, and return the audit of all repetitions.
@@ -81,6 +83,7 @@ class Rerun:
     async def _checked(self, debates: Debates) -> tuple[DebateResult, HeldRound]:
         check_whole("times", self.times)
         check_whole("concurrency", self.concurrency)
+        check_budget(self.budget)
         if not 1 <= self.times <= _MOST_TIMES:
             raise ConfigurationError(f"times must be 1 to {_MOST_TIMES}, not {self.times}")
         if not 1 <= self.concurrency <= _MOST_AT_ONCE:
@@ -111,7 +114,7 @@ class Rerun:
             digest = hashlib.sha256(to_json([*asked, number]))
             chance = Random(digest.digest())
             order = _shuffled(seats, chance) if self.change == "seats" else seats
-            changes.append(Rearranged(digest.hexdigest()[:32], order, chance.randrange(2**31), repeated))
+            changes.append(Rearranged(digest.hexdigest()[:32], order, chance.randrange(2**31), repeated, self.budget))
         return changes
 
 
@@ -132,7 +135,7 @@ async def _held(debates: Debates, source: DebateResult, change: Rearranged) -> D
         return result
     reason = "" if result.exit is None else f" ({result.exit.reason}: {result.exit.details})"
     msg = f"the repetition in session {result.session_id!r} stopped before its end{reason}"
-    raise SessionConflict(msg, hint="Remove the cause, such as a budget that is used up, and make the same call again.")
+    raise SessionConflict(msg, hint="Remove the cause, for example by a larger `budget`, and make the same call again.")
 
 
 async def _held_so_far(debates: Debates, source: DebateResult, change: Rearranged) -> DebateResult:
@@ -160,7 +163,8 @@ async def _continued(
     elif not _is_held(stored, change):
         if len(stored.rounds) < change.round.number - 1:
             await debates.copy_past(source.session_id, change)
-        stored = await finish(await debates.continued(change.session_id, step=not change.round.ended))
+        rest = await debates.continued(change.session_id, step=not change.round.ended, budget=change.budget)
+        stored = await finish(rest)
     if stored.session_status == "completed" or not _is_held(stored, change):
         return stored
     await debates.stop(change.session_id, "settle")

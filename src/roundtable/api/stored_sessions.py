@@ -324,6 +324,7 @@ class StoredSessions(ABC):
         change: RerunChange = "seats",
         without: str | None = None,
         concurrency: int = 4,
+        budget: Budget | None = None,
     ) -> RerunAudit:
         """Repeat the last complete round with a change, and count how often the answer stays the same.
 
@@ -343,6 +344,8 @@ class StoredSessions(ABC):
                 The seed determines the labels of anonymous answers, and influences models that accept a seed.
             without: Id of an agent to leave out of the round; its earlier answers stay in the record.
             concurrency: Maximum number of repetitions that run at the same time, 1 to 64.
+            budget: Limits for each repetition, without the earlier rounds; those of the original debate when left out.
+                If a repetition stopped because of its budget, make the call again with a larger one.
 
         Raises:
             SessionNotFound: No session has this id.
@@ -367,7 +370,14 @@ class StoredSessions(ABC):
         await self._load()
         from roundtable.api.rerun import Rerun
 
-        asked = Rerun(session_id=session_id, times=times, change=change, without=without, concurrency=concurrency)
+        asked = Rerun(
+            session_id=session_id,
+            times=times,
+            change=change,
+            without=without,
+            concurrency=concurrency,
+            budget=budget,
+        )
         return await asked.hold(self._debates)
 
     async def estimate_rerun(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from roundtable.results.debate_result import DebateResult
     from roundtable.results.reruns import RerunChange
     from roundtable.types import Estimate
+    from roundtable.types.budget import Budget
 
 __all__ = ["extend", "fork", "hold", "html_writer", "print_estimate", "resume", "show_estimate", "show_rerun"]
 
@@ -77,6 +78,7 @@ async def show_rerun(
     *,
     change: RerunChange,
     without: str | None,
+    budget: Budget | None,
     only_estimate: bool,
 ) -> ExitCode:
     """Repeat the last round of a stored session, after showing what that may cost."""
@@ -87,7 +89,7 @@ async def show_rerun(
         return ExitCode.OK
     cost = "unknown cost" if worst.cost_usd is None else f"{worst.cost_usd:.4f} USD"
     context.screen.remark(f"At most {counted(worst.calls, 'call')}, {worst.total_tokens:,} tokens, {cost}")
-    audit = await table.rerun(session_id, times=times, change=change, without=without)
+    audit = await table.rerun(session_id, times=times, change=change, without=without, budget=budget)
     if context.screen.as_json:
         context.screen.document(audit.to_json())
         return ExitCode.OK

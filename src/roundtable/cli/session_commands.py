@@ -42,7 +42,24 @@ Running = Annotated[
         show_default="settle for pause, cancel for stop",
     ),
 ]
-_ONLY_WITH_RERUN = ("change", "without", "estimate", "timeout", "tools", "base_url", "search", "fetch", "approve_tools")
+_ONLY_WITH_RERUN = (
+    "change",
+    "without",
+    "budget",
+    "estimate",
+    "timeout",
+    "tools",
+    "base_url",
+    "search",
+    "fetch",
+    "approve_tools",
+)
+_RepetitionBudget = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--budget", metavar="LIMIT=N", help="With --rerun: limit each repetition: usd, tokens, seconds or calls."
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
@@ -138,6 +155,7 @@ def audit(
     without: Annotated[
         str | None, typer.Option("--without", metavar="AGENT", help="With --rerun: leave out the agent with this id.")
     ] = None,
+    budget: _RepetitionBudget = None,
     estimate: Annotated[
         bool,
         typer.Option("--estimate", help="With --rerun: show the maximum calls, tokens and cost, and call no model."),
@@ -158,6 +176,7 @@ def audit(
     answers from before the debate.
     """
     arguments = locals()
+    from roundtable.cli.context import read_budget
     from roundtable.cli.debates import show_rerun
     from roundtable.cli.sessions import show_audit
 
@@ -168,12 +187,13 @@ def audit(
         if unused is not None:
             msg = f"--{unused.replace('_', '-')} needs --rerun"
             raise ConfigurationError(msg, hint="See `roundtable audit --help`.")
+    limits = read_budget(budget)
     context = open_context(CommandOptions.of(arguments), asks_people=rerun is not None)
     if rerun is None:
         return context.run(lambda context: show_audit(context, session))
     return context.run(
         lambda context: show_rerun(
-            context, session, rerun, change=change or "seats", without=without, only_estimate=estimate
+            context, session, rerun, change=change or "seats", without=without, budget=limits, only_estimate=estimate
         ),
         hears=True,
     )
