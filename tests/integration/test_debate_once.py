@@ -138,7 +138,16 @@ async def test_another_question_under_the_same_id_is_refused() -> None:
         await table.debate_once("job", "Coffee?", rounds=1)
 
 
-@pytest.mark.parametrize(("session_id", "message"), [("", "not empty"), ("x" * 201, "201 characters"), (7, "text")])
+@pytest.mark.parametrize(
+    ("session_id", "message"),
+    [
+        ("", "not empty"),
+        ("x" * 201, "201 characters"),
+        (7, "text"),
+        ("job/17", "'job/17' cannot be part of the address"),
+        ("..", r"'\.\.' cannot be part of the address"),
+    ],
+)
 async def test_ids_are_checked(session_id: str, message: str) -> None:
     table = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://")
     with pytest.raises(ConfigurationError, match=message):

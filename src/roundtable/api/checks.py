@@ -41,6 +41,7 @@ __all__ = [
     "check_text",
     "check_vote",
     "check_whole",
+    "is_path_safe",
     "observer_function",
 ]
 
@@ -62,6 +63,11 @@ def check_name(label: str, value: object) -> None:
     check_text(label, value)
     if not value:
         raise _wrong_type(label, "a text that is not empty", value)
+
+
+def is_path_safe(session_id: str) -> bool:
+    """Check whether an id can be a part of a path or an address; ids that the library creates are hexadecimal."""
+    return session_id not in {".", ".."} and not set(session_id) & {"/", "\\", "\0"}
 
 
 def check_job_name(name: object) -> None:

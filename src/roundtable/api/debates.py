@@ -35,6 +35,7 @@ from roundtable.api.checks import (
     check_rounds,
     check_seen,
     check_whole,
+    is_path_safe,
 )
 from roundtable.api.estimate import estimated
 from roundtable.api.mode_settings import mode_settings
@@ -392,6 +393,10 @@ class Debates:
         try:
             fold = await sessions.load(session_id)
         except SessionNotFound:
+            if not is_path_safe(session_id):
+                msg = f"session_id {session_id!r} cannot be part of the address of a session"
+                hint = "Use an id without slashes and backslashes, such as 'report-2026-11'."
+                raise ConfigurationError(msg, hint=hint) from None
             try:
                 prepared = await self.begun(self._resolve(topic, **options), session_id=session_id)
             except SessionConflict:  # another process was faster

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from roundtable._core.files import write_parts
+from roundtable.api.checks import is_path_safe
 from roundtable.errors import ConfigurationError, SessionError, StorageError
 
 if TYPE_CHECKING:
@@ -280,8 +281,8 @@ def _check_result(record: SessionRecord, events: tuple[DurableEvent, ...]) -> No
 
 
 def _check_path_safe(session_id: str) -> str:
-    """Return an id if it is safe as part of a path; ids that the library creates are hexadecimal."""
-    if session_id in {".", ".."} or set(session_id) & {"/", "\\", "\0"}:
+    """Return an id if it is safe as part of a path."""
+    if not is_path_safe(session_id):
         msg = f"a session cannot be imported with the id {session_id!r}"
         raise SessionError(msg, hint="Import the session under a new id.")
     return session_id

@@ -310,14 +310,15 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         answers are kept; no agent is asked for them again.
 
         Args:
-            session_id: Id of the session, 1 to 200 characters, such as the id of a job.
+            session_id: Id of the session, such as the id of a job: 1 to 200 characters, without slashes and
+                backslashes.
             topic: The question.
             options: Options, as for `debate`. They apply when the session begins. Later calls use the options stored in
                 the session, except for `budget` and `deadline_s`. If the session began with agents or a mode as
                 objects, pass them again after a restart; they are used again.
 
         Raises:
-            ConfigurationError: For the same reasons as in `debate`, or the id is too long.
+            ConfigurationError: For the same reasons as in `debate`, or the id is too long or contains a slash.
             SessionBusy: Another process runs the session. If the process is dead, this call first waits until its lease
                 ends.
             SessionConflict: The session is about another question, or waits for information.
