@@ -362,6 +362,7 @@ async def test_the_breaker_opens_after_five_failures_and_lets_one_try_through_a_
     error = await failure(model)
     assert (inner.calls, type(error), error.retryable, error.provider) == (5, CircuitOpen, False, "acme")
     assert "Circuit breaker open for acme:m" in str(error)
+    assert "the last: gone" in str(error)
     assert 59 <= error.retry_after_s <= 60
     clock.move(60)
     await failure(model)
@@ -553,6 +554,22 @@ def test_what_ends_after_the_breaker_opened_says_nothing_new(clock):
     breaker.record_failure()
     breaker.record_success()
     assert (breaker.state, breaker.wait_s) == ("open", 30)
+
+
+def test_an_open_breaker_names_the_last_failure_and_its_remedy(clock):
+    breaker = CircuitBreaker("acme", clock=clock)
+    for _ in range(4):
+        breaker.record_failure(APINetworkError("the answer is not JSON"))
+    breaker.record_failure(APINetworkError("could not connect", hint="Start the server."))
+    with pytest.raises(CircuitOpen) as refused:
+        breaker.enter()
+    assert "5 failures within 60 s, the last: could not connect; a call is let through in 60 s" in str(refused.value)
+    assert refused.value.hint == f"Start the server. {CircuitOpen.default_hint}"
+
+    clock.move(60)
+    breaker.record_failure(APITimeoutError("no answer in 9 s"), probe=breaker.enter())
+    with pytest.raises(CircuitOpen, match="the last: no answer in 9 s"):
+        breaker.enter()
 
 
 def test_no_breaker_asks_for_a_longer_wait_than_its_own(clock):

@@ -97,6 +97,8 @@ class CircuitBreaker:
         self._clock: Clock = clock or SystemClock()
         self._failures: deque[float] = deque(maxlen=self.threshold)
         self._opened_at: float | None = None
+        # Text only, since an error would keep the frames of its call alive.
+        self._last_failure: tuple[str, str | None] | None = None
         self._probing = False
         # Two event loops in two threads may share a table, and with it this object.
         self._lock = Lock()
@@ -149,15 +151,21 @@ class CircuitBreaker:
         if probe:
             self.reset()
 
-    def record_failure(self, *, probe: bool = False) -> None:
-        """Record a failure that counts."""
+    def record_failure(self, error: RoundtableError | None = None, *, probe: bool = False) -> None:
+        """Record a failure that counts.
+
+        Args:
+            error: The failure; refused calls report the newest one as their cause.
+            probe: Whether the call was the probe of an open breaker.
+        """
         with self._lock:
             now = self._clock.monotonic()
+            if self._opened_at is not None and not probe:
+                # The call began before the breaker opened, so its failure shows nothing new.
+                return
+            self._last_failure = None if error is None else (error.message, error.hint)
             if probe:
                 self._opened_at, self._probing = now, False
-                return
-            if self._opened_at is not None:
-                # The call began before the breaker opened, so its failure shows nothing new.
                 return
             self._failures.append(now)
             if self.failures >= self.threshold:
@@ -180,14 +188,17 @@ class CircuitBreaker:
 
     def _close(self) -> None:
         self._failures.clear()
-        self._opened_at, self._probing = None, False
+        self._opened_at, self._probing, self._last_failure = None, False, None
 
     def _open_error(self) -> CircuitOpen:
         wait_s = self.wait_s
+        reason, hint = self._last_failure or (None, None)
         when = f"a call is let through in {wait_s:.0f} s" if wait_s > 0 else "one call is trying it now"
+        failures = f"{self.threshold} failures within {self.window_s:g} s" + (f", the last: {reason}" if reason else "")
         return CircuitOpen(
-            f"Circuit breaker open for {self.label}: {self.threshold} failures within {self.window_s:g} s; {when}",
+            f"Circuit breaker open for {self.label}: {failures}; {when}",
             retry_after_s=wait_s or None,
+            hint=f"{hint} {CircuitOpen.default_hint}" if hint else None,
         )
 
 
@@ -535,13 +546,14 @@ class EndpointState:
 
     def failed(self, error: BaseException | None, *, probe: bool, set_aside: float) -> None:
         """Record a try that failed or was cancelled."""
-        kind = kind_of(error) if isinstance(error, RoundtableError) else None
+        own_error = error if isinstance(error, RoundtableError) else None
+        kind = None if own_error is None else kind_of(own_error)
         if isinstance(error, APIAuthError):
             self.refusal, self.refused_at = error.message, self._clock.monotonic()
         if kind is None or kind == "rate_limit":
             self.breaker.record_nothing(probe=probe)
         else:
-            self.breaker.record_failure(probe=probe)
+            self.breaker.record_failure(own_error, probe=probe)
         if self._tokens is not None:
             self.give_back(tokens=set_aside)
 
