@@ -127,7 +127,9 @@ def test_a_study_shows_its_tables(command: Command) -> None:
     wordy = ",".join(script(Path.cwd(), name, {"*": said("It is 4, I think.")}) for name in ("ada", "bo", "cy"))
     assert "| single | 0 of 2" in command("bench", "study", "q.csv", "--agents", wordy).out
     assert "| single | 1 of 2" in command("bench", "study", "q.csv", "--agents", wordy, "--extract", "number").out
-    assert command("bench", "study", "q.csv", "--agents", wordy, "--extract", "(").code == 2
+    refused = command("bench", "study", "q.csv", "--agents", wordy, "--extract", "(")
+    assert refused.code == 2
+    assert "Error: the extract pattern '(' is not a regular expression" in refused.err
 
 
 def test_a_study_in_a_file_is_held_kept_and_continued(command: Command) -> None:

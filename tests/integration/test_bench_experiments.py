@@ -339,6 +339,12 @@ def test_toml_and_json_say_the_same_as_yaml(tmp_path: Path) -> None:
             "rounds",
             id="rounds",
         ),
+        pytest.param(
+            "e.json",
+            '{"name": "e", "variables": {"modes": ["a"], "rounds": [1], "topics": ["a?"]}, "output": {"tools": true}}',
+            "tools: unknown field of output; choose from include_raw_responses, ",
+            id="unknown field",
+        ),
         pytest.param("e.json", "[" * 100_000, "cannot be read", id="deep"),
         pytest.param("e.toml", "name = ", "cannot be read", id="no TOML"),
     ],

@@ -123,12 +123,12 @@ def test_its_arguments_are_those_of_the_blocking_twin() -> None:
     [
         ({"questions": ()}, "questions"),
         ({"debate": {"mode": "delphi"}}, "debate cannot have 'mode'"),
-        ({"debate": {"rouds": 1}}, "debate: rouds"),
+        ({"debate": {"rouds": 1}}, "debate: rouds: unknown field; choose from rounds, agents, decide, "),
         ({"debate": {"rounds": 0}}, "debate: rounds"),
         ({"name": "two words"}, "name"),
-        ({"extract": "("}, "pattern"),
+        ({"extract": "("}, r"the extract pattern '\(' is not a regular expression"),
         ({"normalise": "fuzzy"}, "normalise"),
-        ({"mods": ()}, "mods"),
+        ({"mods": ()}, "mods: unknown field; choose from .*questions, modes, "),
     ],
 )
 def test_what_is_wrong_in_the_file_is_named(change: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -60,7 +60,8 @@ def extract_last(pattern: str) -> Extract:
     try:
         expression = re.compile(_NUMBER if pattern == "number" else pattern, re.IGNORECASE)
     except re.error as error:
-        raise ConfigurationError(f"{pattern!r} is not a regular expression: {error}", cause=error) from error
+        msg = f"the extract pattern {pattern!r} is not a regular expression: {error}"
+        raise ConfigurationError(msg, cause=error) from error
 
     def extract(text: str) -> str | None:
         matches = [*expression.finditer(text)]

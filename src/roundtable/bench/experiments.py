@@ -23,7 +23,7 @@ from roundtable.bench.metrics import BenchmarkMetrics
 from roundtable.bench.runner import AT_ONCE, BenchmarkRunner, BenchmarkScenario
 from roundtable.errors import ConfigurationError, ContextTooLong, StorageError
 from roundtable.types import JsonValue, NonEmpty, Topic, Value
-from roundtable.types.base import first_error
+from roundtable.types.base import invalid_field_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -167,7 +167,7 @@ def read_experiment(path: str | PathLike[str]) -> Experiment:
     try:
         return Experiment.model_validate(data)
     except ValidationError as error:
-        raise ConfigurationError(f"{str(file)!r}: {': '.join(first_error(error))}", cause=error) from None
+        raise ConfigurationError(f"{str(file)!r}: {invalid_field_text(error, Experiment)}", cause=error) from None
 
 
 def read_data(file: Path) -> JsonValue:

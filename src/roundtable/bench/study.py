@@ -31,7 +31,7 @@ from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate, Progress
 from roundtable.scoring import Normalise, normaliser
 from roundtable.types import JsonValue, NonEmpty, Usage, Value
-from roundtable.types.base import first_error
+from roundtable.types.base import invalid_field_text
 from roundtable.types.plan import JUDGED
 from roundtable.types.request import DebateRequest
 
@@ -459,7 +459,8 @@ class Study(Value):
         try:
             return DebateRequest.model_validate({"topic": "-", **self.debate}).given_options()
         except ValidationError as error:
-            raise ConfigurationError(f"debate: {': '.join(filter(None, first_error(error)))}") from None
+            problem = invalid_field_text(error, DebateRequest, left_out=_OF_QUESTIONS)
+            raise ConfigurationError(f"debate: {problem}") from None
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `run_study`, without the table."""
@@ -519,5 +520,4 @@ def read_study(path: str | PathLike[str]) -> Study:
     try:
         return Study.model_validate(data)
     except ValidationError as error:
-        msg = f"{str(file)!r}: {': '.join(filter(None, first_error(error)))}"
-        raise ConfigurationError(msg, cause=error) from None
+        raise ConfigurationError(f"{str(file)!r}: {invalid_field_text(error, Study)}", cause=error) from None

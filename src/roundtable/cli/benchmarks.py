@@ -28,7 +28,7 @@ from roundtable.cli.exit_codes import ExitCode
 from roundtable.errors import ConfigurationError
 from roundtable.results.plots import check_plots
 from roundtable.types import AgentConfig
-from roundtable.types.base import first_error
+from roundtable.types.base import invalid_field_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -289,7 +289,7 @@ def study_of(file: str, asked: Asked) -> Study:
             debate={"rounds": asked.rounds, "decide": asked.decide},
         )
     except ValidationError as error:
-        raise ConfigurationError(": ".join(first_error(error)), cause=error) from None
+        raise ConfigurationError(invalid_field_text(error, Study), cause=error) from None
 
 
 def _study_in(file: str, asked: Asked) -> Study:
@@ -312,4 +312,4 @@ def scenario_of(topic: str, mode: str, rounds: int) -> BenchmarkScenario:
     try:
         return BenchmarkScenario(name="single", topic=topic, mode=mode, rounds=rounds)
     except ValidationError as error:
-        raise ConfigurationError(": ".join(first_error(error)), cause=error) from None
+        raise ConfigurationError(invalid_field_text(error, BenchmarkScenario), cause=error) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -40,6 +40,7 @@ __all__ = [
     "Value",
     "field_docs",
     "first_error",
+    "invalid_field_text",
     "named",
     "nearest_error",
     "utc_now",
@@ -221,6 +222,33 @@ def first_error(error: ValidationError) -> tuple[str, str]:
     """
     first = nearest_error(error)
     return ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
+
+
+def invalid_field_text(error: ValidationError, model: type[BaseModel], *, left_out: Collection[str] = ()) -> str:
+    """Return the first invalid field and its fault as one text; for an unknown field, with the fields to choose from.
+
+    Fields that are `left_out` can't be chosen.
+
+    Example:
+        >>> from roundtable.types import Budget
+        >>> try:
+        ...     Budget(calls=3)
+        ... except ValidationError as error:
+        ...     invalid_field_text(error, Budget)[:51]
+        'calls: unknown field; choose from max_cost_usd, max'
+    """
+    first = nearest_error(error)
+    *outer, name = first["loc"] or ("",)
+    if first["type"] != "extra_forbidden":
+        return ": ".join(filter(None, first_error(error)))
+    for part in outer:
+        info = model.model_fields.get(str(part))
+        if info is None or not isinstance(info.annotation, type) or not issubclass(info.annotation, BaseModel):
+            return f"{'.'.join(map(str, first['loc']))}: unknown field"
+        model = info.annotation
+    choices = [field for field in model.model_fields if field not in left_out]
+    where = f" of {'.'.join(map(str, outer))}" if outer else ""
+    return f"{name}: unknown field{where}; choose from {', '.join(choices)}"
 
 
 def nearest_error(error: ValidationError) -> ErrorDetails:
