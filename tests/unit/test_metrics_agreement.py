@@ -160,6 +160,15 @@ def test_alpha_is_undefined_without_variation_or_pairs() -> None:
     assert krippendorff_alpha([["a", "A"], ["A", "a"]], normalise="exact").value == Fraction(-1, 2)
 
 
+@pytest.mark.parametrize("frame", [{"u1": [1, 2], "u2": [1, 2]}, {0: [1, 2], 1: [1, 2]}])
+def test_a_table_whose_columns_have_names_is_refused(frame: Any) -> None:
+    """Iterating over it yields the names, whose letters would count as ratings."""
+    for metric in (krippendorff_alpha, fleiss_kappa):
+        with pytest.raises(ConfigurationError, match=r"must be a list, not ('u1' \(str\)|0 \(int\))") as refused:
+            metric(frame)
+        assert "frame.T.values.tolist()" in str(refused.value.hint)
+
+
 def test_fleiss_kappa_of_the_usual_example() -> None:
     counts = [
         *((0, 0, 0, 0, 14), (0, 2, 6, 4, 2), (0, 0, 3, 5, 6), (0, 3, 9, 2, 0), (2, 2, 8, 1, 1)),
@@ -294,8 +303,8 @@ def test_tastle_wierman() -> None:
     terms = [math.log2(1 - abs(x - mean) / 4) for x in (1, 2, 2, 4)]
     assert tastle_wierman([1, 2, 2, 4, None], 1, 5).value == pytest.approx(1 + sum(terms) / 4)
     assert tastle_wierman([], 1, 5).value is None
-    for bad in ([0], [6]):
-        with pytest.raises(ConfigurationError, match="ratings must lie between 1 and 5"):
+    for bad in ([0, 3], [6]):
+        with pytest.raises(ConfigurationError, match=f"ratings must lie between 1 and 5, not at {bad[0]}"):
             tastle_wierman(bad, 1, 5)
     with pytest.raises(ConfigurationError, match="must rise"):
         tastle_wierman([1], 1, 1)

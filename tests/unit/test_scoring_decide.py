@@ -117,15 +117,15 @@ def test_abstentions_and_bad_ballots_are_named_and_do_not_count() -> None:
     decision = decide(["a", None, 5, "a", Abstention(), ["a", "a"], "b", " ", ["a", 7]])  # type: ignore[list-item]
     assert decision.abstained == (1, 4)
     assert decision.invalid == {
-        2: "a ballot cannot be 5",
+        2: "a ballot cannot be 5; write an option as text",
         5: "it ranks 'a' twice",
         7: "it names a blank option",
         8: "7 is not the name of an option",
     }
     assert decision.cast == 3
-    assert (
-        decision.why
-        == "a wins: 2 of 3 votes (66.7 %); 2 abstained; 4 ballots are invalid (number 2: a ballot cannot be 5)."
+    assert decision.why == (
+        "a wins: 2 of 3 votes (66.7 %); 2 abstained; "
+        "4 ballots are invalid (number 2: a ballot cannot be 5; write an option as text)."
     )
 
 
@@ -359,6 +359,7 @@ def test_a_ballot_that_names_nothing_abstains(ballot: object) -> None:
         pytest.param({"a": [1]}, "its value for 'a' is not a number: [1]", id="a list"),
         pytest.param({1: 1}, "1 is not the name of an option", id="a number as option"),
         pytest.param([["a", "b"], "A"], "it ranks 'a' twice", id="twice in a ranking"),
+        pytest.param(float("nan"), "a ballot cannot be nan; None abstains", id="nan, as data frames have it"),
         pytest.param(object, "a ballot cannot be <class 'object'>", id="a class"),
         pytest.param([{"a": 1}], "{'a': 1} is not the name of an option", id="a dict in a list"),
     ],

@@ -221,8 +221,8 @@ def tastle_wierman(ratings: Iterable[Number | None], low: Number, high: Number) 
         raise ConfigurationError(f"the scale must rise from low to high, not from {low!r} to {high!r}")
     if not numbers:
         return NO_RATINGS
-    if numbers[0] < bottom or numbers[-1] > top:
-        raise ConfigurationError(f"ratings must lie between {low!r} and {high!r}")
+    if outside := [number for number in (numbers[0], numbers[-1]) if not bottom <= number <= top]:
+        raise ConfigurationError(f"ratings must lie between {low!r} and {high!r}, not at {outside[0]}")
     mean = sum(numbers, Fraction(0)) / len(numbers)
     terms = [math.log2(1 - abs(rating - mean) / (top - bottom)) for rating in numbers]
     return Measure(min(1.0, max(0.0, 1 + math.fsum(terms) / len(numbers))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Sized
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
@@ -28,6 +28,13 @@ NO_VARIATION = Measure(None, "all ratings are equal, so agreement cannot be told
 def _units(ratings: Sequence[Sequence[Rating]], normalise: Normalise, *, numeric: bool = False) -> Units:
     """Count the values of each unit, from one row of ratings per rater."""
     key_of = normaliser(normalise)
+    for row in ratings:
+        # A data frame yields the names of its columns, and a name would be read as one rating per letter.
+        if isinstance(row, str) or not isinstance(row, Sized):
+            raise ConfigurationError(
+                f"the ratings of a rater must be a list, not {quoted(row)} ({type(row).__name__})",
+                hint="Pass one list per rater; for a data frame with a column per rater, frame.T.values.tolist().",
+            )
     sizes = {len(row) for row in ratings}
     if len(sizes) > 1:
         raise ConfigurationError(f"each rater needs one rating or None for each unit, not rows of {sorted(sizes)}")
@@ -66,7 +73,7 @@ def krippendorff_alpha(
         normalise: How labels are compared to find out which are the same; only for text at the nominal level.
 
     Raises:
-        ConfigurationError: Rows differ in length, or a rating is not a number where one is needed.
+        ConfigurationError: Rows differ in length or aren't lists, or a rating is not a number where one is needed.
 
     Example:
         >>> krippendorff_alpha([["a", "a", "b"], ["a", "b", "b"]]).value
@@ -130,7 +137,7 @@ def fleiss_kappa(ratings: Sequence[Sequence[Rating]], *, normalise: Normalise = 
     fewer than two ratings per unit, and if all ratings are equal. Source: J. Fleiss, Psychological Bulletin 76 (1971).
 
     Args:
-        ratings: One row per rater, one column per unit.
+        ratings: One row per rater, one column per unit; not a table of counts with one row per unit.
         normalise: How labels are compared to find out which are the same.
 
     Raises:
@@ -218,7 +225,7 @@ def gwet_ac1(
         >>> gwet_ac1([["a", "a"], ["a", "a"]], ["a", "b"]).value
         Fraction(1, 1)
     """
-    labels = {label for unit in _units([categories], normalise) for label in unit}
+    labels = {label for unit in _units([[*categories]], normalise) for label in unit}
     if len(labels) < 2:
         raise ConfigurationError("AC1 needs at least two categories; declare those that were not used as well")
     units = [unit for unit in _units(ratings, normalise) if unit]

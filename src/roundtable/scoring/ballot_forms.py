@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from fractions import Fraction
+from math import isnan
 from typing import Literal, TypeAlias, assert_never
 
 from roundtable._core.words import quoted
@@ -184,7 +185,13 @@ def _ranked(ballot: Ballot) -> Sequence[object]:
         case list() | tuple():
             return ballot
         case _:
-            raise InvalidBallot(f"a ballot cannot be {quoted(ballot)}")
+            raise InvalidBallot(f"a ballot cannot be {quoted(ballot)}{_remedy(ballot)}")
+
+
+def _remedy(ballot: object) -> str:
+    if isinstance(ballot, float) and isnan(ballot):
+        return "; None abstains"
+    return "; write an option as text" if isinstance(ballot, int | float | Fraction) else ""
 
 
 def _groups(groups: Sequence[object], key_of: KeyOf) -> Order:

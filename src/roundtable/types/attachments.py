@@ -150,7 +150,8 @@ class Attachment(Value):
                 # The file may grow meanwhile, or state no size, as special files of the system do.
                 content = b"" if status.st_size > _MOST_BYTES else opened.read(_MOST_BYTES + 1)
         except OSError as error:
-            raise _refused(name, f"cannot be read: {error}", "Check the path and its permissions.") from error
+            reason = f"cannot be read: {error.strerror or error}"
+            raise _refused(name, reason, "Check the path and its permissions.") from error
         if max(status.st_size, len(content)) > _MOST_BYTES:
             raise _too_large(name, max(status.st_size, len(content)))
         return cls.from_bytes(content, name=name)
