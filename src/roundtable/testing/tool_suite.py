@@ -72,7 +72,8 @@ class ToolSuite(Suite):
         """The schema is valid, matches the good input, and describes every argument of the good input."""
         schema = dict(tool.definition.parameters)
         Draft202012Validator.check_schema(schema)
-        Draft202012Validator(schema).validate(dict(self.good_input))
+        faults = [fault.message for fault in Draft202012Validator(schema).iter_errors(dict(self.good_input))]
+        assert not faults, f"set `good_input` in your class: {self.good_input!r} does not fit the schema: {faults[0]}"
         properties = schema.get("properties", {})
         assert isinstance(properties, dict)
         unknown = [name for name in self.good_input if name not in properties]
