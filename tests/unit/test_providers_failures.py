@@ -18,6 +18,7 @@ from roundtable.errors import (
     APITimeoutError,
     ContextTooLong,
 )
+from roundtable.gateway.retry import kind_of
 from roundtable.providers.failures import error_for, read_refusal, redact, request_id_of, retry_after_of
 
 
@@ -82,9 +83,73 @@ def test_each_status_has_its_error(status, body, kind, retryable):
     assert str(status) in str(found)
 
 
+TOO_LONG = {
+    "anthropic": "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000",
+    "google": "The input token count (1189828) exceeds the maximum number of tokens allowed (1048576).",
+    "vertex": "Unable to submit request because the input token count is 9 but model only supports up to 8.",
+    "xai": "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+    "groq": "Please reduce the length of the messages or completion.",
+    "mistral": "Prompt contains 40961 tokens, too large for model with 32768 maximum context length",
+    "moonshot": "Invalid request: Your request exceeded model token limit: 262144",
+    "copilot": "prompt token count of 134000 exceeds the limit of 128000",
+    "qwen": "Range of input length should be [1, 129024]",
+    "together": "The input (5000 tokens) is longer than the model's context length (4096 tokens).",
+    "ollama": "prompt too long; exceeded max context length by 5 tokens",
+    "lmstudio": "The number of tokens to keep from the initial prompt is greater than the context length.",
+    "vllm": "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
+    "tgi": "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens",
+    "cohere": "too many tokens: the prompt cannot exceed 128000",
+}
+
+
+@pytest.mark.parametrize("message", TOO_LONG.values(), ids=TOO_LONG)
+def test_a_prompt_that_does_not_fit_is_recognised_by_the_words_of_each_vendor(message):
+    for found in (error(400, told(message, type="invalid_request_error")), error(200, told(message))):
+        assert (type(found), found.retryable) == (ContextTooLong, False)
+    assert type(error(429, told(message))) is APIRateLimitError
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens",
+        "Invalid search context size 'huge'",
+        "Unsupported value for `search_context_size`",
+        "The name is too long",
+    ],
+)
+def test_other_limits_are_not_taken_for_the_context(message):
+    assert type(error(400, told(message))) is AgentError
+
+
+@pytest.mark.parametrize("status", [400, 429])
+def test_a_used_up_balance_is_recognised_by_its_words(status):
+    found = error(status, told("Your credit balance is too low to access the API.", type="invalid_request_error"))
+    assert (type(found), found.retryable) == (APIAuthError, False)
+    assert "billing" in (found.hint or "")
+
+
+@pytest.mark.parametrize(("status", "code"), [(400, "tool_use_failed"), (200, "json_validate_failed")])
+def test_what_a_model_wrote_wrong_is_a_useless_answer(status, code):
+    found = error(status, told("Failed to call a function.", type="invalid_request_error", code=code))
+    assert (type(found), kind_of(found)) == (AgentError, "answer")
+
+
+def test_headers_of_an_answer_that_began_well_ask_for_no_wait():
+    overloaded = told("Overloaded", type="overloaded_error")
+    found = error(200, overloaded, retry_after="49", x_should_retry="false")
+    assert (found.retryable, found.retry_after_s) == (True, None)
+    assert error(529, overloaded, retry_after="49").retry_after_s == 49
+
+
 @pytest.mark.parametrize(
     ("body", "kind", "status"),
     [
+        (told(code="context_length_exceeded"), ContextTooLong, 400),
+        (told(code="invalid_image_url"), AgentError, 400),
+        (told(code="failed_to_download_image"), APINetworkError, 503),
+        (told(type="request_too_large"), AgentError, 400),
+        (told(type="billing_error"), APIAuthError, 402),
         (told(code=429), APIRateLimitError, 429),
         (told(code="401"), APIAuthError, 401),
         (told(status=404), AgentError, 404),

@@ -38,6 +38,7 @@ _QUOTA: Final = frozenset(
         "billing_not_active",
         "insufficient_balance",
         "payment_required",
+        "billing_error",
     }
 )
 _KEY: Final = frozenset(
@@ -47,14 +48,25 @@ _KEY: Final = frozenset(
 _RATE: Final = frozenset(
     {"rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests", "resource_exhausted"}
 )
-_REQUEST: Final = frozenset({"invalid_request_error", "invalid_argument", "failed_precondition", "invalid_prompt"})
+_REQUEST: Final = frozenset(
+    {"invalid_request_error", "invalid_argument", "failed_precondition", "invalid_prompt", "request_too_large",
+     "empty_image_file", "image_content_policy_violation", "image_file_not_found", "image_file_too_large",
+     "image_parse_error", "image_too_large", "image_too_small", "invalid_base64_image", "invalid_image",
+     "invalid_image_format", "invalid_image_mode", "invalid_image_url", "unsupported_image_media_type"}
+)  # fmt: skip
 _MISSING: Final = frozenset({"not_found_error", "not_found", "model_not_found"})
 _TOO_LONG: Final = frozenset({"context_length_exceeded", "exceed_context_size_error", "string_above_max_length"})
 _TOO_LONG_WORDS: Final = re.compile(
-    r"maximum context length|context length (?:of|is|exceeded)|context window|available context size"
-    r"|prompt is too long|input is too long|too many input tokens|exceeds? the (?:model'?s )?(?:maximum )?context",
+    r"(?<!search )\bcontext (?:length|window|limit|size)\b|\bmaximum (?:prompt|model|allowed input) length\b"
+    r"|\b(?:prompt|input)(?: is)? too long\b|\btoo many (?:input )?tokens\b|\bmodel token limit\b"
+    r"|\b(?:input|prompt|requested) token count\b|\breduce the length of the messages\b|\brange of input length\b"
+    r"|`inputs` (?:tokens \+|must have less than)",
     re.IGNORECASE,
 )
+"""What servers write if a prompt, with the answer's limit added, does not fit the model."""
+_NO_CREDIT_WORDS: Final = re.compile(r"\bcredit balance is too low\b|\bcredits are depleted\b", re.IGNORECASE)
+_USELESS: Final = frozenset({"tool_use_failed", "json_validate_failed"})
+"""Codes that reject not the request, but what the model wrote; see https://console.groq.com/docs/errors."""
 _MARKUP: Final = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*<(?:!doctype|html|head|body|\?xml)", re.IGNORECASE)
 _TAG: Final = re.compile(r"<[a-zA-Z/!][^<>]*>?")
 _LONGEST_WAIT_S: Final = 1e12
@@ -150,15 +162,19 @@ def error_for(provider: str, status: int, headers: Mapping[str, str], refusal: R
         status: HTTP status of the answer. If it is not an error, the status is taken from the body: the status that the
             body names, or a status that matches the codes in the body. If the body has neither, the status is 503. The
             message mentions only a status that the provider sent.
-        headers: Headers of the answer, names in lower case.
+        headers: Headers of the answer, names in lower case. What they say about retries counts only with a status of
+            400 and above.
         refusal: What the body says.
     """
     effective, outcome = status, f"answered with status {status}"
+    # The headers of an answer that began well do not speak of the error in it: some providers state there, with each
+    # answer, when the rate limit is full again.
+    advice = headers if status >= 400 else {}
     if status < 400:
-        effective = refusal.status or _status_of_kinds(refusal.kinds)
+        effective = refusal.status or _status_of(refusal)
         outcome = "reported an error" + (f" {refusal.status}" if refusal.status else "")
     error_class, retryable, hint = _classify(effective, refusal)
-    retry_header = headers.get("x-should-retry", "").strip().lower()
+    retry_header = advice.get("x-should-retry", "").strip().lower()
     if retry_header in {"true", "false"}:
         retryable = retry_header == "true"
     message = _shortened(refusal.message)
@@ -168,12 +184,15 @@ def error_for(provider: str, status: int, headers: Mapping[str, str], refusal: R
         retryable=retryable,
         hint=hint,
         request_id=request_id_of(headers) or refusal.request_id,
-        retry_after_s=retry_after_of(headers) or refusal.retry_after_s,
-        details={"status": effective},
+        retry_after_s=retry_after_of(advice) or refusal.retry_after_s,
+        # Without a status, the error counts as a useless answer, not as a fault of the provider.
+        details=None if _is_useless(effective, refusal) else {"status": effective},
     )
 
 
-def _status_of_kinds(kinds: frozenset[str]) -> int:
+def _status_of(refusal: Refusal) -> int:
+    """Return the status that matches the codes and the message of an error in an answer with status 200."""
+    kinds = refusal.kinds
     if kinds & _QUOTA:
         return 402
     if kinds & _KEY:
@@ -182,20 +201,30 @@ def _status_of_kinds(kinds: frozenset[str]) -> int:
         return 429
     if kinds & _MISSING:
         return 404
-    return 400 if kinds & _REQUEST else 503
+    return 400 if kinds & (_REQUEST | _USELESS) or _is_too_long(refusal) else 503
+
+
+def _is_too_long(refusal: Refusal) -> bool:
+    return bool(refusal.kinds & _TOO_LONG or _TOO_LONG_WORDS.search(refusal.message))
+
+
+def _is_useless(status: int, refusal: Refusal) -> bool:
+    return status in {400, 422} and bool(refusal.kinds & _USELESS)
 
 
 def _classify(status: int, refusal: Refusal) -> tuple[type[RoundtableError], bool | None, str | None]:
     """Return the error class, whether a retry may help (`None`: the default of the class), and a hint."""
     kinds = refusal.kinds
-    if status == 402 or (status in {400, 403, 429} and kinds & _QUOTA):
+    if status == 402 or (status in {400, 403, 429} and (kinds & _QUOTA or _NO_CREDIT_WORDS.search(refusal.message))):
         return APIAuthError, False, "The account has no credit or quota left; check its billing."
     if status in {401, 403} or (400 <= status < 500 and kinds & _KEY):
         return APIAuthError, False, None
     if status == 429:
         return APIRateLimitError, None, None
-    if status in {400, 413, 422} and (kinds & _TOO_LONG or _TOO_LONG_WORDS.search(refusal.message)):
+    if status in {400, 413, 422} and _is_too_long(refusal):
         return ContextTooLong, False, None
+    if _is_useless(status, refusal):
+        return AgentError, True, "The model wrote a tool call or JSON that the provider rejects; try again."
     if status in {408, 504}:
         return APITimeoutError, None, None
     if status in {409, 425}:
