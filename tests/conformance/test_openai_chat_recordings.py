@@ -92,14 +92,18 @@ class Reading:
     def facts(self):
         calls = [(name, json.loads(arguments or "{}")) for _, (name, arguments) in sorted(self.calls.items())]
         finish = "refusal" if self.refusal else FINISH.get(self.finish, "other")
+        sent, received = self.usage.get("prompt_tokens") or 0, self.usage.get("completion_tokens") or 0
+        reasoning = (self.usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
+        if (self.usage.get("total_tokens") or 0) == sent + received + reasoning:  # xAI counts reasoning apart
+            received += reasoning
         return {
             "text": self.text + self.refusal,
             "finish": "tool_calls" if calls and finish in {"stop", "other"} else finish,
             "calls": calls,
-            "input": self.usage.get("prompt_tokens") or 0,
-            "output": self.usage.get("completion_tokens") or 0,
+            "input": sent,
+            "output": received,
             "cached": (self.usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0,
-            "reasoning": (self.usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0,
+            "reasoning": reasoning,
         }
 
     def is_empty(self):

@@ -256,7 +256,10 @@ def chat(documents: list[Any], reading: Reading, *, refers: bool = False) -> Non
         except ValueError:
             reading.calls.append((name, None))
     sent = usage.get("prompt_tokens") or 0
-    reading.tokens = (sent, usage.get("completion_tokens") or 0)
+    total = usage.get("total_tokens") or 0
+    apart = (usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0  # xAI does not add them
+    received = usage.get("completion_tokens") or 0
+    reading.tokens = (sent, received + apart if total == sent + received + apart else received)
     known = {"stop": "stop", "eos": "stop", "length": "length", "content_filter": "content_filter"}
     for name in ("tool_calls", "tool_call", "function_call", "tool_use"):
         known[name] = "tool_calls"

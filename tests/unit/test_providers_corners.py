@@ -53,6 +53,18 @@ class TestAnthropic:
         response, _ = decode("anthropic", sse(ANTHROPIC_START, *events, *ANTHROPIC_END))
         assert response.native.items[0] == {"type": "compaction", "content": "Tea so far."}
 
+    def test_a_text_of_white_space_does_not_go_back(self):
+        thought = {"type": "thinking", "thinking": "Look it up.", "signature": "s"}
+        used = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
+        answer = whole(
+            "anthropic", {"content": [thought, {"type": "text", "text": "\n\n"}, used], "stop_reason": "tool_use"}
+        )
+        asked = Message(role="assistant", content=answer.text, tool_calls=answer.tool_calls, native=answer.native)
+        told = Message(role="tool", tool_call_id="t1", content="4")
+        request = ChatRequest(model="m", messages=(*HI, asked, told), max_tokens=9)
+        body = DIALECTS["anthropic"].build_request(request, base_url="https://a.example", stream=False).body
+        assert json.loads(body)["messages"][1]["content"] == [thought, used]
+
     def test_a_result_that_is_a_text_is_shown_as_it_is(self):
         result = {"type": "code_tool_result", "tool_use_id": "s", "content": "4"}
         content = [{"type": "server_tool_use", "id": "s", "name": "code", "input": {"code": "2+2"}}, result]
@@ -247,6 +259,11 @@ def test_places_of_sources_count_over_a_whole_stream(second):
     response, deltas = decode("google", sse(*events))
     assert [link.url for link in response.citations] == ["https://a.example", "https://c.example"]
     assert [link for delta in deltas for link in delta.citations] == list(response.citations)
+
+
+def test_a_candidate_of_gemini_whose_index_is_null_is_the_only_one():
+    candidate = {"index": None, "content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}
+    assert whole("google", {"candidates": [candidate]}).text == "Hi"
 
 
 def test_a_function_call_that_gemini_could_not_write_is_named():

@@ -159,6 +159,18 @@ class TestAnswers:
     def test_usage_that_makes_no_sense_counts_nothing_but_the_call(self, usage):
         assert parse(answer({"content": "Yes."}, usage=usage)).usage == Usage(calls=1)
 
+    def test_reasoning_that_is_counted_apart_is_output(self):
+        usage = {
+            "prompt_tokens": 32,
+            "completion_tokens": 9,
+            "total_tokens": 135,
+            "completion_tokens_details": {"reasoning_tokens": 94},
+        }
+        found = parse(answer({"content": "Yes."}, usage=usage)).usage
+        assert (found.output_tokens, found.reasoning_tokens, found.total_tokens) == (103, 94, 135)
+        within = parse(answer({"content": "Yes."}, usage={**usage, "completion_tokens": 103})).usage
+        assert within == found
+
     def test_absurd_usage_is_capped(self):
         assert parse(answer({"content": "a"}, usage={"prompt_tokens": 10**18})).usage.input_tokens == 10**9
 
@@ -305,6 +317,64 @@ class TestStreams:
         assert deltas == []
         assert found.tool_calls == (ToolCall(id="a", name="one", arguments={"x": 1}), ToolCall(id="b", name="two"))
 
+    @pytest.mark.parametrize("index", [{"index": 0}, {"index": None}, {}], ids=["zero", "null", "none"])
+    @pytest.mark.parametrize("named", [("a", "b"), ("", "")], ids=["ids", "no ids"])
+    def test_calls_of_one_index_are_kept_apart(self, index, named):
+        first = {**index, "id": named[0], "function": {"name": "one", "arguments": '{"x": 1}'}}
+        begin = {**index, "id": named[1], "function": {"name": "one", "arguments": '{"x": 2'}}
+        rest = {**index, "function": {"arguments": "0}"}}
+        found, _ = decode(sse(*(delta(tool_calls=[piece]) for piece in (first, begin, rest)), delta("stop"), b"[DONE]"))
+        assert [(call.name, call.arguments, call.invalid) for call in found.tool_calls] == [
+            ("one", {"x": 1}, None),
+            ("one", {"x": 20}, None),
+        ]
+        assert len({call.id for call in found.tool_calls}) == 2
+
+    def test_other_tools_without_arguments_are_other_calls_and_keep_their_place(self):
+        calls = [(0, "a", "one", ""), (0, "b", "two", "{}"), (1, "c", "one", "{}"), (0, "", "", " ")]
+        pieces = [
+            {"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}
+            for index, call_id, name, arguments in calls
+        ]
+        found, _ = decode(sse(*(delta(tool_calls=[piece]) for piece in pieces), delta("tool_calls"), b"[DONE]"))
+        assert [(call.id, call.name, call.invalid) for call in found.tool_calls] == [
+            ("a", "one", None),
+            ("b", "two", None),
+            ("c", "one", None),
+        ]
+
+    def test_a_call_whose_pieces_have_new_ids_is_one_call(self):
+        pieces = [("a", '{"x"'), ("b", ": 1"), ("c", "}"), ("d", "")]
+        stream = [
+            delta(tool_calls=[{"index": 0, "id": call_id, "function": {"name": "one", "arguments": text}}])
+            for call_id, text in pieces
+        ]
+        assert decode(sse(*stream, delta("tool_calls"), b"[DONE]"))[0].tool_calls == (
+            ToolCall(id="a", name="one", arguments={"x": 1}),
+        )
+
+    @pytest.mark.parametrize("reason", ["error", "abort", "insufficient_system_resource"])
+    def test_an_answer_that_the_server_broke_off_is_no_answer(self, reason):
+        usage = {"prompt_tokens": 3, "completion_tokens": 4}
+        with pytest.raises(APINetworkError, match=f"broke off.*'{reason}'") as caught:
+            decode(sse(delta(content="Half an"), {**delta(reason), "usage": usage}, b"[DONE]"))
+        assert caught.value.retryable
+        assert caught.value.usage == Usage(input_tokens=3, output_tokens=4, calls=1)
+        with pytest.raises(APINetworkError):
+            parse(answer({"content": "Half an"}, finish=reason))
+
+    def test_usage_inside_the_choice_counts_if_there_is_no_other(self):
+        end = delta("stop")
+        end["choices"][0]["usage"] = {"prompt_tokens": 3, "completion_tokens": 4, "cached_tokens": 2}
+        found, _ = decode(sse(delta(content="x"), end, b"[DONE]"))
+        assert found.usage == Usage(input_tokens=3, output_tokens=4, cache_read_tokens=2, calls=1)
+        end["usage"] = {"prompt_tokens": 5}
+        assert decode(sse(delta(content="x"), end, b"[DONE]"))[0].usage.input_tokens == 5
+
+    def test_a_choice_whose_index_is_null_is_the_only_one(self):
+        chunk = {"choices": [{"index": None, "delta": {"content": "x"}, "finish_reason": "stop"}]}
+        assert decode(sse(chunk, b"[DONE]"))[0].text == "x"
+
     def test_a_refusal_in_pieces(self):
         found, deltas = decode(sse(delta(refusal="I "), delta(refusal="won't."), delta("stop"), b"[DONE]"))
         assert (found.text, found.finish_reason, "".join(deltas)) == ("I won't.", "refusal", "I won't.")
@@ -339,7 +409,7 @@ class TestStreams:
         assert decode(*chat_chunks("x"), sse(delta(content="more"), b"{broken"))[0].text == "x"
 
     def test_heartbeats_unknown_events_and_null_are_passed_over(self):
-        noise = b": ping\n\nevent: ping\ndata: {}\n\ndata: null\n\n" + sse(
+        noise = b": ping\n\nevent: ping\ndata: {}\n\ndata: null\n\ndata:\n\nevent: ping\ndata: \n\n" + sse(
             {"choices": [{"delta": None}]}, {"choices": [3]}
         )
         assert decode(b"\xef\xbb\xbf" + noise, *chat_chunks("x"))[0].text == "x"

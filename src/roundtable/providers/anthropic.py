@@ -276,8 +276,10 @@ def _user(message: Message) -> list[JsonValue]:
 
 def _assistant(message: Message, provider: str) -> list[JsonValue]:
     if message.native is not None and message.native.provider == provider:
-        # The API returns empty texts but rejects them in a request.
-        return [item for item in message.native.items if item.get("type") != "text" or item.get("text")]
+        # The API returns texts that are empty or only white space, but rejects them in a request.
+        return [
+            item for item in message.native.items if item.get("type") != "text" or text_of(item.get("text")).strip()
+        ]
     blocks: list[JsonValue] = []
     if message.content.rstrip():
         blocks.append(_with_cache_control({"type": "text", "text": message.content.rstrip()}, message))

@@ -215,7 +215,7 @@ class ContentBuilder(ResponseBuilder):
             self.set_usage(usage_of(self._usage_fields))
         candidates = [object_of(candidate) for candidate in items_of(answer.get("candidates"))]
         for candidate in candidates:
-            if candidate.get("index", 0) == 0:
+            if not candidate.get("index"):
                 self._add_candidate(candidate)
                 break
         # A rejected prompt has no candidates.

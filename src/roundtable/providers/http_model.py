@@ -150,6 +150,9 @@ class EventDecoder(ABC, Generic[DraftT]):
             return
         if event.event == "error":
             raise self.reported(event.data)
+        if not event.data.strip(_SPACE):
+            # Some proxies send empty data to keep the connection open.
+            return
         value = load_json(event.data)
         if isinstance(value, dict) and "error" in (value.get("type"), value.get("object")):
             raise self.reported(value)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
-from roundtable.errors import AgentError, RoundtableError
+from roundtable.errors import AgentError, APINetworkError, RoundtableError
 from roundtable.http.client import HttpRequest
 from roundtable.providers.failures import error_for, read_refusal, request_id_of
 from roundtable.providers.http_model import EventDecoder, ParseDocument
@@ -16,6 +16,7 @@ from roundtable.providers.response_builder import ResponseBuilder
 from roundtable.providers.wire import (
     dump_json,
     items_of,
+    load_json,
     load_object,
     merged,
     object_of,
@@ -77,6 +78,8 @@ _FINISH: Final[Mapping[str, FinishReason]] = {
     "content_filter": "content_filter",
     "refusal": "refusal",
 }
+_BROKEN_OFF: Final = frozenset({"abort", "aborted", "error", "insufficient_system_resource"})
+"""Finish reasons of an answer that a fault of the server cut short."""
 _REASONING: Final = ("reasoning_content", "reasoning")
 _DETAIL_TEXTS: Final = ("text", "summary", "data")
 SNIPPET_CHARS: Final = 500
@@ -250,14 +253,20 @@ class ChatResponseBuilder(ResponseBuilder):
         self._back: dict[str, list[str]] = {}
         self._details: list[_Detail] = []
         self._fields = back
+        self._call_numbers: dict[int, int] = {}
+        """Numbers of the calls that are being received, by the index that the server gives them."""
 
     def take_header(self, answer: JsonObject) -> None:
         """Add everything but the choices."""
         if not (self.id and self.model):
             self.note(answer_id=text_of(answer.get("id")), model=text_of(answer.get("model")))
-        if isinstance(usage := answer.get("usage"), dict):
-            self.set_usage(usage_of(usage))
+        self.take_usage(answer.get("usage"))
         self.take_sources(answer)
+
+    def take_usage(self, usage: JsonValue) -> None:
+        """Set the usage of the answer so far."""
+        if isinstance(usage, dict):
+            self.set_usage(usage_of(usage))
 
     def take_sources(self, answer: JsonObject) -> None:
         """Add the addresses of sources."""
@@ -298,8 +307,16 @@ class ChatResponseBuilder(ResponseBuilder):
         """Return the response.
 
         Raises:
+            APINetworkError: A fault of the server cut the answer short.
             AgentError: The answer is empty.
         """
+        if (self.reason or "").lower() in _BROKEN_OFF:
+            with self.charged():
+                raise APINetworkError(
+                    f"the server broke off the answer, with the finish reason {self.reason!r}",
+                    provider=self.provider,
+                    request_id=request_id_of(self.headers),
+                )
         self.take_end()
         self.end("refusal" if self._refused else _FINISH.get((self.reason or "").lower()))
         back: JsonObject = {name: "".join(texts) for name, texts in self._back.items()}
@@ -336,12 +353,33 @@ class ChatResponseBuilder(ResponseBuilder):
     def _add_call(self, position: int, piece: JsonObject) -> None:
         index = piece.get("index")
         function = object_of(piece.get("function"))
-        self.add_call(
-            index if isinstance(index, int) else position,
-            call_id=text_of(piece.get("id")),
-            name=text_of(function.get("name")),
-            arguments=function.get("arguments"),
-        )
+        call_id, name, arguments = text_of(piece.get("id")), text_of(function.get("name")), function.get("arguments")
+        wire_index = index if isinstance(index, int) else position
+        number = self._call_numbers.get(wire_index)
+        if number is None or (name and self._begins_call(number, call_id, name, has_arguments=bool(arguments))):
+            number = wire_index if wire_index not in self._calls else max(self._calls) + 1
+            self._call_numbers[wire_index] = number
+        self.add_call(number, call_id=call_id, name=name, arguments=arguments)
+
+    def _begins_call(self, number: int, call_id: str, name: str, *, has_arguments: bool) -> bool:
+        """Check whether a piece begins another call, although its index is that of a call that has begun.
+
+        Some servers give every call of a stream the index 0, or none. Others repeat the name with every piece of a
+        call, under a new id each time; so a piece continues a call whose arguments are not complete yet.
+        """
+        call = self._calls[number]
+        if not call.name or (call_id and call_id == call.id):
+            return False
+        if call_id and call.id and name != call.name:
+            return True
+        return has_arguments and _is_object("".join(call.arguments))
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(load_json(text), dict)
+    except RoundtableError:
+        return False
 
 
 class _Detail:
@@ -399,13 +437,20 @@ def usage_of(usage: JsonObject) -> Usage:
     """
     input_details = object_of(usage.get("prompt_tokens_details"))
     output_details = object_of(usage.get("completion_tokens_details"))
+    counts = (input_details.get("cached_tokens"), usage.get("prompt_cache_hit_tokens"), usage.get("cached_tokens"))
+    cached = next((count for count in counts if count is not None), None)
+    sent, written = tokens_of(usage.get("prompt_tokens")), tokens_of(usage.get("completion_tokens"))
+    thought = tokens_of(output_details.get("reasoning_tokens", usage.get("reasoning_tokens")))
+    if tokens_of(usage.get("total_tokens")) == sent + written + thought:
+        # xAI counts reasoning apart from the completion, see https://docs.x.ai/docs/key-information/consumption-and-rate-limits.
+        written += thought
     cost = usage.get("cost")
     return Usage(
-        input_tokens=tokens_of(usage.get("prompt_tokens")),
-        output_tokens=tokens_of(usage.get("completion_tokens")),
-        cache_read_tokens=tokens_of(input_details.get("cached_tokens", usage.get("prompt_cache_hit_tokens"))),
+        input_tokens=sent,
+        output_tokens=written,
+        cache_read_tokens=tokens_of(cached),
         cache_write_tokens=tokens_of(input_details.get("cache_write_tokens")),
-        reasoning_tokens=tokens_of(output_details.get("reasoning_tokens", usage.get("reasoning_tokens"))),
+        reasoning_tokens=thought,
         calls=1,
         cost_usd=price_of(cost.get("total_cost") if isinstance(cost, dict) else cost),
     )
@@ -608,7 +653,10 @@ class ChatStreamDecoder(EventDecoder[ChatResponseBuilder]):
             with self.draft.charged():
                 raise error
         for choice in map(object_of, items_of(fields.get("choices"))):
-            if choice.get("index", 0) == 0:
+            if not choice.get("index"):
+                if not fields.get("usage"):
+                    # Moonshot writes the usage here.
+                    self.draft.take_usage(choice.get("usage"))
                 delta = object_of(choice.get("delta"))
                 self.draft.take_message(delta)
                 if reason := text_of(choice.get("finish_reason")):
