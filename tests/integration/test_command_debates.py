@@ -11,7 +11,7 @@ from integration.command_kit import SPEAKS, Stubs
 from roundtable import Budget, Roundtable
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.providers import chat_model
-from roundtable.providers.command import CLAUDE, CommandModel, plain_profile
+from roundtable.providers.command import CLAUDE, CODEX, CommandModel, plain_profile
 from roundtable.providers.command import model as command_model
 from roundtable.types import ChatRequest, Message
 
@@ -97,6 +97,35 @@ async def test_a_call_that_is_cancelled_does_not_end_the_conversation(stubs: Stu
         group.cancel_scope.cancel()
     await model.complete(ask("Two."))
     assert ["--resume" in str(start["argv"]) for start in stubs.starts("claude")] == [False, True, True]
+
+
+SUMS_UP = """
+asked = sys.stdin.read()
+file = os.path.join(HERE, "total")
+calls = 1 + (int(open(file).read()) if os.path.exists(file) else 0)
+open(file, "w").write(str(calls))
+print(json.dumps({"type": "thread.started", "thread_id": "thread-1"}))
+print(json.dumps({"type": "item.completed", "item": {"type": "agent_message", "text": "Tea."}}))
+counts = {counts}
+print(json.dumps({"type": "turn.completed", "usage": counts}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("counts", "stated"),
+    [
+        pytest.param('{"input_tokens": 90 * calls, "output_tokens": 4 * calls}', [(90, 4)] * 3, id="totals"),
+        pytest.param('{"input_tokens": 90 - calls, "output_tokens": 4}', [(89, 4), (88, 4), (87, 4)], id="calls"),
+    ],
+)
+async def test_what_codex_adds_up_over_a_conversation_is_counted_once(
+    stubs: Stubs, counts: str, stated: list[tuple[int, int]]
+) -> None:
+    stubs.make("codex", SUMS_UP.replace("{counts}", counts))
+    model = CommandModel(CODEX, environment=stubs.environment())
+    answers = [await model.complete(ask(question)) for question in ("One.", "Two.", "Three.")]
+    assert [(answer.usage.input_tokens, answer.usage.output_tokens) for answer in answers] == stated
+    assert [answer.usage.calls for answer in answers] == [1, 1, 1]
 
 
 @pytest.mark.slow

@@ -92,12 +92,26 @@ async def test_of_a_damaged_file_whole_lines_count_and_the_first_of_a_call(monke
 
 @pytest.mark.parametrize(
     ("error", "status"),
-    [({"type": "overloaded_error"}, 529), ({"type": "rate_limit_error"}, 429), ({"type": "new"}, 500), ({}, 500)],
+    [
+        ({"type": "overloaded_error"}, 529),
+        ({"type": "rate_limit_error"}, 429),
+        ({"type": "billing_error"}, 402),
+        ({"type": "timeout_error"}, 504),
+        ({"type": "new"}, 500),
+        ({}, 500),
+    ],
 )
 async def test_errors_of_anthropic_have_the_status_of_a_plain_call(error: dict[str, Any], status: int) -> None:
     line = {"custom_id": "k", "result": {"type": "errored", "error": {"type": "error", "error": error}}}
     found = await ANTHROPIC.answers(Wire(line), URLS[ANTHROPIC], "b", ENDED)
     assert found["k"].status == status
+
+
+@pytest.mark.parametrize(("code", "status"), [(3, 400), (8, 429), (9, 400), (12, 501), (14, 500), ("x", 500)])
+async def test_errors_of_google_have_the_status_of_a_plain_call(code: object, status: int) -> None:
+    listed = [{"metadata": {"key": "k"}, "error": {"code": code}}]
+    state = BatchState(has_ended=True, document={"response": {"inlinedResponses": listed}})
+    assert (await GOOGLE.answers(Wire(), URLS[GOOGLE], "b", state))["k"].status == status
 
 
 async def test_batches_that_failed_as_a_whole_say_why() -> None:

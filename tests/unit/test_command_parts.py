@@ -170,7 +170,7 @@ def test_an_answer_may_contain_other_line_separators(separator: str) -> None:
 def test_claude_states_what_it_consumed() -> None:
     usage = {"input_tokens": 7, "output_tokens": 3, "cache_read_input_tokens": 5, "cache_creation_input_tokens": "?"}
     reply = CLAUDE.read(line(result="Tea.", session_id="s", total_cost_usd=0.02, duration_ms=12, usage=usage))
-    assert (reply.usage.input_tokens, reply.usage.cache_read_tokens, reply.usage.cost_usd) == (7, 5, 0.02)
+    assert (reply.usage.input_tokens, reply.usage.cache_read_tokens, reply.usage.cost_usd) == (12, 5, 0.02)
     assert reply.duration_ms == 12
 
 
@@ -202,11 +202,15 @@ def test_codex_gives_its_last_message_its_thread_and_its_tokens() -> None:
         + line(type="item.completed", item={"type": "reasoning", "text": "hm"})
         + line(type="item.completed", item={"type": "agent_message", "text": "first"})
         + line(type="item.completed", item={"type": "agent_message", "text": "last"})
-        + line(type="turn.completed", usage={"input_tokens": 9, "cached_input_tokens": 4, "output_tokens": 2})
+        + line(
+            type="turn.completed",
+            usage={"input_tokens": 9, "cached_input_tokens": 4, "output_tokens": 2, "reasoning_output_tokens": 1},
+        )
     )
     reply = read_codex(stdout)
     assert (reply.text, reply.session_id, reply.failed) == ("last", "th_1", False)
     assert (reply.usage.input_tokens, reply.usage.cache_read_tokens, reply.usage.output_tokens) == (9, 4, 2)
+    assert reply.usage.reasoning_tokens == 1
 
 
 def test_codex_gives_its_thread_after_any_number_of_events() -> None:
@@ -233,12 +237,12 @@ def test_codex_that_breaks_off_after_a_word_on_the_way_has_failed() -> None:
 
 
 def test_gemini_gives_its_response_and_the_tokens_of_all_its_models() -> None:
-    tokens = {"prompt": 9, "candidates": 2, "thoughts": 1, "cached": 3}
+    tokens = {"prompt": 9, "candidates": 2, "thoughts": 1, "cached": 3, "tool": 4}
     stats = {"models": {"a": {"tokens": tokens}, "b": {"tokens": tokens}, "c": 5}}
     document = json.dumps({"session_id": "g1", "response": "Tea.", "stats": stats}, indent=2)
     reply = read_gemini(f"Loaded cached credentials.\n{document}\n".replace("Loaded cached credentials.\n", ""))
     assert (reply.text, reply.session_id) == ("Tea.", "g1")
-    assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.reasoning_tokens) == (18, 4, 2)
+    assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.reasoning_tokens) == (26, 6, 2)
     assert read_gemini(line(response="Tea.")).usage.input_tokens == 0
     assert read_gemini(line(error={"message": "no"})).failed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roundtable.errors import AgentError
-from roundtable.providers.wire import dump_json, items_of, load_json, object_of, text_of, tokens_of
+from roundtable.providers.wire import cost_of, dump_json, items_of, load_json, object_of, text_of, tokens_of
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,24 @@ def test_readers_give_something_of_their_kind_for_anything():
     assert tokens_of(float("nan")) == 0
     assert tokens_of(3.9) == 3
     assert tokens_of(True) == 0
+
+
+@pytest.mark.parametrize(
+    ("usage", "cost"),
+    [
+        ({"cost": {"total_cost": 0.5}}, 0.5),
+        ({"cost": 0}, 0.0),
+        ({"cost": "much"}, None),
+        ({"cost": 0.01, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.2}}, 0.21),
+        ({"cost": 0, "is_byok": True, "cost_details": {"upstream_inference_cost": None}}, None),
+        ({"cost": 0, "is_byok": True}, None),
+        ({"cost": 0.1, "is_byok": False, "cost_details": {"upstream_inference_cost": 0.1}}, 0.1),
+        ({"cost_in_usd_ticks": 232_856_000}, 0.0232856),
+        ({"cost_in_usd_ticks": 0}, None),
+        ({"cost_in_usd_ticks": -1}, None),
+        ({"cost_in_usd_ticks": 10**400}, None),
+        ({"cost_in_usd_ticks": "many"}, None),
+    ],
+)
+def test_a_cost_is_what_the_caller_pays(usage, cost):
+    assert cost_of(usage) == pytest.approx(cost)

@@ -14,13 +14,13 @@ from roundtable.providers.http_model import EventDecoder, ParseDocument
 from roundtable.providers.openai_models import rejects_temperature
 from roundtable.providers.response_builder import ResponseBuilder
 from roundtable.providers.wire import (
+    cost_of,
     dump_json,
     items_of,
     load_json,
     load_object,
     merged,
     object_of,
-    price_of,
     sent_headers,
     text_of,
     tokens_of,
@@ -444,7 +444,6 @@ def usage_of(usage: JsonObject) -> Usage:
     if tokens_of(usage.get("total_tokens")) == sent + written + thought:
         # xAI counts reasoning apart from the completion, see https://docs.x.ai/docs/key-information/consumption-and-rate-limits.
         written += thought
-    cost = usage.get("cost")
     return Usage(
         input_tokens=sent,
         output_tokens=written,
@@ -452,7 +451,7 @@ def usage_of(usage: JsonObject) -> Usage:
         cache_write_tokens=tokens_of(input_details.get("cache_write_tokens")),
         reasoning_tokens=thought,
         calls=1,
-        cost_usd=price_of(cost.get("total_cost") if isinstance(cost, dict) else cost),
+        cost_usd=cost_of(usage),
     )
 
 

@@ -13,12 +13,12 @@ from roundtable.providers.openai_models import is_reasoning_model, rejects_tempe
 from roundtable.providers.response_builder import ResponseBuilder
 from roundtable.providers.schemas import strict_schema
 from roundtable.providers.wire import (
+    cost_of,
     dump_json,
     items_of,
     load_object,
     merged,
     object_of,
-    price_of,
     sent_headers,
     text_of,
     tokens_of,
@@ -194,7 +194,7 @@ def usage_of(usage: JsonObject) -> Usage:
         cache_write_tokens=tokens_of(input_details.get("cache_write_tokens")),
         reasoning_tokens=tokens_of(output_details.get("reasoning_tokens")),
         calls=1,
-        cost_usd=price_of(usage.get("cost")),
+        cost_usd=cost_of(usage),
     )
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from roundtable.types import ChatRequest, JsonObject, JsonValue
 
 __all__ = [
+    "cost_of",
     "dump_json",
     "items_of",
     "load_json",
@@ -28,6 +29,11 @@ __all__ = [
 
 MOST_TOKENS: Final = 10**9
 """Highest count of tokens; a larger count makes no sense and is read as this number."""
+
+TICKS_PER_USD: Final = 10**10
+"""Units in a US dollar, in the costs that xAI states."""
+MOST_TICKS: Final = 10**16
+"""Highest cost that makes sense, in these units."""
 
 _DECODER: Final = json.JSONDecoder(parse_constant=lambda _name: None)
 _WHITE: Final = " \t\r\n"
@@ -162,6 +168,28 @@ def load_object(body: bytes, provider: str) -> JsonObject:
     if not isinstance(answer, dict):
         raise AgentError("the answer is not a JSON object", provider=provider)
     return answer
+
+
+def cost_of(usage: JsonObject) -> float | None:
+    """Return the cost in US dollars that the usage of a call states; `None` if it states none.
+
+    Example:
+        >>> cost_of({"cost": 0.25}), cost_of({"cost_in_usd_ticks": 25_000_000}), cost_of({})
+        (0.25, 0.0025, None)
+        >>> cost_of({"cost": 0.25, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.5}})
+        0.75
+    """
+    cost = usage.get("cost")
+    charged = price_of(cost.get("total_cost") if isinstance(cost, dict) else cost)
+    if usage.get("is_byok") is True:
+        # OpenRouter charges its fee alone; the provider behind it bills the call to the caller's own key.
+        upstream = price_of(object_of(usage.get("cost_details")).get("upstream_inference_cost"))
+        return None if charged is None or upstream is None else charged + upstream
+    ticks = usage.get("cost_in_usd_ticks")
+    if charged is None and type(ticks) is int and 0 < ticks < MOST_TICKS:
+        # The unit of xAI, see https://docs.x.ai/docs/api-reference.
+        return price_of(ticks / TICKS_PER_USD)
+    return charged
 
 
 def price_of(value: JsonValue) -> float | None:

@@ -50,10 +50,12 @@ _UNSENT: Final = frozenset({"content-type", "accept", "content-length"})
 _ANTHROPIC_STATUS: Final = {
     "invalid_request_error": 400,
     "authentication_error": 401,
+    "billing_error": 402,
     "permission_error": 403,
     "not_found_error": 404,
     "request_too_large": 413,
     "rate_limit_error": 429,
+    "timeout_error": 504,
     "overloaded_error": 529,
 }
 
@@ -441,10 +443,12 @@ def _google_answer(item: JsonObject) -> BatchAnswer:
         return BatchAnswer("answered", 200, _body_of(item.get("response")))
     error = object_of(item.get("error"))
     code = error.get("code")
-    # The codes are those of gRPC: 1 cancelled, 3 invalid argument, 4 deadline, 7 no permission, 8 quota; others fail.
+    # The codes are those of gRPC: 1 cancelled, 3 invalid argument, 4 deadline, 7 no permission, 8 quota, 9 failed
+    # precondition, 11 out of range, 12 not implemented; others fail.
     if code in {1, 4}:
         return BatchAnswer("expired")
-    status = {3: 400, 5: 404, 7: 403, 8: 429, 16: 401}.get(code if isinstance(code, int) else 0, 500)
+    statuses = {3: 400, 5: 404, 7: 403, 8: 429, 9: 400, 11: 400, 12: 501, 16: 401}
+    status = statuses.get(code if isinstance(code, int) else 0, 500)
     return BatchAnswer("answered", status, dump_json({"error": {**error, "code": status}}))
 
 

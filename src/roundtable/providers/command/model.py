@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -35,7 +35,7 @@ from roundtable.providers.command.profiles import (
 )
 from roundtable.providers.http_model import NonStreamingModel
 from roundtable.settings import Settings, process_environment
-from roundtable.types import ChatRequest, ChatResponse
+from roundtable.types import ChatRequest, ChatResponse, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -371,6 +371,8 @@ class _Conversation:
     session: str
     system: str
     """System prompt that the conversation was started with."""
+    usage: Usage = field(default_factory=Usage)
+    """Usage that the program stated last for this conversation."""
 
 
 class CommandModel(NonStreamingModel):
@@ -458,13 +460,14 @@ class CommandModel(NonStreamingModel):
                 # After a rate limit, a network error, a time-out or a cancelled call, the retry goes on with it.
                 if is_sound:
                     self._conversations.setdefault(key, conversation)
+        earlier = Usage() if conversation is None or reply is None else conversation.usage
         if reply is None:
             reply = await self._run(prompt, _Conversation("", system))
         self._store(key, reply, system)
         warnings = (PERMISSIONS_SKIPPED,) if self._yolo else ()
         return ChatResponse(
             text=reply.text,
-            usage=reply.usage,
+            usage=_since(earlier, reply.usage) if self._profile.sums_usage else reply.usage,
             model=self._model_name or None,
             request_id=reply.session_id or None,
             warnings=warnings,
@@ -488,13 +491,31 @@ class CommandModel(NonStreamingModel):
     def _store(self, key: tuple[str, str], reply: Reply, system: str) -> None:
         if not (all(key) and reply.session_id and self._profile.resume):
             return
-        self._conversations[key] = _Conversation(reply.session_id, system)
+        self._conversations[key] = _Conversation(reply.session_id, system, reply.usage)
         while len(self._conversations) > _MAX_CONVERSATIONS:
             self._conversations.popitem(last=False)
 
     async def aclose(self) -> None:
         """Forget the conversations; no program outlives its call."""
         self._conversations.clear()
+
+
+def _since(earlier: Usage, total: Usage) -> Usage:
+    """Return the usage of the last call of a conversation, from the totals before and after the call."""
+    before, after = (
+        (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.reasoning_tokens)
+        for usage in (earlier, total)
+    )
+    if any(count < old for count, old in zip(after, before, strict=True)):
+        return total  # the program did not add them up
+    sent, received, cached, thought = (count - old for count, old in zip(after, before, strict=True))
+    changes = {
+        "input_tokens": sent,
+        "output_tokens": received,
+        "cache_read_tokens": cached,
+        "reasoning_tokens": thought,
+    }
+    return total.model_copy(update=changes)
 
 
 def _split(messages: Sequence[Message]) -> tuple[str, str]:

@@ -126,11 +126,13 @@ def read_claude(stdout: str) -> Reply:
 def _reply(envelope: CliEnvelope) -> Reply:
     counts = envelope.usage or {}
     is_known = "total_cost_usd" in envelope.model_fields_set and 0 <= envelope.total_cost_usd < math.inf
+    read, written = _count(counts, "cache_read_input_tokens"), _count(counts, "cache_creation_input_tokens")
     usage = Usage(
-        input_tokens=_count(counts, "input_tokens"),
+        # The program counts cached input apart.
+        input_tokens=_count(counts, "input_tokens") + read + written,
         output_tokens=_count(counts, "output_tokens"),
-        cache_read_tokens=_count(counts, "cache_read_input_tokens"),
-        cache_write_tokens=_count(counts, "cache_creation_input_tokens"),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
         calls=1,
         cost_usd=envelope.total_cost_usd if is_known else None,
     )
@@ -153,6 +155,7 @@ def read_codex(stdout: str) -> Reply:
                 input_tokens=_count(counts, "input_tokens"),
                 output_tokens=_count(counts, "output_tokens"),
                 cache_read_tokens=_count(counts, "cached_input_tokens"),
+                reasoning_tokens=_count(counts, "reasoning_output_tokens"),
                 calls=1,
             )
         elif kind in {"turn.failed", "error"}:
@@ -187,10 +190,12 @@ def _gemini_usage(stats: object) -> Usage:
     models = stats.get("models") if isinstance(stats, dict) else None
     entries = [model for model in models.values() if isinstance(model, dict)] if isinstance(models, dict) else []
     tokens = [counts for entry in entries if isinstance(counts := entry.get("tokens"), dict)]
+    thought = sum(_count(counts, "thoughts") for counts in tokens)
     return Usage(
-        input_tokens=sum(_count(counts, "prompt") for counts in tokens),
-        output_tokens=sum(_count(counts, "candidates") for counts in tokens),
-        reasoning_tokens=sum(_count(counts, "thoughts") for counts in tokens),
+        # The program counts reasoning, and the prompts of tools, apart.
+        input_tokens=sum(_count(counts, "prompt") + _count(counts, "tool") for counts in tokens),
+        output_tokens=sum(_count(counts, "candidates") for counts in tokens) + thought,
+        reasoning_tokens=thought,
         cache_read_tokens=sum(_count(counts, "cached") for counts in tokens),
         calls=1,
     )

@@ -250,6 +250,8 @@ class CommandProfile:
     """Option for a spending limit in US dollars."""
     skip_permissions: str | None = None
     """Option that skips all permission prompts."""
+    sums_usage: bool = False
+    """Whether the token counts of a resumed conversation include those of its earlier calls."""
     gone: tuple[str, ...] = ()
     """Messages, in lower case, that report that a conversation no longer exists."""
     environment: tuple[str, ...] = ()
@@ -318,6 +320,7 @@ CODEX: Final = CommandProfile(
     install="https://developers.openai.com/codex/cli",
     start=("exec", "--json", "--skip-git-repo-check", "--sandbox", "read-only", "--model", "{model}", "-"),
     resume=("exec", "--json", "--skip-git-repo-check", "--sandbox", "read-only", "resume", "{session}", "-"),
+    sums_usage=True,
     gone=("no rollout found", "session not found", "thread not found"),
     skip_permissions="--dangerously-bypass-approvals-and-sandbox",
     environment=("OPENAI_*", "CODEX_*"),
