@@ -261,9 +261,25 @@ def test_places_of_sources_count_over_a_whole_stream(second):
     assert [link for delta in deltas for link in delta.citations] == list(response.citations)
 
 
+def test_a_terminator_behind_an_answer_of_gemini_is_passed_over():
+    end = {"candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]}
+    assert decode("google", sse(end) + b"data: [DONE]\n\n")[0].text == "Hi"
+    with pytest.raises(APINetworkError, match="before the answer was complete"):
+        decode("google", sse({"candidates": [{"content": {"parts": [{"text": "H"}]}}]}) + b"data: [DONE]\n\n")
+
+
 def test_a_candidate_of_gemini_whose_index_is_null_is_the_only_one():
     candidate = {"index": None, "content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}
     assert whole("google", {"candidates": [candidate]}).text == "Hi"
+
+
+def test_text_that_openai_repeats_nowhere_is_the_answer():
+    piece = {"type": "response.output_text.delta", "output_index": 0, "delta": "Tea."}
+    usage = {"input_tokens": 1, "output_tokens": 2}
+    end = {"type": "response.completed", "response": {"status": "completed", "output": [], "usage": usage}}
+    response, deltas = decode("openai", sse(piece, end))
+    assert (response.text, response.finish_reason, response.usage.output_tokens) == ("Tea.", "stop", 2)
+    assert "".join(delta.text for delta in deltas) == "Tea."
 
 
 def test_a_function_call_that_gemini_could_not_write_is_named():

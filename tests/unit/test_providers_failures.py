@@ -189,6 +189,7 @@ def test_a_status_that_nobody_sent_is_not_claimed(body, message):
         ({"detail": "In detail."}, "In detail."),
         ({"detail": [{"msg": "One", "loc": []}, {"msg": "Two"}, 3]}, "One; Two"),
         ({"message": {"detail": [{"msg": "Nested"}]}}, "Nested"),
+        ({"success": False, "errors": [{"code": 7, "message": "One"}, {"message": "Two"}, 3]}, "One; Two"),
         ([told("First of a list.")], "First of a list."),
         (told("Provider returned error", metadata={"raw": '{"error": {"message": "Behind."}}'}), "error: Behind."),
         (told("Provider returned error", metadata={"raw": "rate-limited upstream"}), "error: rate-limited upstream"),

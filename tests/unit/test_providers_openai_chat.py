@@ -371,6 +371,12 @@ class TestStreams:
         end["usage"] = {"prompt_tokens": 5}
         assert decode(sse(delta(content="x"), end, b"[DONE]"))[0].usage.input_tokens == 5
 
+    def test_a_whole_answer_in_one_event_is_the_answer(self):
+        whole = answer({"role": "assistant", "content": "Yes."}, usage={"prompt_tokens": 3})
+        found, deltas = decode(sse(whole, b"[DONE]"))
+        assert (found.text, found.finish_reason, found.usage.input_tokens, deltas) == ("Yes.", "stop", 3, ["Yes."])
+        assert decode(sse(delta(content="Yes."), whole, b"[DONE]"))[0].text == "Yes."
+
     def test_a_choice_whose_index_is_null_is_the_only_one(self):
         chunk = {"choices": [{"index": None, "delta": {"content": "x"}, "finish_reason": "stop"}]}
         assert decode(sse(chunk, b"[DONE]"))[0].text == "x"

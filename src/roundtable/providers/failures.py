@@ -130,11 +130,13 @@ def read_refusal(body: bytes | JsonValue) -> Refusal:
 def _message_of(outer: Mapping[str, JsonValue], inner: Mapping[str, JsonValue]) -> str:
     detail = outer.get("detail")
     message = outer.get("message")
-    for candidate in (inner.get("message"), outer.get("error"), message, detail, object_of(message).get("detail")):
+    nested, problems = object_of(message).get("detail"), outer.get("errors")
+    for candidate in (inner.get("message"), outer.get("error"), message, detail, nested, problems):
         if words := text_of(candidate):
             break
-        if problems := [text_of(object_of(item).get("msg")) for item in items_of(candidate)]:
-            words = "; ".join(problem for problem in problems if problem)
+        listed = [object_of(item) for item in items_of(candidate)]
+        if texts := [text_of(item.get("msg") or item.get("message")) for item in listed]:
+            words = "; ".join(text for text in texts if text)
             break
     else:
         return ""

@@ -618,6 +618,10 @@ class ContentDecoder(EventDecoder[ContentBuilder]):
         """Check whether the answer is complete."""
         return self.draft.finish is not None
 
+    def take_word(self, data: bytes) -> bool:
+        """Ignore the terminator that some proxies add."""
+        return data == b"[DONE]"
+
     def is_document(self, start: bytes) -> bool:
         """Check whether the answer is a document, by its first byte; an array is a stream."""
         return start in b"{<"

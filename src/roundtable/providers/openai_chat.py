@@ -657,6 +657,9 @@ class ChatStreamDecoder(EventDecoder[ChatResponseBuilder]):
                     # Moonshot writes the usage here.
                     self.draft.take_usage(choice.get("usage"))
                 delta = object_of(choice.get("delta"))
+                if not delta and not self.draft.has_begun:
+                    # Some proxies send the whole answer as one event.
+                    delta = object_of(choice.get("message"))
                 self.draft.take_message(delta)
                 if reason := text_of(choice.get("finish_reason")):
                     counted = tokens_of(object_of(fields.get("usage")).get("completion_tokens")) > 0

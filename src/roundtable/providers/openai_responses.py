@@ -393,8 +393,12 @@ class ResponseDecoder(EventDecoder[OpenAIResponseBuilder]):
 
     def _end(self, answer: JsonObject) -> None:
         items = [object_of(item) for item in items_of(answer.get("output"))]
+        items = items or [item for _, item in sorted(self._items.items())]
+        if not items and self.draft.text:
+            # Some servers send the text only in pieces.
+            items = [{"type": "message", "content": [{"type": "output_text", "text": self.draft.text}]}]
         self._answer = OpenAIResponseBuilder(self.draft.provider, self.draft.headers)
-        self._answer.take_answer(answer, items or [item for _, item in sorted(self._items.items())])
+        self._answer.take_answer(answer, items)
         self.draft.catch_up(self._answer)
         self.is_done = True
 

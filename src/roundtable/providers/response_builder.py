@@ -168,6 +168,11 @@ class ResponseBuilder:
         return "".join(self._text)
 
     @property
+    def has_begun(self) -> bool:
+        """Whether any text, reasoning or tool call has arrived."""
+        return bool(self._text or self._reasoning or self._calls)
+
+    @property
     def call_count(self) -> int:
         """Number of tool calls so far."""
         return len(self._calls)
