@@ -13,7 +13,7 @@ from roundtable.providers import BUILTIN_SPECS, SERVERS, HttpProvider, OpenAICha
 from roundtable.providers.schemas import ANTHROPIC, GOOGLE, strict_schema, transformed
 from roundtable.settings import Settings
 from roundtable.testing.servers import LoopbackServer, http_reply
-from roundtable.types import ChatRequest, ImagePart, Message, NativeSearch, ProviderConfig
+from roundtable.types import ChatRequest, ImagePart, Message, NativeSearch, ProviderConfig, ToolCall
 
 HI = (Message(role="user", content="Hi"),)
 ANTHROPIC_END = [{"type": "message_delta", "delta": {"stop_reason": "tool_use"}}, {"type": "message_stop"}]
@@ -52,6 +52,16 @@ class TestAnthropic:
         events = blocks((summary, *pieces), ({"type": "text", "text": "Hi"},))
         response, _ = decode("anthropic", sse(ANTHROPIC_START, *events, *ANTHROPIC_END))
         assert response.native.items[0] == {"type": "compaction", "content": "Tea so far."}
+
+    @pytest.mark.parametrize("search", [None, NativeSearch()])
+    def test_earlier_calls_are_defined_if_no_tool_is_offered_any_more(self, search):
+        calls = tuple(ToolCall(id=f"t{place}", name=name) for place, name in enumerate(("look", "add", "look")))
+        asked = Message(role="assistant", content="", tool_calls=calls)
+        told = [Message(role="tool", tool_call_id=call.id, content="4") for call in calls]
+        request = ChatRequest(model="m", messages=(*HI, asked, *told), max_tokens=9, search=search)
+        body = json.loads(DIALECTS["anthropic"].build_request(request, base_url="https://a.example", stream=False).body)
+        assert body["tools"][:2] == [{"name": name, "input_schema": {"type": "object"}} for name in ("look", "add")]
+        assert (len(body["tools"]), body["tool_choice"]) == (2 if search is None else 3, {"type": "none"})
 
     def test_a_text_of_white_space_does_not_go_back(self):
         thought = {"type": "thinking", "thinking": "Look it up.", "signature": "s"}

@@ -212,12 +212,16 @@ def build_request(request: ChatRequest, *, provider: str, base_url: str, stream:
     if request.stop:
         body["stop_sequences"] = list(request.stop)
     tools: list[JsonValue] = [_tool(tool) for tool in request.tools]
+    choice = request.tool_choice
+    if not tools and (earlier := _called_tools(request.messages)):
+        # The API rejects messages with calls and results of tools if the request defines no tools.
+        tools, choice = [*earlier], "none"
     if request.search:
         tools.append(_search(request.search))
     if tools:
         body["tools"] = tools
-        if request.tool_choice != "auto":
-            body["tool_choice"] = _choice(request.tool_choice)
+        if choice != "auto":
+            body["tool_choice"] = _choice(choice)
     if request.output_schema is not None and not request.search:
         # Search results are cited, and the API does not combine citations with a schema.
         schema = transformed(request.output_schema.definition, ANTHROPIC)
@@ -307,6 +311,12 @@ def _with_cache_control(block: JsonObject, message: Message) -> JsonObject:
 def _tool(tool: AgentTool) -> JsonObject:
     schema: JsonObject = dict(tool.parameters) or {"type": "object", "properties": {}}
     return {"name": tool.name, "description": tool.description, "input_schema": schema}
+
+
+def _called_tools(messages: Iterable[Message]) -> list[JsonObject]:
+    """Return a definition of each tool that was called in these messages; its parameters are not known any more."""
+    names = dict.fromkeys(call.name for message in messages for call in message.tool_calls)
+    return [{"name": name, "input_schema": {"type": "object"}} for name in names]
 
 
 def _search(search: NativeSearch) -> JsonObject:
