@@ -106,11 +106,18 @@ async def test_requests_from_elsewhere_are_refused(headers: dict[str, str], stat
         assert (await web.post("/mcp", headers=headers, content=b"{}")).status_code == status
 
 
-async def test_pages_of_an_admitted_origin_are_let_in_by_preflight_and_request_alike() -> None:
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "authorization,content-type,mcp-protocol-version,mcp-session-id,last-event-id",
+        "authorization,content-type,mcp-protocol-version,mcp-method,mcp-name",
+    ],
+)
+async def test_pages_of_an_admitted_origin_are_let_in_by_preflight_and_request_alike(wanted: str) -> None:
     with pytest.raises(ConfigurationError, match=r"not '\*'"):
         create_mcp_server().http_app(LocalUser(), origins=["*"])
     app = create_mcp_server().http_app(LocalUser(), origins=["https://app.example"])
-    asked = {"access-control-request-method": "POST", "access-control-request-headers": "mcp-protocol-version"}
+    asked = {"access-control-request-method": "POST", "access-control-request-headers": wanted}
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as web:
         for page, status in (("https://app.example", 200), ("https://evil.test", 400)):
             first = await web.options("/mcp", headers={"origin": page, **asked})

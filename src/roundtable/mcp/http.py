@@ -36,7 +36,7 @@ PATH: Final = "/mcp"
 _GRACE_S: Final = 5
 _KEEP_ALIVE_S: Final = 75
 """Longer than clients and proxies keep idle connections, so the server never closes one just as a request arrives."""
-_HEADERS: Final = ("last-event-id", "mcp-protocol-version", "mcp-session-id")
+_HEADERS: Final = ("last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id")
 """Headers of the protocol that web pages of other origins may send."""
 
 
