@@ -145,6 +145,10 @@ HALF = '"params": {"name": "start_roundtable", "arguments": {"topic": "Tea \\ud8
         ('{"jsonrpc": "2.0", "id": 7, "method": 5}', -32600, 7),
         ('{"jsonrpc": "3.0", "id": 7, "method": "ping"}', -32600, 7),
         ('{"jsonrpc": "2.0", "id": 7, "method": "pi', -32700, None),
+        ('{"jsonrpc": "2.0", "id": null, "method": "tools/list"}', -32600, None),
+        ('{"jsonrpc": "2.0", "id": 1.5, "method": "tools/list"}', -32600, None),
+        ('{"jsonrpc": "2.0", "id": true, "method": "ping"}', -32600, None),
+        ('{"jsonrpc": "2.0", "id": {}, "method": "ping", "params": {}}', -32600, None),
     ],
 )
 async def test_a_request_that_is_no_message_is_answered_by_its_id(

@@ -149,6 +149,8 @@ async def test_what_is_no_message_is_told_so(wire: Wire) -> None:
             *rows,
             ({"jsonrpc": "1.0", "id": 1, "method": "ping"}, wire.held, 400, REQUEST),
             ({"id": 1}, wire.held, 400, REQUEST),
+            (ping | {"id": None}, wire.held, 400, REQUEST),
+            (ping | {"id": 1.5}, wire.held, 400, REQUEST),
             (asked("no/such"), wire.held, 200, METHOD),
             (asked("no/such", version=NEW), new(NEW, "no/such"), 404, METHOD),
             (asked("tools/call", {"name": 5}), wire.held, 200, PARAMS),

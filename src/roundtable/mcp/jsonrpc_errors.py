@@ -41,9 +41,14 @@ def message_error(text: str | bytes) -> InvalidMessage | None:
 def parse_message(text: str | bytes) -> types.JSONRPCMessage | InvalidMessage:
     """Parse a message, or return why the text is not a message."""
     try:
-        return jsonrpc_message_adapter.validate_json(text, by_name=False)
+        message = jsonrpc_message_adapter.validate_json(text, by_name=False)
     except ValidationError as error:
         is_json = error.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid"
+    else:
+        if not isinstance(message, types.JSONRPCNotification) or "id" not in json.loads(text):
+            return message
+        # A request whose id is neither a text nor an integer; its sender would wait for an answer without end.
+        return InvalidMessage(types.INVALID_REQUEST, "The id of a request must be a text or an integer")
     request_id = _request_id(text)
     if request_id is not None and not is_json:
         # The standard library accepts half of a surrogate pair, which no valid text contains.
