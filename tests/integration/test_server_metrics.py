@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,26 @@ async def test_runs_that_pause_or_break_are_told_apart() -> None:
         await lost.debate("Tea?", rounds=1)
     ended = (await counted.report()).conversations
     assert (ended.begun, ended.paused, ended.broken, ended.completion_rate) == (2, 1, 1, 0.0)
+
+
+async def test_runs_take_no_time_while_a_session_rests() -> None:
+    table = rt.Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
+    async with table:
+        async with table.stream("Tea?", rounds=2, step=True) as events:
+            seen = [event async for event in events]
+        session = seen[0].session_id
+        await table.resume(session)
+        await table.synthesize(session)
+        await table.extend(session, rounds=1)
+        _, stored = await table.wiring.storage.read(session)
+    counted, rest = figures(), timedelta()
+    for event in stored:
+        counted.notify(event.model_copy(update={"timestamp": event.timestamp + rest}))
+        if event.type in {"round_complete", "synthesis_complete"} and (event.type != "round_complete" or event.step):
+            rest += timedelta(hours=1)
+    assert rest == timedelta(hours=2)
+    times = counted.total.times
+    assert (counted.total.begun, counted.total.completed, times.count, times.total_s < 60) == (1, 2, 2, True)
 
 
 async def test_figures_survive_a_restart_and_processes_add_up(tmp_path: Path) -> None:

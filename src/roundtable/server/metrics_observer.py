@@ -78,11 +78,14 @@ class MetricsObserver:
         """Count an event of a debate or conversation."""
         if not event.durable or event.type == "control":
             return
-        self._runs.setdefault(event.session_id, event.timestamp)
+        if event.type != "synthesis_complete":  # which may also be written long after a run
+            self._runs.setdefault(event.session_id, event.timestamp)
         if len(self._runs) > _MAX_RUNS:  # some runs never report their end, for example if the storage fails
             del self._runs[next(iter(self._runs))]
         for tally in self._tallies():
             _count(tally, event)
+        if event.type == "round_complete" and event.step:
+            del self._runs[event.session_id]  # the session waits for its caller, maybe for days
         if (outcome := _outcome(event)) is not None:
             duration = event.timestamp - self._runs.pop(event.session_id, event.timestamp)
             for tally in self._tallies():
