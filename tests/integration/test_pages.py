@@ -223,6 +223,14 @@ async def test_whoever_has_many_addresses_of_a_network_is_one(address: str) -> N
     assert await tries.take("a-socket") == 0
 
 
+async def test_ipv4_addresses_written_as_ipv6_addresses_are_not_one_network() -> None:
+    tries = LoginThrottle(MemoryStorage().kv, SystemClock())
+    for _ in range(FREE):
+        assert await tries.take("::ffff:192.0.2.9") == 0
+    assert 0 < await tries.take("192.0.2.9") <= 1
+    assert await tries.take("::ffff:192.0.2.7") == 0
+
+
 @pytest.mark.parametrize("shown", ["", "0" * 64, "\u2603"])
 @pytest.mark.parametrize("path", ["/logout", "/start", "/sessions/x/stop", "/api/sessions/x/stop", "/api/chat/multi"])
 async def test_a_change_by_cookie_needs_what_only_our_pages_know(path: str, shown: str) -> None:
@@ -569,6 +577,8 @@ async def test_what_agents_ask_for_is_answered_in_a_form(how: str) -> None:
         assert field == f"answer:{held.context_requests[0].id}"
         empty = await ann.post(f"{place}/answer", csrf=ann.csrf, **{field: "  "})
         assert (empty.status_code, "Who drinks?" in empty.text) == (409, True)
+        unknown = await ann.post(f"{place}/answer", csrf=ann.csrf, **{"answer:": "To nobody."})
+        assert (unknown.status_code, "Who drinks?" in unknown.text) == (409, True)
         given = {field: " Ann <b>alone</b>. "} if how == "answered" else {"force": "1"}
         answer = await ann.post(f"{place}/answer", csrf=ann.csrf, **given)
         assert (answer.status_code, answer.headers["location"]) == (303, place)

@@ -25,15 +25,19 @@ def client_of(request: Request, *, proxied: bool) -> str:
 def network_of(client: str) -> str:
     """Return the addresses that a client controls: its IPv4 address, or the /64 network of its IPv6 address.
 
+    Servers that listen on both versions of IP write IPv4 addresses as IPv6 addresses.
+
     Example:
-        >>> network_of("192.0.2.7"), network_of("2001:db8::7")
-        ('192.0.2.7', '2001:db8::/64')
+        >>> network_of("192.0.2.7"), network_of("::ffff:192.0.2.7"), network_of("2001:db8::7")
+        ('192.0.2.7', '192.0.2.7', '2001:db8::/64')
     """
     try:
         address = ip_address(client)
     except ValueError:
         return client[:64]
-    return str(ip_network((address, 64), strict=False) if isinstance(address, IPv6Address) else address)
+    if not isinstance(address, IPv6Address):
+        return str(address)
+    return str(address.ipv4_mapped or ip_network((int(address), 64), strict=False))
 
 
 class AddressLimit:

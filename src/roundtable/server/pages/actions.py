@@ -105,7 +105,7 @@ def _results(form: Mapping[str, str]) -> tuple[ContextResult, ...]:
     return tuple(
         ContextResult(request_id=name.removeprefix(_ANSWER), success=True, result=text.strip())
         for name, text in form.items()
-        if name.startswith(_ANSWER) and text.strip()
+        if name.startswith(_ANSWER) and name != _ANSWER and text.strip()
     )
 
 
