@@ -92,6 +92,24 @@ async def test_going_on_takes_no_more_calls_than_are_allowed() -> None:
         assert one.status_code == 200, one.text
 
 
+async def test_a_repeat_with_the_key_does_not_count_the_calls_of_the_first_request_again() -> None:
+    table = served_table(agents=scripted_agents({"ada": late(0.3, "Tea"), "bo": "Tea"}))
+    free = Limits(conversations_per_hour=None, concurrent=None, rounds_per_day=None)
+    async with client_of(table, limits=free, most_calls=6) as web:
+        first = (await web.post("/api/debates?wait=30", json={"topic": "Tea?", "rounds": 1})).json()["sessionId"]
+        for path, asked in (("extend", {"rounds": 3}), ("fork", {"atRound": 1, "rounds": 2})):
+            told = [
+                await web.post(f"/api/sessions/{first}/{path}", json=asked, headers={"idempotency-key": path})
+                for _ in range(2)
+            ]
+            assert [one.status_code for one in told] == [202, 202], told[1].text
+            assert len({one.json()["sessionId"] for one in told}) == 1
+            await at_rest(web, f"/api/sessions/{first}")
+        assert (await web.delete(f"/api/sessions/{first}")).status_code == 204
+        again = await web.post(f"/api/sessions/{first}/fork", json=asked, headers={"idempotency-key": "fork"})
+        assert (again.status_code, again.json()["sessionId"]) == (202, told[0].json()["sessionId"])
+
+
 @pytest.mark.parametrize(("fewer", "status"), [(0, 202), (1, 400)])
 async def test_a_fork_takes_no_more_calls_than_are_allowed_the_first_answers_included(fewer: int, status: int) -> None:
     table = served_table()

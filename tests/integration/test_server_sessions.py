@@ -294,6 +294,18 @@ async def test_a_stream_that_broke_off_is_followed_and_starts_no_new_run(action:
         assert (await web.get(f"/api/sessions/{name}")).json() == before
 
 
+@pytest.mark.parametrize("action", ["extend", "resume"])
+@pytest.mark.parametrize("last", ["junk", "{session}:x", "{session}", "other:3", "-1"])
+async def test_an_id_of_no_event_of_the_session_is_refused_instead_of_doing_nothing(action: str, last: str) -> None:
+    async with client_of() as web:
+        begun = await web.post("/api/debates?wait=20", json={"topic": "Tea?", "rounds": 2, "step": action == "resume"})
+        name = begun.json()["sessionId"]
+        headers = {"accept": "text/event-stream", "last-event-id": last.format(session=name)}
+        refused = await web.post(f"/api/sessions/{name}/{action}", json={}, headers=headers)
+        assert (refused.status_code, refused.json()["code"]) == (409, "UNKNOWN_EVENT_ID")
+        assert "to continue the session" in refused.json()["hint"]
+
+
 async def test_rounds_are_held_one_at_a_time() -> None:
     async with client_of() as web:
         begun = await web.post("/api/debates?wait=20", json={"topic": "Tea?", "rounds": 2, "step": True})

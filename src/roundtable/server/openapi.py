@@ -69,7 +69,7 @@ _ERROR_DESCRIPTIONS: Final = {
     "408": "The body did not arrive in time: `REQUEST_TIMEOUT`.",
     "409": "The state of the session does not allow this, or the session is running: `SESSION_ERROR`; or the first "
     "request with this key is still being answered: `IDEMPOTENCY_KEY_IN_USE`; or `Last-Event-ID` is not an id "
-    "of this server: `UNKNOWN_EVENT_ID`.",
+    "of this server, or not of this session: `UNKNOWN_EVENT_ID`.",
     "413": "The body is too large: `PAYLOAD_TOO_LARGE`.",
     "415": "The body is not sent as JSON: `UNSUPPORTED_MEDIA_TYPE`.",
     "421": "The server does not serve the host in the `Host` header: `MISDIRECTED_REQUEST`.",

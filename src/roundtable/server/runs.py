@@ -22,7 +22,7 @@ from roundtable.server.limits import Further
 from roundtable.server.openapi_parts import gives, streams
 from roundtable.server.request_bodies import LONGEST_WAIT_S
 from roundtable.server.response_bodies import Started, links_of
-from roundtable.server.streams import event_stream, followed_session, resume_point
+from roundtable.server.streams import event_stream, followed_session, resume_point, unknown_event_id
 from roundtable.types import Control, Timestamp
 from roundtable.types.base import Value
 
@@ -515,8 +515,14 @@ async def launch(
 
 
 async def follow(caller: Caller, wanted: _ResponseOptions, session_id: str) -> Response:
-    """Return the rest of a stream that broke off, from the event that `Last-Event-ID` names; start nothing."""
-    _, after, _ = resume_point(wanted.request, session_id)
+    """Return the rest of a stream that broke off, from the event that `Last-Event-ID` names; start nothing.
+
+    Raises:
+        RoundtableError: The header names no event of this session; the code is `UNKNOWN_EVENT_ID`.
+    """
+    named, after, _ = resume_point(wanted.request)
+    if not after or named not in {None, session_id}:
+        raise unknown_event_id(f"an event of session {session_id!r}", "Leave out the header to continue the session.")
     with caller.state.streams.room(caller.tenant_session):
         return await event_stream(caller, session_id, after=after, has_room=True, ids=True)
 

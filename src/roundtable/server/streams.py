@@ -48,6 +48,7 @@ __all__ = [
     "event_stream",
     "followed_session",
     "resume_point",
+    "unknown_event_id",
     "whole",
 ]
 
@@ -200,13 +201,19 @@ def followed_session(request: Request) -> tuple[str, int] | None:
     if session_id is not None:
         return session_id, after
     if request.headers.get("last-event-id"):
-        raise RoundtableError(
-            "Last-Event-ID is not an id of this server",
-            code="UNKNOWN_EVENT_ID",
-            details={"field": "Last-Event-ID"},
-            hint="Leave out the header to start a new session.",
-        )
+        raise unknown_event_id("an id of this server", "Leave out the header to start a new session.")
     return None
+
+
+def unknown_event_id(expected: str, hint: str) -> RoundtableError:
+    """Return the error for a request that would continue a stream after an event that does not exist.
+
+    Args:
+        expected: What `Last-Event-ID` should be.
+        hint: What to do instead.
+    """
+    message = f"Last-Event-ID is not {expected}"
+    return RoundtableError(message, code="UNKNOWN_EVENT_ID", details={"field": "Last-Event-ID"}, hint=hint)
 
 
 class Streams:

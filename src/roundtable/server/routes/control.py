@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 import anyio
@@ -41,7 +40,10 @@ from roundtable.server.state import Caller, Reader, Writer
 from roundtable.types import SynthesisResult
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from roundtable.api.runs import DebateHandle
+    from roundtable.server.runs import Begin
 
 __all__ = ["router"]
 
@@ -144,7 +146,6 @@ async def _continue_session(
     else:
         action, rounds, focus_question = "resume", 0, None
         fold, further = await further_rounds(caller, session_id, step=body.step)
-    check_further(caller, fold, further)
     deadline_s = seconds_of(caller, body.deadline_s, team=fold.record.config.team is not None)
 
     async def begin() -> DebateHandle:
@@ -160,8 +161,12 @@ async def _continue_session(
             on_change=body.on_change,
         )
 
+    async def count(start: Begin) -> tuple[DebateHandle, Mapping[str, str]]:
+        # Not checked earlier: a repeated request with a key would seem to ask for its rounds a second time.
+        check_further(caller, fold, further)
+        return await resume_counted(caller, start, further)
+
     request = f"{action}:{session_id}:{body.to_json()}".encode()
-    count = partial(resume_counted, caller, further=further)
     return await launch(caller, wanted, begin, request=request, count=count, goes_on_from=fold.last_seq)
 
 
@@ -183,15 +188,18 @@ async def fork_session(
     The response is like that of `POST /api/debates`.
     """
     changes = options_of(caller, body)
-    rounds = await check_fork(caller, session_id, changes)
 
     async def begin() -> DebateHandle:
         return await caller.tenant_session.table.start_fork(
             session_id, at_round=body.at_round, step=body.step, context_results=body.context_results, **changes
         )
 
+    async def count(start: Begin) -> tuple[DebateHandle, Mapping[str, str]]:
+        # Not checked earlier: after the first request with a key, the session may have been extended or deleted.
+        rounds = await check_fork(caller, session_id, changes)
+        return await begun(caller, start, rounds=rounds, shared=body.at_round)
+
     request = f"fork:{session_id}:{body.to_json()}".encode()
-    count = partial(begun, caller, rounds=rounds, shared=body.at_round)
     return await launch(caller, wanted, begin, request=request, count=count)
 
 
