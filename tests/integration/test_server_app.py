@@ -51,6 +51,7 @@ async def test_what_does_not_exist_is_told_in_the_same_format() -> None:
         assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
         answer = await web.post("/health")
         assert (answer.status_code, answer.json()["code"]) == (405, "METHOD_NOT_ALLOWED")
+        assert answer.headers["allow"] == "GET, HEAD"
 
 
 async def test_a_foreign_host_and_origin_are_turned_away() -> None:

@@ -285,6 +285,8 @@ async def test_a_caller_who_is_sent_away_while_it_begins_leaves_a_run_that_count
         ({"search": {"most": 1}}, "search.most: unknown field"),
         ({"search": "brave"}, "search: Input should be 'auto'; or: Input should be a valid boolean; or: "),
         ({"perspectives": [{"name": ""}]}, "perspectives.0.name: String should have at least 1 character"),
+        ({"exitWhen": ""}, "exitWhen: String should have at least 1 character; or: Input should be an object"),
+        ({"exitWhen": 5}, "exitWhen: Input should be a valid string; or: Input should be an object"),
     ],
 )
 async def test_what_may_be_of_several_kinds_is_refused_by_the_nearest(body: dict[str, Any], told: str) -> None:

@@ -175,7 +175,7 @@ def _allowed_methods(request: Request) -> list[str]:
     routes = request.app.router.routes
     return [
         method
-        for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
+        for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
         if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
     ]
 

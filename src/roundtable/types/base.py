@@ -47,7 +47,7 @@ __all__ = [
     "with_upper_bound",
 ]
 
-_KIND: Final = re.compile(r"[A-Z]\w*|bool|int|float|str|.*\[.*")
+_KIND: Final = re.compile(r"[A-Z]\w*|bool|int|float|(constrained-)?str|.*\[.*")
 
 _set: Final = object.__setattr__
 
