@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from integration.engine_kit import Gated, said, seated
 from integration.mcp_kit import call, connected, refused, server_of
 from mcp import types
 
@@ -82,6 +83,20 @@ async def test_a_refusal_of_the_client_fails_one_turn_and_the_debate_goes_on() -
         exported = await call(client, "export_session", sessionId=done["sessionId"], format="json")
     assert done["status"] == "completed"
     assert "the user rejected the request" in exported["content"]
+
+
+async def test_after_the_call_the_client_is_not_asked_and_the_reason_is_named() -> None:
+    model, held = Model(), Gated({"*": said("Tea")})
+    agents = [*seated(held, "ada"), "client"]
+    async with connected(server_of(agents), LEGACY, sampling_callback=model) as client:
+        begun = await call(client, "start_roundtable", topic="Tea?", mode="socratic", rounds=1, wait=0)
+        held.let()
+        await call(client, "get_consensus", sessionId=begun["sessionId"], wait=20)
+        details = await call(client, "get_round_details", sessionId=begun["sessionId"], roundNumber=1)
+    (failure,) = details["failures"]
+    assert failure["error"]["message"] == "the call of the MCP client has ended, so its model cannot be asked"
+    assert failure["error"]["hint"] == "Continue the debate with a longer `wait`."
+    assert model.asked == []
 
 
 async def test_an_empty_answer_is_no_answer() -> None:

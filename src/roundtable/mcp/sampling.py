@@ -48,9 +48,12 @@ class ClientSampler:
         """Return the answer of the client's model.
 
         Raises:
-            AgentError: The client refused, or gave no text.
+            AgentError: The client refused, gave no text, or its call has ended.
             APINetworkError: The client cannot be reached.
         """
+        if not self._ctx.session.can_send_request:
+            msg = "the call of the MCP client has ended, so its model cannot be asked"
+            raise AgentError(msg, provider=_PROVIDER, hint="Continue the debate with a longer `wait`.")
         asked = types.CreateMessageRequest(
             params=types.CreateMessageRequestParams(
                 messages=[_message(message) for message in request.messages if message.role != "system"],
