@@ -14,7 +14,7 @@ import httpx
 import httpx2
 import pytest
 import uvicorn
-from integration.mcp_kit import ERAS, PLACELESS, call, connected, refused, server_of, talkers
+from integration.mcp_kit import ERAS, PLACELESS, call, connected, held_talkers, refused, server_of, talkers
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
@@ -343,3 +343,29 @@ async def test_a_server_in_a_program_listens_until_the_process_is_asked_to_end(
             answer = await web.post(heard[0], content=b"garbage", timeout=20)
             assert answer.json()["error"]["code"] == -32700
             signal.raise_signal(number)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_calls_that_wait_are_answered_before_the_server_ends(monkeypatch: pytest.MonkeyPatch, era: str) -> None:
+    monkeypatch.setattr("sse_starlette.sse.AppStatus.should_exit", False)
+    agents, model = held_talkers()
+    told, heard, answers = anyio.Event(), list[str](), list[dict[str, Any]]()
+
+    def listening(url: str) -> None:
+        heard.append(url)
+        told.set()
+
+    async def ask(client: Client) -> None:
+        answers.append(await call(client, "start_roundtable", topic="Tea?", rounds=1, wait=60))
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: server_of(agents).serve_http(LocalUser(), port=0, listening=listening))
+            await told.wait()
+            async with Client(heard[0], mode=era) as client, anyio.create_task_group() as calls:
+                calls.start_soon(ask, client)
+                while not model.waiting:  # noqa: ASYNC110  (it tells nobody)
+                    await anyio.sleep(0.01)
+                signal.raise_signal(signal.SIGTERM)
+    (answer,) = answers
+    assert (answer["status"], answer["sessionStatus"], bool(answer["sessionId"])) == ("in_progress", "active", True)

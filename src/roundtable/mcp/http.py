@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio  # noqa: TID251  (uvicorn supports nothing else)
 import sys
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from roundtable.auth import Authenticator, Identity
     from roundtable.auth.guard import ASGIApp, GuardOptions, Message, Receive, Send
+    from roundtable.mcp.progress import OpenWaits
 
 __all__ = ["PATH", "PostCheck", "http_app", "serve_http"]
 
@@ -34,6 +37,8 @@ PATH: Final = "/mcp"
 """Path of the server."""
 
 _GRACE_S: Final = 5
+_ANSWER_S: Final = 0.5
+"""Seconds for the answers to calls that wait for a debate when the server ends."""
 _KEEP_ALIVE_S: Final = 75
 """Longer than clients and proxies keep idle connections, so the server never closes one just as a request arrives."""
 _HEADERS: Final = ("last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id")
@@ -170,6 +175,7 @@ async def serve_http(
     host: str,
     port: int,
     listening: Callable[[str], None],
+    waits: OpenWaits,
     **options: Unpack[GuardOptions],
 ) -> None:
     """Serve over HTTP until a signal ends the process; see `McpServer.serve_http`."""
@@ -184,10 +190,14 @@ async def serve_http(
                 yield
 
         def hear(self, number: signal.Signals) -> None:
-            # The SDK's streams end when this method is called.
-            self.handle_exit(number, None)
             self.force_exit = self.force_exit or (ends_at_once(number) and self.asked)
             self.asked = self.asked or ends_at_once(number)
+            # The SDK's streams end when this method is called, so calls that wait for a debate are answered before.
+            end = partial(self.handle_exit, number, None)
+            if waits.end() and not self.force_exit:
+                asyncio.get_running_loop().call_later(_ANSWER_S, end)
+            else:
+                end()
 
         asked = False
 

@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, assert_never
 
 import anyio
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Generator
 
     from roundtable.api.runs import DebateHandle
     from roundtable.mcp.tool import ToolCallContext
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import Event
 
-__all__ = ["HEARTBEAT_S", "Progress", "follow", "heartbeats", "latest"]
+__all__ = ["HEARTBEAT_S", "OpenWaits", "Progress", "follow", "heartbeats", "latest"]
 
 
 HEARTBEAT_S: Final = 5.0
 """Seconds without news after which a caller is notified that the debate is still running."""
 _LEASE_POLL_S: Final = 0.5
 """Seconds between two checks of whether another server still runs a debate."""
+
+
+class OpenWaits:
+    """The calls of a server that wait for a debate, so that the server can answer them before it ends."""
+
+    def __init__(self) -> None:
+        self._scopes: set[anyio.CancelScope] = set()
+
+    @contextmanager
+    def at_most(self, wait_s: float) -> Generator[None]:
+        """Cancel the block after some seconds, or when the server ends; the code after the block continues."""
+        with anyio.move_on_after(wait_s) as scope:
+            self._scopes.add(scope)
+            try:
+                yield
+            finally:
+                self._scopes.discard(scope)
+
+    def end(self) -> bool:
+        """End all waits, and return whether there were any."""
+        for scope in self._scopes:
+            scope.cancel()
+        return bool(self._scopes)
 
 
 class Progress(Protocol):
@@ -131,7 +154,7 @@ async def follow(
     wiring = call.tenant_session.table.wiring
     tenant = wiring.options.tenant
     subscription = wiring.hub.subscribe(session_id, wiring.storage, after=fold.last_seq, tenant=tenant, pieces=False)
-    with subscription, anyio.move_on_after(wait_s):
+    with subscription, call.waits.at_most(wait_s):
         async with anyio.create_task_group() as group:
 
             async def report() -> None:

@@ -16,7 +16,7 @@ from roundtable.errors import RoundtableError
 from roundtable.mcp.approval import APPROVAL, ClientApproval
 from roundtable.mcp.elicitation import Elicitor, InputRequired, caller_of, is_remote
 from roundtable.mcp.errors import error_of
-from roundtable.mcp.progress import HEARTBEAT_S
+from roundtable.mcp.progress import HEARTBEAT_S, OpenWaits
 from roundtable.mcp.prompts import prompt_text
 from roundtable.mcp.resources import listed_resources, modes_of, read
 from roundtable.mcp.sampling import ClientSampler
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 async def call_tool(
-    ctx: Context, params: types.CallToolRequestParams, *, heartbeat_s: float
+    ctx: Context, params: types.CallToolRequestParams, *, heartbeat_s: float, waits: OpenWaits
 ) -> types.CallToolResult | types.InputRequiredResult:
     """Run a tool; return its result, its questions to the user, or its error."""
     tool = TOOLS.get(params.name)
@@ -52,7 +52,7 @@ async def call_tool(
     SAMPLER.set(ClientSampler(ctx))
     APPROVAL.set(ClientApproval(ctx))
     try:
-        call = await _call(ctx, tool.scope, elicitation, heartbeat_s=heartbeat_s)
+        call = await _call(ctx, tool.scope, elicitation, heartbeat_s=heartbeat_s, waits=waits)
         output = await tool.run(call, params.arguments or {})
     except InputRequired:
         return elicitation.result()
@@ -85,7 +85,12 @@ def get_prompt(params: types.GetPromptRequestParams) -> types.GetPromptResult:
 
 
 async def _call(
-    ctx: Context, scope: Scope, elicitation: Elicitor, *, heartbeat_s: float = HEARTBEAT_S
+    ctx: Context,
+    scope: Scope,
+    elicitation: Elicitor,
+    *,
+    heartbeat_s: float = HEARTBEAT_S,
+    waits: OpenWaits | None = None,
 ) -> ToolCallContext:
     """Return the call for a tool or a resource, after checking the scope of the caller.
 
@@ -99,6 +104,7 @@ async def _call(
         tenant_session=tenant_session,
         progress=ctx.session.report_progress,
         heartbeat_s=heartbeat_s,
+        waits=waits or OpenWaits(),
         ask=elicitation.ask,
     )
 

@@ -14,7 +14,7 @@ from roundtable._core.text import error_text
 from roundtable._version import __version__
 from roundtable.api.tenants import TenantSessions
 from roundtable.errors import ConfigurationError
-from roundtable.mcp.progress import HEARTBEAT_S
+from roundtable.mcp.progress import HEARTBEAT_S, OpenWaits
 from roundtable.mcp.texts import INSTRUCTIONS
 
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ class McpServer:
         self.version = version
         self.heartbeat_s = heartbeat_s
         self._tables = tables
+        self._waits = OpenWaits()
         self._lowlevel: Server[TenantSessions] | None = None
 
     @property
@@ -172,7 +173,8 @@ class McpServer:
     ) -> None:
         """Serve over HTTP until SIGINT, SIGTERM or SIGHUP ends the process; see `http_app`.
 
-        At the end, running debates are paused; they can be resumed after the next start.
+        At the end, calls that wait for a debate are answered with its current state, and running debates are paused.
+        Debates can be resumed after the next start.
 
         Args:
             authenticator: As for `http_app`.
@@ -186,7 +188,9 @@ class McpServer:
         """
         from roundtable.mcp.http import serve_http
 
-        await serve_http(self.lowlevel, authenticator, host=host, port=port, listening=listening, **options)
+        await serve_http(
+            self.lowlevel, authenticator, host=host, port=port, listening=listening, waits=self._waits, **options
+        )
 
     @asynccontextmanager
     async def _tenant_sessions(self, _: Server[TenantSessions]) -> AsyncGenerator[TenantSessions]:
@@ -212,7 +216,7 @@ class McpServer:
     ) -> types.CallToolResult | types.InputRequiredResult:
         from roundtable.mcp.responses import call_tool
 
-        return await call_tool(ctx, params, heartbeat_s=self.heartbeat_s)
+        return await call_tool(ctx, params, heartbeat_s=self.heartbeat_s, waits=self._waits)
 
     async def _list_resources(
         self, ctx: _Context, params: types.PaginatedRequestParams | None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from roundtable.api.tenants import TenantSession
     from roundtable.auth import Scope
-    from roundtable.mcp.progress import Progress
+    from roundtable.mcp.progress import OpenWaits, Progress
     from roundtable.types import ContextRequest, JsonObject
 
 __all__ = ["RoundtableTool", "ToolCallContext"]
@@ -33,6 +33,8 @@ class ToolCallContext:
     """Sends progress notifications to the caller."""
     heartbeat_s: float
     """Maximum seconds between notifications to a waiting caller."""
+    waits: OpenWaits
+    """The calls of the server that wait for a debate."""
     ask: Callable[[Sequence[tuple[ContextRequest, str]]], Awaitable[dict[str, str | None]]]
     """Function that asks the user for requested information; each request comes with the name of its agent. It returns
     the answers by request id: `None` if the user declined, no entry if the client cannot ask its user."""
