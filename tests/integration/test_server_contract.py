@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import jsonschema
 import pytest
-from integration.server_kit import served, served_table, token_for
+from integration.server_kit import client_of, served, served_table, token_for
 
 from roundtable import Roundtable
 from roundtable.api import AgentProfile
+from roundtable.errors import AgentError
 from roundtable.server import create_app
 from roundtable.server.errors import STATUSES
 from roundtable.server.limits import Limits
@@ -82,6 +83,18 @@ def test_every_code_has_a_status_that_is_described() -> None:
     assert {str(status) for status in STATUSES.values()} - told == {"405"}
     for code in ("VALIDATION_ERROR", "AGENT_NOT_FOUND", "MAX_ROUNDS_EXCEEDED", "RATE_LIMIT_EXCEEDED", "QUORUM_LOST"):
         assert code in described
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_an_audit_of_a_debate_without_a_round_is_described() -> None:
+    failing = served_table(agents=scripted_agents({name: AgentError("the model is gone") for name in ("ada", "bo")}))
+    async with client_of(failing) as web:
+        failed = await web.post("/api/debates?wait=20", json={"topic": "Tea?", "rounds": 1})
+        audit = await web.get(f"/api/sessions/{failed.json()['details']['sessionId']}/audit")
+    responses = document()["paths"]["/api/sessions/{sessionId}/audit"]["get"]["responses"]
+    assert audit.status_code == 409
+    assert "409" in responses
 
 
 @pytest.mark.anyio

@@ -226,6 +226,8 @@ async def test_a_debate_that_breaks_while_somebody_waits_is_told_as_an_error() -
     async with client_of(broken) as web:
         answer = await web.post("/api/debates?wait=20", json=ASKED)
         assert (answer.status_code, answer.json()["code"]) == (502, "QUORUM_LOST")
+        (session,) = (await web.get("/api/sessions")).json()["sessions"]
+        assert answer.json()["details"]["sessionId"] == session["sessionId"], "it can be resumed"
 
 
 async def test_a_team_works_on_a_request() -> None:

@@ -91,9 +91,11 @@ def error_body(error: RoundtableError) -> JsonObject:
     error = public_error(error)
     message = error.message
     body: JsonObject = {"error": message, "code": error.code}
-    if error.details:
-        base: JsonObject = {"message": message} if "field" in error.details else {}
-        body["details"] = base | error.details
+    details: JsonObject = {} if error.session_id is None else {"sessionId": error.session_id}
+    details |= error.details or {}
+    if details:
+        base: JsonObject = {"message": message} if "field" in details else {}
+        body["details"] = base | details
     if error.hint:
         body["hint"] = error.hint
     body["timestamp"] = datetime.now(UTC).isoformat().replace("+00:00", "Z")

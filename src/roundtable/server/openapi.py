@@ -347,7 +347,7 @@ def _error_statuses(path: str, method: str, operation: dict[str, Any]) -> Iterat
         yield from ("408", "413", "415")
     if "{sessionId}" in path:
         yield "404"
-        if method != "get":
+        if method != "get" or path.endswith("/audit"):
             yield "409"
     if method == "post" and (_streams(operation) or path.endswith("/synthesize")):
         yield from _RUN_STATUSES

@@ -59,7 +59,8 @@ class ErrorBody(Value):
     code: str
     """Stable code for programs."""
     details: dict[str, JsonValue] = Field(default_factory=dict)
-    """Facts that belong to the code, such as `field` and `message` of an invalid request."""
+    """Facts that belong to the code, such as `field` and `message` of an invalid request, or the `sessionId` of a
+    debate that failed."""
     hint: str | None = None
     """How to fix the error."""
     timestamp: Timestamp

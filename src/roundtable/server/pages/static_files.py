@@ -52,7 +52,9 @@ async def static_file(name: str, request: Request) -> Response:
         "x-content-type-options": "nosniff",
         "cross-origin-resource-policy": SECURITY_HEADERS["cross-origin-resource-policy"],
     }
-    if file.etag in {part.strip() for part in request.headers.get("if-none-match", "").split(",")}:
+    # Proxies that compress files mark their tags as weak.
+    known = {part.strip().removeprefix("W/") for part in request.headers.get("if-none-match", "").split(",")}
+    if file.etag in known:
         return Response(None, 304, headers)
     return Response(file.content, 200, headers, media_type=file.kind)
 
