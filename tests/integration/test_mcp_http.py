@@ -321,6 +321,40 @@ async def test_a_connection_stays_open_for_longer_than_clients_keep_an_idle_one(
         group.cancel_scope.cancel()
 
 
+async def test_a_connection_whose_request_does_not_arrive_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roundtable.mcp.wire.HttpConnection.head_s", 0.4)
+    opened, heard = anyio.Event(), list[str]()
+
+    def listening(url: str) -> None:
+        heard.append(url)
+        opened.set()
+
+    async def silent(port: int, *parts: bytes) -> None:
+        async with await anyio.connect_tcp("127.0.0.1", port) as wire:
+            for part in parts:
+                await wire.send(part)
+                if part.endswith(b"\r\n\r\n"):
+                    assert (await wire.receive()).startswith(b"HTTP/1.1 4")
+                    await anyio.sleep(0.8)  # an idle connection stays open
+            with pytest.raises(anyio.EndOfStream):
+                await wire.receive()
+
+    ask = b"GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            server = server_of(talkers(0.9))
+            group.start_soon(lambda: server.serve_http(LocalUser(), port=0, listening=listening))
+            await opened.wait()
+            port = int(heard[0].removesuffix("/mcp").rpartition(":")[2])
+            async with anyio.create_task_group() as several:
+                for parts in ((), (ask[:30],), (ask, ask[:30])):
+                    several.start_soon(silent, port, *parts)
+                async with Client(heard[0]) as client:
+                    done = await call(client, "start_roundtable", topic="Tea?", rounds=1)
+            assert done["status"] == "completed", "a call may take longer than the head of its request"
+            group.cancel_scope.cancel()
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 async def test_a_server_in_a_program_listens_until_the_process_is_asked_to_end(
     monkeypatch: pytest.MonkeyPatch, number: signal.Signals

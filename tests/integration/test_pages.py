@@ -196,6 +196,12 @@ async def test_behind_a_proxy_one_who_guesses_does_not_make_others_wait() -> Non
         theirs = await ann.web.post("/login", data={"token": ann.token}, headers={"x-forwarded-for": "203.0.113.7"})
         others = await ann.web.post("/login", data={"token": ann.token}, headers={"x-forwarded-for": "203.0.113.8"})
         assert (theirs.status_code, others.status_code) == (429, 303)
+    async with visiting(https=True) as ann:  # some proxies add the port, which differs in each connection
+        for port in range(FREE):
+            await ann.web.post("/login", data={"token": "rt_no"}, headers={"x-forwarded-for": f"203.0.113.7:5{port}"})
+        theirs = await ann.web.post("/login", data={"token": ann.token}, headers={"x-forwarded-for": "203.0.113.7:60"})
+        others = await ann.web.post("/login", data={"token": ann.token}, headers={"x-forwarded-for": "[2001:db8::]:60"})
+        assert (theirs.status_code, others.status_code) == (429, 303)
     async with visiting() as ann:
         for number in range(FREE):
             await ann.web.post("/login", data={"token": "rt_no"}, headers={"x-forwarded-for": f"203.0.113.{number}"})

@@ -181,6 +181,8 @@ async def serve_http(
     """Serve over HTTP until a signal ends the process; see `McpServer.serve_http`."""
     import uvicorn
 
+    from roundtable.mcp.wire import HttpConnection
+
     class Server(uvicorn.Server):
         """Leaves signals to the caller, because uvicorn raises signals again at the end and does not handle SIGHUP."""
 
@@ -203,6 +205,7 @@ async def serve_http(
 
     config = uvicorn.Config(
         http_app(server, authenticator, **options),
+        http=HttpConnection,
         log_config=None,
         access_log=False,
         server_header=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final
@@ -14,11 +15,15 @@ if TYPE_CHECKING:
 __all__ = ["AddressLimit", "client_of", "network_of"]
 
 _MOST_NETWORKS: Final = 10_000
+_WITH_PORT: Final = re.compile(r"\[(.+)\](?::[0-9]+)?|([0-9.]+):[0-9]+", re.ASCII)
+"""An address as some proxies write it: with the port, which differs in each connection of a client."""
 
 
 def client_of(request: Request, *, proxied: bool) -> str:
     """Return the client address of a request; behind a proxy, the last address in `X-Forwarded-For`."""
     forwarded = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+    if (match := _WITH_PORT.fullmatch(forwarded)) is not None:
+        forwarded = match[1] or match[2]
     return forwarded if proxied and forwarded else request.client.host if request.client else ""
 
 
