@@ -212,3 +212,13 @@ async def test_debates_of_all_users_are_counted() -> None:
     assert told["conversations"]["begun"] == 2
     assert [one["agent"] for one in told["agents"]] == ["Ada", "Bo", "Cy"]
     assert "ann" not in str(told)
+
+
+@pytest.mark.parametrize("at_round", [0, 1])
+async def test_a_fork_counts_as_a_debate_that_began(at_round: int) -> None:
+    async with client_of() as web:
+        first = (await web.post("/api/debates?wait=20", json={"topic": "Tea?", "rounds": 1})).json()["sessionId"]
+        fork = await web.post(f"/api/sessions/{first}/fork?wait=20", json={"atRound": at_round, "rounds": 2})
+        assert fork.status_code == 200, fork.text
+        told = (await web.get("/api/admin/metrics")).json()["conversations"]
+        assert (told["begun"], told["completed"]) == (2, 2)

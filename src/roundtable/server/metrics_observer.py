@@ -92,6 +92,11 @@ class MetricsObserver:
                 setattr(tally, outcome, getattr(tally, outcome) + 1)
                 tally.times.note(max(0.0, duration.total_seconds()))
 
+    def forked(self) -> None:
+        """Count a debate that began with rounds of another debate; it has no event of its own for its start."""
+        for tally in self._tallies():
+            tally.begun += 1
+
     def refused(self, limit: str) -> None:
         """Count a request that exceeded a limit."""
         for tally in self._tallies():

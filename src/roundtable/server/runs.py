@@ -115,6 +115,8 @@ async def begun(
     """
     admission = await caller.state.limits.admit(caller.identity.user, rounds=max(0, rounds - shared))
     handle = await _start_or_undo(caller, admission, start)
+    if shared:
+        caller.state.figures.forked()
     admission.hold(handle, session=handle.session_id, through=rounds)
     return handle, admission.headers
 
