@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -77,6 +79,40 @@ def test_a_failed_majority_says_who_leads() -> None:
     assert decide(["a", "b"], rule="majority").why == (
         "tie between a and b: 1 of 2 votes (50 %) each, not more than half."
     )
+
+
+class Shelf(AbstractSet[str]):
+    """A set that yields its members in the order in which they were given, as another process may."""
+
+    def __init__(self, *members: str) -> None:
+        self._members = members
+
+    def __contains__(self, member: object) -> bool:
+        return member in self._members
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+
+@pytest.mark.parametrize(
+    ("wrap", "rule"),
+    [
+        (lambda shelf: shelf, "approval"),
+        (lambda shelf: shelf, "plurality"),
+        (lambda shelf: [shelf, "d"], "schulze"),
+        (Approval, "approval"),
+        (lambda shelf: Verdict("d", own=shelf), "judge"),
+    ],
+)
+def test_the_order_in_which_a_set_yields_its_options_changes_nothing(wrap: Callable[[Shelf], Any], rule: str) -> None:
+    one, other = (decide([wrap(shelf)], rule=rule, tie="first") for shelf in (Shelf("b", "a"), Shelf("a", "b")))
+    assert one == other
+    refused = [decide([wrap(shelf)], rule=rule, options=["d"]) for shelf in (Shelf("b", "a"), Shelf("a", "b"))]
+    assert refused[0] == refused[1]
+    assert "'a'" in refused[0].invalid[0]
 
 
 def test_the_first_of_a_tie_follows_the_options_or_the_ballots() -> None:

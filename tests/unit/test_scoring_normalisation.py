@@ -122,6 +122,7 @@ def test_case_width_white_space_and_outer_punctuation_do_not_matter(text: str, k
         ("(4)", "4"),
         ("1,234.50", "2469/2"),
         ("1,23", "1,23"),
+        ("0,125", "0,125"),
         ("-2", "-2"),
         ("\N{MINUS SIGN}2", "-2"),
         ("\N{EN DASH}2", "-2"),

@@ -24,6 +24,10 @@ EQUAL = [
     ("5 km", "5km"),
     (".5", "0.50"),
     ("−3 °C", "-3 °C"),
+    ("(1,000)", "1000"),
+    ("[Lisbon, Porto]", "Lisbon, Porto"),
+    ("2.50-2.75", "2.5-2.75"),
+    ("1.10.2024.", "“1.10.2024”"),
     ("$1,000", "$1000"),
     ("Yes", "Ja."),
     ("Oui", "да"),
@@ -57,6 +61,16 @@ UNEQUAL = [
     ("_private_", "private"),
     ("- 42", "-42"),
     ("x...。", "x"),
+    ("1.10.2024", "1.1.2024"),
+    ("3.10.0", "3.1.0"),
+    ("10.10.0.1", "10.1.0.1"),
+    ("3.10-beta", "3.1-beta"),
+    ("3.10.x", "3.1.x"),
+    ("0,125", "125"),
+    ("1,2345", "1234 5"),
+    ("(0, 1)", "[0, 1]"),
+    ("{1; 2}", "1; 2"),
+    ("[0,100]", "(0,100)"),
 ]
 
 
@@ -77,7 +91,17 @@ def test_only_numbers_below_zero_keep_their_sign(text: str, key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("42", "43"), ("5 km", "6 km"), ("$5", "$6"), ("yes", "No."), ("-1", "1"), ("0.1 kg", "0.2 kg")]
+    ("one", "other"),
+    [
+        ("42", "43"),
+        ("5 km", "6 km"),
+        ("$5", "$6"),
+        ("yes", "No."),
+        ("-1", "1"),
+        ("0.1 kg", "0.2 kg"),
+        ("5%", "6 %"),
+        ("5/h", "6/h"),
+    ],
 )
 def test_numbers_of_one_unit_and_yes_against_no_contradict_each_other(one: str, other: str) -> None:
     assert contradict(one, other)
@@ -99,6 +123,10 @@ def test_numbers_of_one_unit_and_yes_against_no_contradict_each_other(one: str, 
         ("5 or more", "6 or more"),
         ("2 to three", "1 to three"),
         ("- 42", "42"),
+        ("0,125", "0.125"),
+        ("1)Lisbon", "2)Lisbon"),
+        ("1.Lisbon", "2.Lisbon"),
+        ("0!", "1!"),
     ],
 )
 def test_any_other_difference_is_no_contradiction(one: str, other: str) -> None:
@@ -116,6 +144,9 @@ def test_any_other_difference_is_no_contradiction(one: str, other: str) -> None:
         ("1.0010", None),
         ("01.001A", None),
         ("10,00", None),
+        ("0,125", None),
+        ("1,2345", None),
+        ("1.10.2024", None),
         ("-", None),
         ("", None),
         ("a 5", None),
@@ -127,7 +158,17 @@ def test_the_number_at_the_start_of_an_answer(text: str, amount: Amount | None) 
 
 
 @pytest.mark.parametrize(
-    "text", ["ABSTAIN", "abstain.", "I don’t know", "Keine Ahnung.", "わかりません。", "“Not sure”"]
+    "text",
+    [
+        "ABSTAIN",
+        "abstain.",
+        "I don’t know",
+        "Keine Ahnung.",
+        "わかりません。",
+        "“Not sure”",
+        "I don't know...",
+        "Not sure…",
+    ],
 )
 def test_a_whole_answer_may_abstain(text: str) -> None:
     assert is_abstention(text)

@@ -44,6 +44,7 @@ __all__ = [
     "distribution",
     "first_places",
     "grades",
+    "in_order",
     "is_abstention",
     "number_of",
     "numbers",
@@ -194,11 +195,16 @@ def _remedy(ballot: object) -> str:
     return "; write an option as text" if isinstance(ballot, int | float | Fraction) else ""
 
 
+def in_order(options: Iterable[object]) -> Iterable[object]:
+    """Return options as they are or, from a set, sorted: the order of a set differs between processes."""
+    return sorted(options, key=str) if isinstance(options, AbstractSet) else options
+
+
 def _groups(groups: Sequence[object], key_of: KeyOf) -> Order:
     ranked: list[tuple[str, ...]] = []
     seen: set[str] = set()
     for group in groups:
-        members: Iterable[object] = group if isinstance(group, AbstractSet | list | tuple) else (group,)
+        members: Iterable[object] = in_order(group) if isinstance(group, AbstractSet | list | tuple) else (group,)
         keys = tuple(key_of(member) for member in members)
         for key in keys:
             if key in seen:
@@ -234,9 +240,9 @@ def approvals(ballot: Ballot, key_of: KeyOf) -> frozenset[str] | None:
         single = _single(ballot)
         return None if single is None else frozenset((key_of(single),))
     if isinstance(ballot, Approval):
-        return frozenset(key_of(option) for option in ballot.options)
+        return frozenset(key_of(option) for option in in_order(ballot.options))
     if isinstance(ballot, AbstractSet):
-        return frozenset(key_of(option) for option in ballot)
+        return frozenset(key_of(option) for option in in_order(ballot))
     raise InvalidBallot("it does not say which options it approves; use a set")
 
 

@@ -51,8 +51,8 @@ def decide(
             dict (scores), `None` (abstention), or a typed ballot.
         rule: A `Rule`, or the name of one, optionally with parameters as in `"supermajority(3/4)"`.
         tie: `"declare"` reports a tie. `"first"` picks the tied option that comes first in `options` or, without
-            `options`, the tied option that the ballots name first. A function gets the tied options and returns one of
-            them, or `None` to report the tie.
+            `options`, the tied option that the ballots name first (a set in alphabetical order). A function gets the
+            tied options and returns one of them, or `None` to report the tie.
         quorum: How many ballots must count: an int is a number of ballots; any other number is a share in [0, 1] of all
             ballots. A float is read as the fraction it was computed from, so that `5/6` of six ballots is five.
         weights: One number from 0 to 1e100 per ballot, without a unit: multiplying all weights by the same number

@@ -19,7 +19,7 @@ Normalise: TypeAlias = Literal["casefold", "exact", "numeric", "open"] | Callabl
 
 # Signs that stay at the end of a word: "C#" is not "C", and "5%" is not "5".
 _KEPT_AT_END = "#%‰"
-_GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
+_GROUPED = re.compile(r"[+-]?(?!0)\d{1,3}(?:,\d{3})+(?:\.\d*)?")
 
 
 def casefold(text: str) -> str:
@@ -108,9 +108,9 @@ def normalise(text: str, how: Normalise = "casefold") -> str:
     Args:
         text: The spelling.
         how: `"casefold"` uses the function `casefold`. `"exact"` changes nothing. `"numeric"` compares numbers by value
-            (`4`, `4.0`, `4e0`, `8/2` and `400%` are the same; `1,000` is a thousand), and other text as `casefold`
-            does. `"open"` uses `open_key`, which gives the same key only to answers that are certainly equal. A
-            function returns its own key.
+            (`4`, `4.0`, `4e0`, `8/2` and `400%` are the same; `1,000` is a thousand), and other text, such as `0,125`,
+            as `casefold` does. `"open"` uses `open_key`, which gives the same key only to answers that are certainly
+            equal. A function returns its own key.
 
     Raises:
         ConfigurationError: The name is unknown.

@@ -163,14 +163,18 @@ _QUOTES: Final = frozenset("\"'`“”„‟‘’‚‛«»‹›「」『』")
 _PAIRS: Final = {"(": ")", "[": "]", "{": "}", "（": "）", "【": "】", "⟨": "⟩", "〔": "〕"}
 _EMPHASIS: Final = ("***", "**", "*")
 _STOPS: Final = ".。．"
-_HYPHENS: Final = frozenset("-‐‑–")
+_HYPHENS: Final = "-‐‑–"
+_UNIT_SIGNS: Final = frozenset("%‰'\"′″/")
+"""Punctuation with which a unit may begin."""
 _APOSTROPHES: Final = {ord(mark): "'" for mark in "’ʼ＇"}
 _WIDTHS: Final = ("<wide>", "<narrow>", "<noBreak>")
 _PLAIN: Final = r"[0-9]{1,400}"
 _NUMBER: Final = re.compile(
     r"\s*(?P<sign>[+\-\N{MINUS SIGN}]?)"
-    rf"(?P<whole>[0-9]{{1,3}}(?:,[0-9]{{3}}){{1,130}}|{_PLAIN})?(?P<rest>\.{_PLAIN})?"
+    rf"(?P<whole>[1-9][0-9]{{0,2}}(?:,[0-9]{{3}}){{1,130}}(?![0-9])|{_PLAIN})?(?P<rest>\.{_PLAIN})?"
 )
+_NO_NUMBER: Final = re.compile(rf"\.\w|[{_HYPHENS}][^\W\d_]")
+"""What follows the digits of a date, a version or a list item: in `1.10.2024` and `3.10-beta`, the zero counts."""
 _AMBIGUOUS: Final = re.compile(r"0*[1-9][0-9]{0,2}\.[0-9]{3}")
 """A number that may have a point between thousands, or may be a decimal with three places."""
 _UNIT: Final = re.compile(r"(?<=[0-9])( ?(?:[^\W\d_]{1,2}|[^\W\d_][Hh][Zz]))(?!\w)")
@@ -210,7 +214,7 @@ class OpenText(NamedTuple):
             or amount.value == other_amount.value
         ):
             return False
-        if amount.unit[:1] in _HYPHENS:  # a name, such as 5-HT
+        if amount.unit and not _may_begin_unit(amount.unit[0]):  # a name or a list item, such as 5-HT or 1)Lisbon
             return False
         return len(amount.unit.split()) <= 1 and not any(letter.isdigit() for letter in amount.unit)
 
@@ -228,7 +232,7 @@ def parse_open(text: str) -> OpenText:
         return OpenText(f"{_decimal(amount.value)} {amount.unit}".strip(), amount, None, abstains=False)
     key = _folded_case(bare)
     side: Literal["YES", "NO"] | None = "YES" if key in _YES else "NO" if key in _NO else None
-    abstains = key.replace("ß", "ss").rstrip("! ") in _ABSTENTIONS
+    abstains = key.replace("ß", "ss").rstrip("!.… ") in _ABSTENTIONS
     return OpenText(key if side is None else side.lower(), None, side, abstains)
 
 
@@ -236,8 +240,9 @@ def open_key(text: str) -> str:
     """Return the key of an open answer: two answers with the same key say the same.
 
     White space, letter case, outer quotes, brackets, emphasis and full stops do not count. Signs that belong to a word
-    count, and so does the letter case of a short unit after a number. A number counts by its value. A bare yes has the
-    same key in every language of the list, and so has a bare no. Idempotent.
+    count, and so do the brackets of an interval or a list of numbers, and the letter case of a short unit after a
+    number. A number counts by its value; dates and versions, such as `1.10.2024`, are text. A bare yes has the same key
+    in every language of the list, and so has a bare no. Idempotent.
 
     Example:
         >>> open_key(' "Lisbon." '), open_key("LISBON"), open_key("1,000"), open_key("Ja!"), open_key("10²")
@@ -252,7 +257,7 @@ def amount_of(text: str) -> Amount | None:
     """Return the number and unit with which a text begins; `None` for a text that does not begin with a number.
 
     Only plain decimals count; they may have commas between thousands. `1.000` may be one or a thousand, so it stays
-    text.
+    text. `0,125` and `1.10.2024` stay text too.
 
     Example:
         >>> amount_of("-1,250.50 km"), amount_of("$5"), amount_of("1.000"), amount_of("Lisbon")
@@ -304,6 +309,8 @@ def _amount(bare: str) -> Amount | None:
     written = f"{match['whole'] or ''}{match['rest'] or ''}"
     after = bare[match.end() :]
     if match["whole"] and after[:1] == "," and after[1:2].isdigit():
+        return None
+    if _NO_NUMBER.match(after) and (match["rest"] or after[0] == "."):
         return None
     value = Fraction(written.replace(",", "") if written[0] != "." else f"0{written}")
     if _AMBIGUOUS.fullmatch(written) or _AMBIGUOUS.fullmatch(_decimal(value)):
@@ -357,7 +364,7 @@ def _unwrapped(text: str) -> str:
         return text
     if text[0] in _QUOTES and text[-1] in _QUOTES:
         return text[1:-1].strip()
-    if _PAIRS.get(text[0]) == text[-1] and _closes_at_the_end(text):
+    if _PAIRS.get(text[0]) == text[-1] and _closes_at_the_end(text) and not _has_several_numbers(text[1:-1]):
         return text[1:-1].strip()
     for mark in _EMPHASIS:
         if (
@@ -368,6 +375,17 @@ def _unwrapped(text: str) -> str:
         ):
             return text[len(mark) : -len(mark)].strip()
     return text
+
+
+def _may_begin_unit(letter: str) -> bool:
+    return letter in _UNIT_SIGNS or not unicodedata.category(letter).startswith("P")
+
+
+def _has_several_numbers(inner: str) -> bool:
+    """Check whether brackets enclose an interval or a list: `[0, 1]` contains its ends, and `(0, 1)` does not."""
+    match = _NUMBER.match(inner)
+    after = inner[match.end() :] if match else inner
+    return any(mark in after for mark in ",;，；") and any(letter.isdigit() for letter in inner)
 
 
 def _closes_at_the_end(text: str) -> bool:

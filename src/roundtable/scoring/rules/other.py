@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from roundtable._core.words import amount
-from roundtable.scoring.ballot_forms import FirstPlaces, Grades, is_abstention, shares
+from roundtable.scoring.ballot_forms import FirstPlaces, Grades, in_order, is_abstention, shares
 from roundtable.scoring.ballots import Ballot, Choice, Prediction, Trajectory, Verdict
 from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Profile, Reading, Weight
 from roundtable.scoring.outcome import Outcome, Parameters, Rule
@@ -107,7 +107,7 @@ def _verdict(recuse: str) -> Reading[FirstPlaces]:
         option = key_of(ballot.option)
         if ballot.swapped is not None and key_of(ballot.swapped) != option:
             raise InvalidBallot("the verdict changes with the order in which the options are shown")
-        own = {key_of(name) for name in ballot.own}
+        own = {key_of(name) for name in in_order(ballot.own)}
         if own and recuse == "judge":
             raise InvalidBallot("the judge's own family wrote one of the options")
         if option in own:
