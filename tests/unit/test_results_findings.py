@@ -17,6 +17,7 @@ from roundtable.analysis import (
     Baselines,
     KeyPointsExtractor,
     ResponseSettings,
+    answer_changed,
     baselines_of,
     build_response,
     debate_health,
@@ -125,6 +126,17 @@ async def test_baselines_say_why_there_are_none_and_whether_the_answer_changed()
     same = await table_of(CountingModel("Tea")).debate("Tea?", rounds=1)
     assert same.baselines is not None
     assert same.baselines.answer_changed is False
+
+
+@pytest.mark.parametrize(
+    ("answer", "majority", "changed"),
+    [("42", "42.0", False), ("Ja", "yes", False), ("O-", "O", None), ("1,000", "1.000", None), (None, "Tea", None)],
+)
+def test_an_open_answer_is_unchanged_only_if_it_is_certainly_equal(
+    answer: str | None, majority: str, changed: bool | None
+) -> None:
+    assert answer_changed(answer, majority, by_choice=False) is changed
+    assert answer_changed("A", "b", by_choice=True) is True
 
 
 def test_without_independent_answers_in_the_log_there_are_no_baselines() -> None:

@@ -638,6 +638,9 @@ def test_rules_take_parameters_in_brackets() -> None:
         decide(["a"], rule="supermajority(p=1)")
     with pytest.raises(ConfigurationError, match="unknown rule 'nothing'"):
         find_rule("nothing(1)")
+    for twice in ("supermajority(q=1/2, q=3/4)", "supermajority(3/4, q=1/2)"):
+        with pytest.raises(ConfigurationError, match="gets its parameter 'q' twice"):
+            find_rule(twice)
 
 
 def test_ties_in_places_with_a_ranking_of_one_group() -> None:

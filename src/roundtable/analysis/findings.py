@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from roundtable.analysis.decision import CastVote, ballots_of, cast_votes, own_vote_stage
-from roundtable.scoring import casefold, decide
+from roundtable.scoring import casefold, decide, open_key
 from roundtable.types import Share, Usage, Value
 from roundtable.types.plan import BASELINE_STAGE, JUDGED, VOTE_STAGE
 
@@ -313,12 +313,13 @@ def answer_changed(answer: str | None, majority: str | None, *, by_choice: bool)
         answer: What the debate decided.
         majority: What the vote of the independent answers decided.
         by_choice: Whether both texts are options. Different options are different answers; other texts may differ in
-            wording only, which gives `None`.
+            wording only, which gives `None`. Other texts are equal by the rules of `open_key`: `O-` is not `O`.
 
     Example:
         >>> answer_changed("Tea", "tea", by_choice=False), answer_changed("Tea", "A tea", by_choice=False)
         (False, None)
     """
-    if answer is not None and majority is not None and casefold(answer) == casefold(majority):
+    key_of = casefold if by_choice else open_key
+    if answer is not None and majority is not None and key_of(answer) == key_of(majority):
         return False
     return answer != majority if by_choice else None

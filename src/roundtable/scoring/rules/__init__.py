@@ -73,7 +73,8 @@ def find_rule(name: str, rules: Registry[Rule] | None = None) -> tuple[Rule, dic
         rules: Registry to search; `None` for the built-in rules.
 
     Raises:
-        ConfigurationError: No rule has this name; the message lists the known ones.
+        ConfigurationError: No rule has this name, and the message lists the known ones; or there are too many
+            parameters, or the same one twice.
 
     Example:
         >>> rule, parameters = find_rule("Supermajority(q=3/4)")
@@ -105,5 +106,8 @@ def _parse_parameters(rule: Rule, text: str) -> dict[str, ParameterValue]:
         name, equals, value = part.rpartition("=")
         if not equals and index >= len(names):
             raise ConfigurationError(f"the rule {rule.name!r} has {len(names)} parameters, not {index + 1}")
-        values[name.strip() if equals else names[index]] = value.strip()
+        key = name.strip() if equals else names[index]
+        if key in values:
+            raise ConfigurationError(f"the rule {rule.name!r} gets its parameter {key!r} twice, in {text!r}")
+        values[key] = value.strip()
     return values
