@@ -25,7 +25,7 @@ CRM = ROOT / "examples" / "crm" / "profiles.toml"
         (["--no-auth", "--host", "0.0.0.0", "--allow-host", "a.example"], "needs a loopback address"),
         (["--no-auth", "--allow-host", "a.example"], "does not allow --allow-host"),
         (["--storage", "memory://"], "--no-auth"),
-        (["--limit-rounds", "0"], "--limit-rounds takes a whole number from 1, or none, not '0'"),
+        (["--limit-rounds", "0"], "unknown value for --limit-rounds: '0'"),
         (["--limit-streams", "many"], "--limit-streams"),
         (["--profiles", "nowhere.toml"], "profiles cannot be read from 'nowhere.toml': No such file or directory\n"),
         (["--allow-origin", "*"], "scheme://host or scheme://host:port, not '*'"),

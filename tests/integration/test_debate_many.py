@@ -116,9 +116,11 @@ async def test_a_failure_before_a_session_has_a_row_of_its_own() -> None:
         pytest.param({"topics": ["Tea?", ""]}, "topic", id="empty question"),
         pytest.param({"concurrency": 0}, "1 to 1000", id="none at a time"),
         pytest.param({"on_error": "ignore"}, "'record' or 'raise'", id="on_error"),
-        pytest.param({"on_progress": 7}, "on_progress must be a plain function, not 7", id="no function"),
-        pytest.param({"on_progress": hears_late}, "on_progress must be a plain function", id="coroutine function"),
-        pytest.param({"on_progress": HearsLate()}, "on_progress must be a plain function", id="async call"),
+        pytest.param({"on_progress": 7}, "on_progress must be a function that is not async, not 7", id="no function"),
+        pytest.param(
+            {"on_progress": hears_late}, "on_progress must be a function that is not async", id="coroutine function"
+        ),
+        pytest.param({"on_progress": HearsLate()}, "on_progress must be a function that is not async", id="async call"),
         pytest.param({"decide": "dice"}, "dice", id="rule"),
     ],
 )
@@ -395,7 +397,7 @@ async def test_a_report_that_fails_costs_no_result(caplog: pytest.LogCaptureFixt
         ({"concurrency": 0}, "concurrency must be"),
         ({"on_error": "skip"}, "on_error must be 'record' or 'raise', not 'skip'"),
         ({"deadline_s": 0}, "deadline_s"),
-        ({"on_progress": hears_late}, "on_progress must be a plain function"),
+        ({"on_progress": hears_late}, "on_progress must be a function that is not async"),
     ],
 )
 async def test_what_cannot_be_resumed_so_is_refused(given: dict[str, Any], message: str) -> None:

@@ -48,8 +48,8 @@ async def test_a_rule_that_breaks_decides_nothing_and_the_round_is_closed(caplog
     assert [held.complete for held in result.rounds] == [True, True]
     assert len(model.begun) == 6
     assert result.answer is None
-    assert result.answer_reason == "no decision: the rule 'mine' broke (ZeroDivisionError: no way)."
-    assert "the rule 'mine' broke: ZeroDivisionError: no way" in caplog.text
+    assert result.answer_reason == "no decision: the rule 'mine' failed (ZeroDivisionError: no way)."
+    assert "the rule 'mine' failed: ZeroDivisionError: no way" in caplog.text
 
 
 @pytest.mark.parametrize(

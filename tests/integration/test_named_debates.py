@@ -211,7 +211,7 @@ async def test_questions_have_options_of_their_own_and_progress_counts_what_ende
         ({"topics": [{}]}, "topic"),
         ({"topics": [{"topic": "Tea?", "modes": ["delphi"]}]}, "a question has the unknown field 'modes'"),
         ({"topics": [7]}, "topic: Input should be a valid string"),
-        ({"on_progress": 3}, "on_progress must be a plain function"),
+        ({"on_progress": 3}, "on_progress must be a function that is not async"),
         ({"topics": ["Tea?", {"topic": "Milk?", "mode": "nonsense"}]}, "nonsense"),
     ],
 )

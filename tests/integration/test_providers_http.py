@@ -401,7 +401,7 @@ async def test_a_dialect_that_stumbles_over_an_answer_has_met_one_that_does_not_
     with LoopbackServer(lambda seen: KEY) as server:
         model = chat_model("acme", specs={"acme": spec}, base_url=server.url, api_key=KEY)
         for kind, call in (("KeyError", model.complete), ("ValueError", whole)):
-            with pytest.raises(AgentError, match=f"the answer does not fit the dialect: {kind}") as caught:
+            with pytest.raises(AgentError, match=f"the answer does not have the expected format: {kind}") as caught:
                 await (call(ASK) if kind == "KeyError" else call(model))
             assert (caught.value.provider, caught.value.retryable) == ("acme", True)
             assert KEY not in "".join(traceback.format_exception(caught.value))

@@ -207,7 +207,7 @@ async def test_rounds_begin_in_order_and_wake_a_paused_session(storage: WholeSes
 
 async def test_rounds_are_added_but_not_taken_away(storage: WholeSessionMethods) -> None:
     held = await put_into(storage, "completed")
-    assert "only continues with more rounds" in await refusal(
+    assert "to continue a completed session, increase total_rounds" in await refusal(
         storage, held.model_copy(update={"current_round": 2, "status": "active"})
     )
     longer = held.model_copy(update={"total_rounds": 5, "current_round": 2, "status": "active"})

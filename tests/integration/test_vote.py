@@ -522,7 +522,7 @@ class TestForms:
         result = await voted(voting(), decide=Rule("breaking", breaking, form="ranking"))
         assert result.answer is None
         assert result.answer_reason is not None
-        assert "the rule 'breaking' broke" in result.answer_reason
+        assert "the rule 'breaking' failed" in result.answer_reason
 
     async def test_with_options_a_rule_for_rankings_reads_choices_unless_a_vote_is_asked_for(self) -> None:
         options = ["Lisbon", "The capital", "Porto", "Faro", "Beja"]

@@ -270,7 +270,7 @@ def test_a_rule_that_breaks_decides_nothing_and_says_so() -> None:
     record = RoundRecord(number=1)
     decision = decide_record(record, None, config, rules)
     assert (decision.winner, decision.rule) == (None, "broken")
-    assert decision.why == "no decision: the rule 'broken' broke (ZeroDivisionError: no ballots like these)."
+    assert decision.why == "no decision: the rule 'broken' failed (ZeroDivisionError: no ballots like these)."
 
 
 def test_a_judge_that_names_no_answer_decides_nothing() -> None:

@@ -130,7 +130,7 @@ async def test_a_rule_that_raises_it_decides_nothing(fault: Callable[..., NoRetu
     table = table_of(CountingModel(by_round), "ada", "bo")
     result = await table.debate("Tea?", rounds=1, decide=Rule("odd", fault))
     assert result.status == "completed"
-    assert (result.answer_reason or "").startswith("no decision: the rule 'odd' broke")
+    assert (result.answer_reason or "").startswith("no decision: the rule 'odd' failed")
 
 
 def test_an_error_that_cannot_be_told_is_stored_by_its_kind_and_text() -> None:

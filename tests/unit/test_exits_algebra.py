@@ -140,14 +140,14 @@ def nested(depth: int) -> JsonObject:
 @pytest.mark.parametrize("depth", [31, 400])
 def test_json_that_is_nested_more_than_thirty_deep_is_refused(depth: int) -> None:
     assert exit_from_spec(nested(30)).to_spec() == nested(30)
-    with pytest.raises(ConfigurationError, match="can be nested 30 deep, not deeper"):
+    with pytest.raises(ConfigurationError, match="can be nested at most 30 levels deep"):
         exit_from_spec(nested(depth))
 
 
 def test_criteria_that_are_joined_more_than_thirty_deep_are_refused() -> None:
     deepest = exit_from_spec(nested(30))
     assert (deepest & MinRounds(2)).to_spec()["kind"] == "all"
-    with pytest.raises(ConfigurationError, match="can be nested 30 deep, not deeper"):
+    with pytest.raises(ConfigurationError, match="can be nested at most 30 levels deep"):
         deepest | MinRounds(2)
 
 

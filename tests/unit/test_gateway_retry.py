@@ -432,7 +432,7 @@ async def test_a_rate_that_would_take_too_long_is_an_error_at_once(gateway, cloc
     await model.complete(ASK)
     error = await failure(model)
     assert (type(error), clock.waits) == (APIRateLimitError, [])
-    assert "rate set for 'acme'" in str(error)
+    assert "rate limit of 'acme'" in str(error)
     assert error.retry_after_s > 120
     clock.move(error.retry_after_s)
     await model.complete(ASK)  # what was refused took nothing

@@ -232,7 +232,7 @@ def test_no_name_of_a_mode_leads_out_of_the_folder(tmp_path: Path, name: str) ->
     library = PromptLibrary(tmp_path / "texts")
     assert not library.has(name)
     assert not library.has(str(tmp_path / "delphi"))
-    with pytest.raises(ConfigurationError, match="there are no texts for mode"):
+    with pytest.raises(ConfigurationError, match="has no file with instructions"):
         library.load(name)
 
 

@@ -246,7 +246,7 @@ def test_an_observer_whose_calls_are_awaited_is_refused() -> None:
         def notify(self, event: Event) -> None: ...
 
     for observer in (Awaited(), HasAwaitedCall()):
-        with pytest.raises(ConfigurationError, match="`notify_call` of an observer must be a plain function"):
+        with pytest.raises(ConfigurationError, match="`notify_call` of an observer must be a function"):
             _ = Roundtable(storage="memory://", observers=[observer], settings=Settings()).wiring
 
 

@@ -193,7 +193,7 @@ def test_instructions_differ_while_nobody_has_spoken() -> None:
     assert "SYNTHESIS PROPOSAL" in later
     assert "FOCUS" not in later
     assert render_layers(prompt, opening=False, focused=True).endswith(f"FOCUS\n{prompt.focus}")
-    with pytest.raises(ConfigurationError, match="no texts for mode 'no such mode'"):
+    with pytest.raises(ConfigurationError, match="mode 'no such mode' has no file with instructions"):
         load_mode_prompt("no such mode")
 
 

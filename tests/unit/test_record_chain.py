@@ -235,7 +235,7 @@ def test_an_export_says_its_head_and_an_import_checks_it() -> None:
     del cut["head"]
     with pytest.raises(SessionError, match="it has no head"):
         read_archive(json.dumps(cut))
-    with pytest.raises(SessionError, match="it has version 1, but its events have hashes"):
+    with pytest.raises(SessionError, match="its version is 1, but its events have hashes"):
         read_archive(json.dumps(cut | {"version": 1}))
     assert read_archive(without_hashes(json.dumps(cut)))[0] == RECORD
 

@@ -384,7 +384,7 @@ def test_copeland_counts_wins_less_losses() -> None:
     decision = decide(counted((2, "abc"), (1, "cab"), (1, "bca")), rule="copeland")
     assert decision.scores == {"a": 1, "b": 0, "c": -1}
     assert decision.winner == "a"
-    assert "head-to-head wins less losses: +1" in decision.why
+    assert "head-to-head wins minus losses: +1" in decision.why
 
 
 SCHULZE_45 = counted(
@@ -572,7 +572,7 @@ def test_the_surprisingly_popular_answer_wins() -> None:
     decision = decide(ballots, rule="surprisingly-popular")
     assert decision.winner == "no"
     assert decision.scores == pytest.approx({"no": 0.4 - 0.12, "yes": 0.6 - 0.88})
-    assert decision.why == "no wins: share of votes less share predicted +0.28."
+    assert decision.why == "no wins: share of votes minus predicted share +0.28."
     level = decide([Prediction("a", {"a": 1})], rule="surprisingly-popular", options=["a", "b"])
     assert level.winners == ("a",)
     bare = decide(["a", None], rule="surprisingly-popular")

@@ -98,7 +98,7 @@ _UNAVAILABLE: Final = "AI_ANALYSIS_UNAVAILABLE"
 
 
 def answer_names(responses: Sequence[AgentResponse]) -> dict[str, AgentResponse]:
-    """Return the answers by their names in the prompt: `A1`, `A2` and so on. These names hide the agents."""
+    """Return the answers by their names in the prompt, `A1`, `A2` and so on, which hide who wrote them."""
     return {f"A{number}": response for number, response in enumerate(responses, start=1)}
 
 

@@ -234,19 +234,19 @@ class CastVote(NamedTuple):
 def cast_votes(
     record: RoundRecord, consensus: AnyConsensus | None, *, options: bool, by: BallotBasis | None = None
 ) -> tuple[CastVote, ...]:
-    """Return the votes of a round: the ballots of its vote or, without a vote, the votes that the positions imply.
+    """Return what each agent voted for in a round.
 
-    In a vote on motions, the vote is the motion that a ballot puts first; if several are tied for first, it is an
-    abstention. Some modes, such as Oxford, have a vote of their own.
-
-    Agents that were asked but gave no position come last and abstain.
+    If the round has a vote on motions, an agent's vote is the motion that its ballot puts first; if several motions are
+    tied for first, the agent abstains. If the mode has its own vote, as Oxford has, that vote counts. Otherwise, each
+    position counts as a vote; agents that were asked but gave no position come last and abstain.
 
     Args:
         record: The round.
         consensus: The consensus of its positions.
-        options: Whether the debate has options. If so, the chosen option is the vote that a position implies; otherwise
-            it is the cluster.
-        by: The part of a position that counts instead. If it is given, a vote of the round is ignored.
+        options: Whether the debate has options. If so, a position counts as a vote for its chosen option, otherwise for
+            its cluster.
+        by: The part of a position that counts: its choice, its stance or its cluster. If this argument is given, only
+            positions count, even if the round has a vote.
     """
     if by is None and (ballots := _motion_ballots(record)):
         return tuple(_first_choice(turn, record.decision) for turn in ballots)
@@ -436,8 +436,8 @@ def _decide_unopposed(motions: Motions, record: RoundRecord, config: DebateConfi
 
 def _broken_rule(rule: str, error: BaseException) -> Decision:
     cause = f"{type(error).__name__}: {error_text(error)}"
-    logger.warning("the rule %r broke: %s", rule, cause)
-    return Decision(rule=rule, why=f"no decision: the rule {rule!r} broke ({cause}).")
+    logger.warning("the rule %r failed: %s", rule, cause)
+    return Decision(rule=rule, why=f"no decision: the rule {rule!r} failed ({cause}).")
 
 
 def _is_open(decision: Decision, consensus: AnyConsensus) -> bool:

@@ -115,10 +115,12 @@ def _in_words(count: int, camps: dict[str, int], silent: int) -> str:
 class SemanticAnalyzer(DeclaredAnalyzer):
     """Analyzer that compares answers in pairs, in addition to the evidence in the answers themselves.
 
-    Without a scorer of your own, answers are compared by their words. Common words are only a hint: they appear in
-    `pairs` with their reasons, but don't group answers or change the level. The scores of your own scorer, such as a
-    model of textual entailment, do: from 0.6 on, two answers are the same; up to 0.4, they are different. Options,
-    stances and numbers overrule the scorer. Results have `method="semantic"`.
+    Without a scorer, the words of answers are compared. The results are only hints: `pairs` lists them with their
+    reasons, but they don't group answers and don't change the level.
+
+    If you pass a scorer, such as a model of textual entailment, its scores do group answers: two answers with a score
+    of at least 0.6 are the same, and two with a score of at most 0.4 are different. Options, stances and numbers
+    overrule the scorer. Results have `method="semantic"`.
 
     Args:
         scorer: Compares answers in pairs; without it, their words are compared.

@@ -217,9 +217,9 @@ def check_options(options: Sequence[str] | None) -> None:
         return
     check_list("options", options)
     for option in options:
-        check_text("every one of options", option)
+        check_text("each item of options", option)
         if not option.strip():
-            raise _wrong_type("every one of options", "a text with more than white space", option)
+            raise _wrong_type("each item of options", "a text that is not blank", option)
     if len({casefold(option) for option in options}) < max(2, len(options)):
         msg = f"options must be a list of at least two, all different, not {str(options)[:200]}"
         raise ConfigurationError(msg, hint="Leave options out to let the agents find their own positions.")
@@ -267,7 +267,9 @@ def observer_function(observer: Observer | Callable[[Event], None]) -> Callable[
     notify = getattr(observer, "notify", observer)
     if isinstance(observer, type) or not callable(notify) or is_async(notify):
         raise _wrong_type(
-            "every one of observers", "a plain function of one event, or an object with `notify`", observer
+            "each item of observers",
+            "a function that takes one event and is not async, or an object whose `notify` is such a function",
+            observer,
         )
     return notify
 
@@ -280,7 +282,9 @@ def call_function(observer: object) -> Callable[[ModelCall], None] | None:
     """
     notify = getattr(observer, "notify_call", None)
     if notify is not None and (not callable(notify) or is_async(notify)):
-        raise _wrong_type("`notify_call` of an observer", "a plain function of one call", notify)
+        raise _wrong_type(
+            "`notify_call` of an observer", "a function that takes one model call and is not async", notify
+        )
     return notify
 
 
@@ -289,4 +293,6 @@ def _wrong_type(label: str, wanted: str, value: object) -> ConfigurationError:
     msg = f"{label} must be {wanted}, not {shown} ({type(value).__name__})"
     # The hint calls a field of a provider's configuration by the field's own name.
     argument = label.partition(" of ")[0] if " of providers[" in label else label.rsplit(" ", 1)[-1]
-    return ConfigurationError(msg, hint=f"Give {wanted} as {argument}.")
+    is_item = label.startswith("each item of ")
+    hint = f"Pass a list in which each item is {wanted}." if is_item else f"Give {wanted} as {argument}."
+    return ConfigurationError(msg, hint=hint)

@@ -296,7 +296,7 @@ def _check_batch(concurrency: int, on_error: str, on_progress: object) -> None:
     if on_error not in ("record", "raise"):
         raise ConfigurationError(f"on_error must be 'record' or 'raise', not {on_error!r}")
     if on_progress is not None and (not callable(on_progress) or is_async(on_progress)):
-        raise ConfigurationError(f"on_progress must be a plain function, not {on_progress!r}")
+        raise ConfigurationError(f"on_progress must be a function that is not async, not {on_progress!r}")
 
 
 class _Count:

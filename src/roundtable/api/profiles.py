@@ -88,7 +88,7 @@ def register_profiles(profiles: Sequence[ProfileLike], catalog: Catalog) -> Cata
     check_list("profiles", profiles)
     for item in profiles:
         if not isinstance(item, AgentProfile | str | PathLike):
-            msg = f"every one of profiles must be an AgentProfile or a file, not {type(item).__name__}"
+            msg = f"each item of profiles must be an AgentProfile or a file, not {type(item).__name__}"
             raise ConfigurationError(msg)
         for profile in (item,) if isinstance(item, AgentProfile) else load_profiles(item):
             catalog.profiles.add(profile.name, profile, source=THIS_TABLE, replace=True)
@@ -104,7 +104,7 @@ def profile_of(agent: object, known: Registry[AgentProfile]) -> AgentProfile:
     if isinstance(agent, AgentProfile):
         return agent
     if not isinstance(agent, str):
-        msg = f"every one of agents must be a name or an AgentProfile, not {type(agent).__name__}"
+        msg = f"each item of agents must be a name or an AgentProfile, not {type(agent).__name__}"
         raise ConfigurationError(msg, code="VALIDATION_ERROR")
     try:
         return known.get(agent)

@@ -76,7 +76,7 @@ def read_questions(path: str | PathLike[str]) -> tuple[Question, ...]:
     except OSError as error:
         raise ConfigurationError(f"{str(file)!r} cannot be read: {error.strerror}", cause=error) from error
     except ValueError as error:
-        hint = "Save it as UTF-8."
+        hint = "Save the file in UTF-8."
         raise ConfigurationError(f"{str(file)!r} cannot be read: {error}", cause=error, hint=hint) from error
     rows = _csv_rows(text, file) if file.suffix.lower() in _CSV else _json_rows(text, file)
     questions = tuple(_question(row, position, number, file) for position, (number, row) in enumerate(rows, 1))

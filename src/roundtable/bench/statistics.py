@@ -60,7 +60,9 @@ def paired_bootstrap(
         (Interval(low=1.0, high=1.0), Interval(low=0.0, high=0.0))
     """
     if not differences:
-        raise ConfigurationError("an interval needs at least one difference")
+        raise ConfigurationError(
+            "the list of differences is empty", hint="Pass the difference of at least one question."
+        )
     check_resamples(resamples)
     tail, draw, size = float(tail_of(level)), Random(seed), len(differences)
     means = sorted(math.fsum(draw.choices(differences, k=size)) / size for _ in range(resamples))

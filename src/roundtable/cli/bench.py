@@ -189,7 +189,9 @@ def study(
     seed: Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")] = 0,
     report: Annotated[
         str | None,
-        typer.Option("--report", metavar="FOLDER", help="Write figures, tables, methods and data for a paper to it."),
+        typer.Option(
+            "--report", metavar="FOLDER", help="Write figures, tables, methods and data for a paper to this folder."
+        ),
     ] = None,
     cassette: Annotated[
         str | None,

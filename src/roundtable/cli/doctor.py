@@ -174,7 +174,11 @@ def _embedded(settings: Settings) -> Check:
         weights = find_weights(SMOLLM2, settings)
         if weights is not None:
             check_weights(weights, SMOLLM2)
-            return Check(name, "ok", f"{SMOLLM2.file} in {weights.parent}; it shows the mechanism, not good arguments")
+            return Check(
+                name,
+                "ok",
+                f"{SMOLLM2.file} in {weights.parent}; it shows how a debate works, but its arguments are not good",
+            )
     except RoundtableError as error:
         return Check(name, "broken", error.message, error.hint)
     size = f"{SMOLLM2.wheel_bytes // 10**6} MB"

@@ -120,7 +120,7 @@ def submit(
         bool | None,
         typer.Option(
             "--work/--no-work",
-            help="Run the debates in this process until the job is done, or only queue them.",
+            help="Run the debates in this process until the job is done, or (--no-work) only queue them.",
             show_default="--work with SQLite",
         ),
     ] = None,

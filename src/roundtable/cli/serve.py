@@ -74,8 +74,8 @@ _PauseAfter = Annotated[
     typer.Option(
         "--pause-after",
         metavar="SECONDS",
-        help="Pause a debate or conversation that was started as a stream when no client has followed it for this "
-        "long; `none` to never pause.",
+        help="Time without any client after which a debate or conversation that was started as a stream is paused; "
+        "`none` to never pause.",
         show_default="from the environment, else 60",
     ),
 ]
@@ -212,7 +212,7 @@ def _pause_after(text: str | None) -> float | Literal["unset"] | None:
         seconds = 0.0
     if not 0 < seconds < inf:
         raise ConfigurationError(
-            f"--pause-after takes seconds above 0, or none, not {text!r}", hint="For example: --pause-after 60"
+            f"unknown value for --pause-after: {text!r}", hint="Use a number of seconds above 0, such as 60, or `none`."
         )
     return seconds
 
@@ -223,5 +223,6 @@ def _parse_limit(option: str, text: str | None) -> int | Literal["unset"] | None
     if text.casefold() == "none":
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text)):
-        raise ConfigurationError(f"--limit-{option} takes a whole number from 1, or none, not {text!r}")
+        hint = "Use a whole number from 1, or `none` for no limit."
+        raise ConfigurationError(f"unknown value for --limit-{option}: {text!r}", hint=hint)
     return int(text)

@@ -368,7 +368,7 @@ def verify(
         typer.Option(
             "--head",
             metavar="HEAD",
-            help="Compare with a head that you noted earlier: the hash of the whole log that `verify` and pages show.",
+            help="Head (NUMBER:HASH) that `verify` or a page showed earlier: check that nothing up to it has changed.",
         ),
     ] = None,
     key: Annotated[

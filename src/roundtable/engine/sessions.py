@@ -272,7 +272,7 @@ class SessionManager:
         read.
 
         Args:
-            before: The time, an aware datetime.
+            before: The time, a datetime with a time zone.
             status: Delete only sessions in this state.
 
         Returns:
@@ -284,7 +284,7 @@ class SessionManager:
         try:
             query = SessionFilter(updated_before=before, status=status, limit=_PAGE)
         except ValidationError as error:
-            raise _query_error("prune", error, "Pass an aware datetime, and a valid state or None.") from None
+            raise _query_error("prune", error, "Pass a datetime with a time zone, and a valid state or None.") from None
         deleted = 0
         while page := await self.summaries(query):
             for summary in page:

@@ -1,4 +1,4 @@
-"""The remaining budget of a run: its limits, less the spending in its log."""
+"""The remaining budget of a run: its limits minus the spending in its log."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def _depth(criterion: ExitCriterion) -> int:
 
 def too_deep() -> ConfigurationError:
     """Return the error for a criterion that is nested too deeply."""
-    return ConfigurationError(f"a stop criterion can be nested {DEEPEST} deep, not deeper")
+    return ConfigurationError(f"a stop criterion can be nested at most {DEEPEST} levels deep")
 
 
 def _check_entry(member: ExitCriterion, result: ExitResult) -> JsonObject:

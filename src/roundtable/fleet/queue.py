@@ -81,7 +81,7 @@ def database_of(storage: Storage) -> Database:
     if location is not None:
         # DBOS gets the URL that the user gave, only with another driver.
         return Database(location.libpq_url, f"{location.schema}_fleet", location.name, location)
-    msg = f"a fleet cannot keep its queue beside {type(storage).__name__}"
+    msg = f"a fleet cannot store its queue with {type(storage).__name__}"
     raise ConfigurationError(msg, hint="Use sqlite:///... or postgresql://... as the storage.")
 
 

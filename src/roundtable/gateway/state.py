@@ -476,7 +476,7 @@ class EndpointState:
         try:
             if wait_s > min(patience_s, LONGEST_WAIT_S):
                 raise APIRateLimitError(
-                    f"the rate set for {self.key.provider!r} is used up for another {wait_s:.0f} s",
+                    f"the rate limit of {self.key.provider!r} is reached; the next call can be made in {wait_s:.0f} s",
                     provider=self.key.provider,
                     retry_after_s=wait_s,
                     retryable=False,

@@ -66,7 +66,7 @@ class _RoundProgress:
     last_value: float = 0.0
 
     def update(self, event: Event) -> str | None:
-        """Count an event; return a message about it, or `None`."""
+        """Count an event, and return a message for the caller; `None` for events that are not progress of a round."""
         match event.type:
             case "round_start":
                 self.complete, self.turns = event.round - 1, 0

@@ -212,7 +212,9 @@ def round_of(result: DebateResult, number: int, *, running: bool = False) -> Rou
     started = len(result.rounds)
     if running and number <= result.total_rounds:
         msg = f"round {number} of session {result.session_id!r} has not started yet"
-        raise NotFoundInSession(msg, retryable=True, hint="The debate is running: call again with a wait.")
+        raise NotFoundInSession(
+            msg, retryable=True, hint="The debate is running. Call again, and set `wait` to wait for the round."
+        )
     hint = f"Choose a round from 1 to {started}." if started else "No round has started yet."
     raise NotFoundInSession(f"session {result.session_id!r} has no round {number}", hint=hint)
 

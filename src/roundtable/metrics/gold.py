@@ -100,7 +100,7 @@ def oracle_gap(
 ) -> Measure:
     """Measure what a perfect chooser would gain over the vote.
 
-    It is the share of questions for which any agent is right, less the share for which the vote is right. The vote is
+    It is the share of questions for which any agent is right, minus the share for which the vote is right. The vote is
     by plurality; a tie is not right, even if the right answer is among the tied ones. Range: [0, 1], exact, no unit;
     the figures contain both shares (`oracle` and `vote`). Undefined without questions. Source: arXiv 2605.00914.
 

@@ -77,7 +77,7 @@ def median(ratings: Iterable[Number | None]) -> Measure:
 
 
 def interquartile_range(ratings: Iterable[Number | None]) -> Measure:
-    """Measure the spread of the middle half: the third quartile less the first quartile, both of type 7.
+    """Measure the spread of the middle half: the third quartile minus the first quartile, both of type 7.
 
     Range: at least 0, in the unit of the ratings; exact. Undefined without ratings. Usual limits for consensus are 1 on
     a scale of 5 grades, and 2 on a scale of 9 or 10.

@@ -128,7 +128,7 @@ class Fence:
 
     @staticmethod
     def line(text: str, limit: int = 10_000) -> str:
-        """Return a text on one line, with its signs and brackets, and with at most `limit` characters.
+        """Return a text on one line, cut to `limit` characters; unlike `inline`, it keeps brackets and symbols.
 
         Compact prompts use it for texts that the caller wrote: the question and the options.
 

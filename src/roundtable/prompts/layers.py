@@ -175,8 +175,9 @@ class PromptLibrary:
                 except (ValueError, ValidationError) as error:
                     msg = f"the texts of mode {mode!r} cannot be read from {path}: {error}"
                     raise ConfigurationError(msg, cause=error) from error
-        msg = f"there are no texts for mode {mode!r}"
-        raise ConfigurationError(msg, hint="Pass a folder with <mode>.toml to PromptLibrary, or write tasks by hand.")
+        msg = f"mode {mode!r} has no file with instructions"
+        hint = f"Create the file {f'{mode}.toml'!r} in the folder of PromptLibrary, or set `task` of each TurnSpec."
+        raise ConfigurationError(msg, hint=hint)
 
 
 def _parse(raw: dict[str, object]) -> ModePrompt:

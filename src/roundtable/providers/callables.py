@@ -77,7 +77,7 @@ class CallableModel(NonStreamingModel):
         profile: ModelProfile | None = None,
     ) -> None:
         if not callable(function):
-            msg = f"the model must be a function of one request, not {function!r}"
+            msg = f"the model must be a function that takes one request, not {function!r}"
             raise ConfigurationError(msg, hint="Write from_callable(my_function, id='ada').")
         self.provider = provider
         self.model = model

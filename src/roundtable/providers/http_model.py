@@ -467,9 +467,9 @@ def _parsing() -> Generator[None]:
         raise
     except Exception as error:  # noqa: BLE001  (dialects of plugins parse untrusted input)
         raise AgentError(
-            f"the answer does not fit the dialect: {type(error).__name__}",
+            f"the answer does not have the expected format: {type(error).__name__}",
             retryable=True,
-            hint="The server does not speak this API, or the dialect expects a field that is missing.",
+            hint="Check the base URL; the server may use another API, or leave out a field of this API.",
         ) from None
 
 

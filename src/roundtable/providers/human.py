@@ -126,7 +126,7 @@ class HumanModel(NonStreamingModel):
         for _ in range(_TRIES):
             text = reply_text(await self._ask_person(turn), turn, request)
             if not text.strip():
-                hint = "Enter an answer, or leave the table."
+                hint = "Enter an answer. Without one, this turn fails, and the debate continues with the other agents."
                 raise AgentError("no answer was given", provider=self.provider, hint=hint)
             problem = _problem(text, turn)
             if not problem:

@@ -193,7 +193,7 @@ def parse_archive(text: str | bytes) -> Archive:
         raise _unreadable("it has no head")
     if version == 1 and any(isinstance(event, dict) and event.get("previousHash") for event in document["events"]):
         # Without this check, someone could cut the file and change its version to hide the cut.
-        raise _unreadable("it has version 1, but its events have hashes, which version 1 does not have")
+        raise _unreadable("its version is 1, but its events have hashes, which were added in version 2")
     head, signature = document.get("head"), document.get("signature")
     try:
         return Archive(

@@ -188,7 +188,9 @@ class _Steps:
     def extend_rounds(self) -> None:
         wanted, planned = self._session.total_rounds, self._fold.progress.total_rounds
         if wanted < planned:
-            raise _refused(self._session, f"{planned} rounds are planned, and the number only grows")
+            raise _refused(
+                self._session, f"total_rounds must be at least {planned}, the number of planned rounds, not {wanted}"
+            )
         if wanted > planned:
             self.events.append(
                 Control(session_id=self._session.id, timestamp=self._now, action="extend", total_rounds=wanted)
@@ -260,7 +262,7 @@ class _Steps:
             case "paused" | "error":
                 self.events.append(Control(session_id=self._session.id, timestamp=self._now, action="resume"))
             case "completed":
-                raise _refused(self._session, "a completed session only continues with more rounds planned")
+                raise _refused(self._session, "to continue a completed session, increase total_rounds")
             case "active":
                 pass
 

@@ -408,4 +408,4 @@ def _baselines(result: DebateResult) -> Iterator[tuple[str, str]]:
     plurality = f"plurality of {counted(baselines.votes, 'answer')}: {majority}"
     yield "Without debate", f"{plurality}; one agent alone: {baselines.single}"
     if baselines.cost_multiple is not None:
-        yield "Calls per call without debate", f"{baselines.cost_multiple:g}"
+        yield "Model calls", f"{baselines.cost_multiple:g} times as many as without a debate"

@@ -252,7 +252,7 @@ class ResultPictures:
         return write_caption(
             ax,
             "Who took whose answer" if rounds_by_pair else "Nobody took another's answer",
-            "an arrow from who held it to who took it, with the round of the move; letters: the answers at the end",
+            "arrows: from an answer's holder to the agent that adopted it, with the round; letters: last answers",
         )
 
     def arguments(self, ax: Axes | None = None) -> Axes:
@@ -307,7 +307,7 @@ class ResultPictures:
         return write_caption(
             ax,
             "Claims and what they refer to",
-            "a dot for each claim, in its order in the answer; arrows lead to earlier claims, pale to the agent's own",
+            "dots: claims, in the order of the answer; arrows: to earlier claims, pale if the claim is the agent's own",
         )
 
     def votes(self, ax: Axes | None = None) -> Axes:

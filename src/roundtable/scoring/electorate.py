@@ -320,7 +320,7 @@ class Electorate:
     ) -> None:
         if not is_list(ballots):
             msg = f"ballots must be a list with one ballot per voter, not {quoted(ballots)}"
-            raise ConfigurationError(msg, hint="An empty list is fine; None in it abstains.")
+            raise ConfigurationError(msg, hint="The list can be empty; None stands for a voter who abstains.")
         self._normalise = normaliser(normalise)
         self._declared = None if options is None else _declared(options, self._normalise)
         self._grouped = Grouped(list(ballots), weights)

@@ -52,11 +52,11 @@ class KnownBatch(NamedTuple):
     batch_key: str
     """Our own id."""
     batch_id: str | None
-    """The vendor's id; `None` while the batch is being handed in, or if a process crashed before the id arrived."""
+    """The vendor's id; `None` while the batch is being submitted, or if a process crashed before the id arrived."""
     begun_at: float
-    """When the batch was handed in, in seconds since 1970."""
+    """When the batch was submitted, in seconds since 1970."""
     account: str | None
-    """Hash of the key that the batch was handed in with; `None` if the hash was not recorded."""
+    """Hash of the key that the batch was submitted with; `None` if the hash was not recorded."""
 
 
 class BatchJournal:
@@ -88,7 +88,7 @@ class BatchJournal:
     async def begin(
         self, batch_key: str, calls: Sequence[BatchCall], now: float, *, provider: str, account: str
     ) -> list[str]:
-        """Record that a batch is about to be handed in. Return the keys of those calls that are in no other batch."""
+        """Record that a batch is about to be submitted. Return the keys of those calls that are in no other batch."""
 
         def write(database: sqlite3.Connection) -> list[str]:
             database.execute("DELETE FROM batches WHERE begun_at < ?", (now - _KEPT_S,))
@@ -109,7 +109,7 @@ class BatchJournal:
         await self._run(lambda database: database.executemany("DELETE FROM waiting WHERE call_key = ?", rows))
 
     async def waiting(self, session_id: str, after_round: int = 0) -> dict[str, int]:
-        """Return the number of calls of a session that were handed in, but whose answers were not read, by provider.
+        """Return the number of calls of a session that were submitted, but whose answers were not read, by provider.
 
         The file is only read, never created. If it cannot be read, the result is empty.
 
@@ -157,7 +157,7 @@ class BatchJournal:
         await self._run(lambda database: database.execute("DELETE FROM calls WHERE call_key = ?", (call_key,)))
 
     async def forget_batch(self, batch_key: str) -> None:
-        """Forget a batch and its calls: it was not handed in, has failed, or is gone."""
+        """Forget a batch and its calls: it was not submitted, has failed, or is gone."""
         await self._run(lambda database: database.execute("DELETE FROM batches WHERE batch_key = ?", (batch_key,)))
 
     async def check(self) -> None:

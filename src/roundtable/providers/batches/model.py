@@ -41,9 +41,9 @@ T = TypeVar("T")
 _log: logging.Logger = logging.getLogger(__name__)
 
 _HALF: Final = Decimal("0.5")
-_HANDING_IN_S: Final = 120.0
+_SUBMITTING_S: Final = 120.0
 """The longest time that handing in a batch may take."""
-_LOST_AFTER_S: Final = 1.5 * _HANDING_IN_S
+_LOST_AFTER_S: Final = 1.5 * _SUBMITTING_S
 """If the journal has had no vendor id of a batch for this long, the process that was handing it in has crashed. The
 time allows for small differences between clocks."""
 _FIRST_WAIT_S: Final = 5.0
@@ -74,7 +74,7 @@ class _Window:
 
 @dataclass(eq=False)
 class _Flight:
-    """A batch that has been handed in; all tasks that wait for its answers share this object."""
+    """A batch that has been submitted; all tasks that wait for its answers share this object."""
 
     turn: anyio.Lock = field(default_factory=anyio.Lock)
     answers: dict[str, BatchAnswer] | None = None
@@ -104,7 +104,7 @@ class _Loop:
 class BatchModel(NonStreamingModel):
     """A `ChatModel` that hands in calls as batches, at half the price; an answer may take up to a day.
 
-    Calls that are made within `collect_s` form one batch. Before the batch is handed in, the journal records its calls.
+    Calls that are made within `collect_s` form one batch. Before the batch is submitted, the journal records its calls.
     If an equal call is made after a crash or a pause, it gets the answer from the earlier batch, and is not paid for
     twice.
 
@@ -278,7 +278,7 @@ class BatchModel(NonStreamingModel):
                     raise gone.error from None
                 may_be_lost = False
                 _log.warning(
-                    "%s: the vendor no longer has an earlier batch, so its calls are handed in again", self.provider
+                    "%s: the vendor no longer has an earlier batch, so its calls are submitted again", self.provider
                 )
                 continue
             if answers is not None:
@@ -290,7 +290,7 @@ class BatchModel(NonStreamingModel):
                 )
 
     async def _hand_in(self, call: BatchCall) -> None:
-        """Join the calls that are being collected, and wait until they are handed in.
+        """Join the calls that are being collected, and wait until they are submitted.
 
         The first call waits for others and hands in all of them. If the first call is cancelled, the next call does so.
         """
@@ -311,16 +311,16 @@ class BatchModel(NonStreamingModel):
             raise copy(window.error)
 
     async def _close(self, window: _Window) -> None:
-        """Wait for more calls, and hand in all of them; an error is stored for all waiting calls."""
+        """Wait for more calls, and submit all of them; an error is stored for all waiting calls."""
         if len(window.calls) < self._options.most_calls:
             await self._clock.sleep(self._options.collect_s)
         window.is_closed = True
         try:
-            # Do not stop between handing in and recording: a batch whose id is lost has to be searched for.
-            with anyio.fail_after(_HANDING_IN_S, shield=True):
+            # Do not stop between submitting and recording: a batch whose id is lost has to be searched for.
+            with anyio.fail_after(_SUBMITTING_S, shield=True):
                 await self._submit(list(window.calls.values()))
         except TimeoutError:
-            msg = f"the batch could not be handed in within {_HANDING_IN_S:g} s"
+            msg = f"the batch could not be submitted within {_SUBMITTING_S:g} s"
             window.error = APITimeoutError(msg, provider=self.provider)
         except RoundtableError as error:
             window.error = error

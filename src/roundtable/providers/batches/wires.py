@@ -1,4 +1,4 @@
-"""The batch APIs of the vendors: how to hand in calls, and how to find and read their answers.
+"""The batch APIs of the vendors: how to submit calls, and how to find and read their answers.
 
 Sources: https://platform.openai.com/docs/api-reference/batch, https://docs.claude.com/en/api/creating-message-batches,
 https://ai.google.dev/gemini-api/docs/batch-api.
@@ -61,7 +61,7 @@ _ANTHROPIC_STATUS: Final = {
 
 
 class BatchFailed(AgentError):
-    """A batch was refused or has failed as a whole, after it had been handed in."""
+    """A batch was refused or has failed as a whole, after it had been submitted."""
 
     default_message = "The batch failed"
     default_hint: ClassVar[str | None] = "Try again: a batch that failed costs nothing."
@@ -131,14 +131,14 @@ class BatchWire(Protocol):
         """Return the answers of a batch that has ended; the keys are the keys of the calls."""
 
     async def find(self, send: Send, url: str, batch_key: str, call_key: str, since: float) -> str | None:
-        """Return the vendor's id of a batch that was handed in, but whose id was lost; `None` if it is not found.
+        """Return the vendor's id of a batch that was submitted, but whose id was lost; `None` if it is not found.
 
         Args:
             send: Sends a request.
             url: Address of the calls.
             batch_key: Our own id of the batch.
             call_key: Key of one call of the batch.
-            since: When the batch was handed in, in seconds since 1970.
+            since: When the batch was submitted, in seconds since 1970.
         """
 
 

@@ -45,7 +45,7 @@ def _surprisingly_popular(ballots: Electorate, _: Parameters) -> Outcome:
     chosen_by_some = {vote.form[0] for vote in profile.votes}
     best = max(scores[option] for option in chosen_by_some)
     leaders = tuple(option for option in roll.options if option in chosen_by_some and scores[option] == best)
-    return Outcome(roll, scores, leaders, f"share of votes less share predicted {float(best):+.6g}")
+    return Outcome(roll, scores, leaders, f"share of votes minus predicted share {float(best):+.6g}")
 
 
 def _trajectory(ballot: Ballot, key_of: KeyOf) -> Path | None:

@@ -90,7 +90,7 @@ def _copeland(margins: Margins) -> tuple[Sequence[Weight], Sequence[int], str]:
     scores = [sum((margin > 0) - (margin < 0) for margin in row) for row in margins]
     best = max(scores, default=0)
     leaders = [option for option, score in enumerate(scores) if score == best]
-    return scores, leaders, f"head-to-head wins less losses: {best:+d}"
+    return scores, leaders, f"head-to-head wins minus losses: {best:+d}"
 
 
 def schulze_paths(matrix: Matrix) -> list[list[int]]:
@@ -176,7 +176,7 @@ CONDORCET_RULES = (
     Rule(
         "copeland",
         lambda ballots, _: head_to_head(ballots, _copeland),
-        "most head-to-head wins less losses",
+        "most head-to-head wins minus losses",
         form="ranking",
     ),
     Rule(
