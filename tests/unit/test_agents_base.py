@@ -48,7 +48,7 @@ async def test_an_option_alone_costs_no_second_call() -> None:
     result = await ada.take_turn(planned(view(options=("A", "B"))))
     assert isinstance(result.answer, AgentResponse)
     assert (result.answer.position, result.answer.choice, result.usage.calls) == ("B", "B", 1)
-    assert "the answer was an option and no more" in result.warnings
+    assert "the answer was only an option" in result.warnings
     model.assert_consumed()
 
 
@@ -199,7 +199,7 @@ async def test_prose_is_taken_as_it_is_only_after_it_was_asked_for_again() -> No
     assert isinstance(result.answer, AgentResponse)
     assert result.answer.position == "As I said: yes."
     assert (result.repaired, result.usage.calls) == (True, 2)
-    assert result.warnings == ("the answer was prose, taken as it is",)
+    assert result.warnings == ("the answer was prose, which is used unchanged",)
 
 
 @pytest.mark.parametrize(

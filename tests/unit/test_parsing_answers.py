@@ -203,12 +203,12 @@ def test_an_option_alone_is_the_choice_without_asking_again(text: str) -> None:
     assert isinstance(position, Parsed)
     assert (position.position, position.choice, position.confidence, position.repaired) == ("B", "B", 0.5, True)
     assert position.warnings == (
-        "the answer was an option and no more",
+        "the answer was only an option",
         "no usable confidence was given; 0.5 is assumed",
     )
     ballot = parse_answer(text, "ballot", options=("A", "B"))
     assert isinstance(ballot, Parsed)
-    assert (ballot.choice, ballot.warnings) == ("B", ("the answer was an option and no more",))
+    assert (ballot.choice, ballot.warnings) == ("B", ("the answer was only an option",))
     assert read("b", "ballot", options=("B", "b ")).choice == "b "
 
 
@@ -357,7 +357,7 @@ def test_prose_becomes_a_position_of_its_first_words() -> None:
     assert len(prose.position) <= 201
     assert text.strip().startswith(prose.position[:-1])
     assert (prose.repaired, prose.confidence) == (True, 0.5)
-    assert prose.warnings == ("the answer was prose, taken as it is",)
+    assert prose.warnings == ("the answer was prose, which is used unchanged",)
 
 
 @pytest.mark.parametrize(

@@ -225,7 +225,7 @@ class Account:
                 account.spent += consumed
 
     def catch_up(self, usage: Usage) -> None:
-        """Charge the spending recorded in the log of a session, as far as it is not charged already."""
+        """Charge the part of the spending in the log of a session that has not been charged yet."""
         with self._lock:
             missing = Amount.of(usage).beyond(self.spent)
             for account in self._chain():

@@ -209,7 +209,7 @@ def dissenting_votes(held: RoundRecord, *, by_choice: bool) -> tuple[CastVote, .
 
 
 class _Sides(NamedTuple):
-    """The votes of a round for and against the majority; votes of which this is not known are in neither list."""
+    """The votes of a round for and against the majority; a vote whose side is not known is in neither list."""
 
     majority: str | None
     supporting: tuple[CastVote, ...] = ()

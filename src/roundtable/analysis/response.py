@@ -256,7 +256,7 @@ def _agreement_in_words(last: RoundRecord, consensus: AnyConsensus, settings: Re
     if level_of(least, settings) == level_of(most, settings):
         return f"Agreement is {level_of(least, settings)}"
     is_open = consensus.not_compared or consensus.is_lead_open or consensus.method != "ai"
-    why = "since it isn't known of all answers whether they say the same" if is_open else "as they were read"
+    why = "since it isn't known whether some answers say the same" if is_open else "as they were read"
     if (least, most) == (0, 1):
         return f"Agreement is not measured, {why}"
     return f"Agreement lies between {least:.2f} and {most:.2f}, {why}"

@@ -368,7 +368,7 @@ def verify(
         typer.Option(
             "--head",
             metavar="HEAD",
-            help="Head (NUMBER:HASH) that `verify` or a page showed earlier: check that nothing up to it has changed.",
+            help="Check the log against a head (NUMBER:HASH) that `verify` or a page showed earlier.",
         ),
     ] = None,
     key: Annotated[

@@ -67,7 +67,7 @@ class SessionPolicy(Protocol):
         """Return the hooks that store and publish the turns of a stage."""
 
     def frame(self, fold: Fold) -> Frame | None:
-        """Return the stage outside the rounds that comes before a round is opened, or `None`."""
+        """Return the stage to run before a round is opened, outside the rounds; `None` if there is none."""
 
     def retries(self, fold: Fold, turns: Iterable[AnyTurn]) -> Mapping[int, int]:
         """Return the next attempts of failed turns that are taken again at once, by slot."""

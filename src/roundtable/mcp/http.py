@@ -96,7 +96,7 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 def _mismatch(scope: Message, body: bytes) -> InvalidMessage | None:
-    """Return why a body is not a message of the protocol version in its header, or `None`."""
+    """Return why a body is not a message of the protocol version in its header; `None` if it is one."""
     header = next((value.decode("latin-1") for name, value in scope["headers"] if name == _VERSION), None)
     message = parse_message(body)
     if header is not None and header not in HANDSHAKE_PROTOCOL_VERSIONS:

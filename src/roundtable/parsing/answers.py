@@ -249,7 +249,7 @@ def _parse_option_alone(
     choice, _ = _choice(_without_thoughts(text), _spelling_tables(options))
     if choice is None:
         return None
-    warnings = (*too_long, "the answer was an option and no more")
+    warnings = (*too_long, "the answer was only an option")
     if kind == "ballot":
         return Parsed(choice=choice, repaired=True, warnings=warnings)
     _, unsure = _confidence({}, 1)
@@ -277,7 +277,7 @@ def parse_prose(text: str) -> Parsed | ParseFailure:
         reasoning=prose,
         repaired=True,
         truncated=bool(too_long),
-        warnings=(*too_long, "the answer was prose, taken as it is"),
+        warnings=(*too_long, "the answer was prose, which is used unchanged"),
     )
 
 

@@ -95,7 +95,7 @@ class AgentProfile:
 
 
 def _find_problem(profile: AgentProfile) -> str | None:
-    """Return a description of the first invalid value of a profile, or `None`."""
+    """Return a description of the first invalid value of a profile; `None` if all values are valid."""
     steps, actions = profile.max_steps, get_args(ErrorAction)
     if not isinstance(profile.name, str) or not _PROFILE_NAME.fullmatch(profile.name):
         return "the name must have 1 to 100 letters, digits, '.', '_' or '-', and begin with a letter or digit"

@@ -279,7 +279,7 @@ class Decision(Value):
 
     @property
     def winner(self) -> str | None:
-        """The single winner, or `None`."""
+        """The winner; `None` if nobody won, or several options are tied."""
         return self.winners[0] if self.passed and len(self.winners) == 1 else None
 
     def __str__(self) -> str:
