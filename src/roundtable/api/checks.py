@@ -294,5 +294,5 @@ def _wrong_type(label: str, wanted: str, value: object) -> ConfigurationError:
     # The hint calls a field of a provider's configuration by the field's own name.
     argument = label.partition(" of ")[0] if " of providers[" in label else label.rsplit(" ", 1)[-1]
     is_item = label.startswith("each item of ")
-    hint = f"Pass a list in which each item is {wanted}." if is_item else f"Give {wanted} as {argument}."
+    hint = f"Check the items of the list that you pass as {argument}." if is_item else f"Give {wanted} as {argument}."
     return ConfigurationError(msg, hint=hint)
