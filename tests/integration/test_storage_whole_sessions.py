@@ -215,7 +215,7 @@ async def test_rounds_are_added_but_not_taken_away(storage: WholeSessionMethods)
     found = await storage.get_session("s")
     assert found is not None
     assert (found.total_rounds, found.current_round, found.status) == (5, 2, "active")
-    assert "only grows" in await refusal(storage, found.model_copy(update={"total_rounds": 4}))
+    assert "total_rounds must be at least 5" in await refusal(storage, found.model_copy(update={"total_rounds": 4}))
 
 
 async def test_a_session_that_has_not_begun_may_be_made_longer(storage: WholeSessionMethods) -> None:
