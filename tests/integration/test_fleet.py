@@ -771,7 +771,7 @@ class TestRefusals:
     @pytest.mark.anyio
     async def test_sessions_in_memory_have_no_fleet(self) -> None:
         async with Fleet(storage="memory://") as fleet:
-            with pytest.raises(ConfigurationError, match="beside MemoryStorage"):
+            with pytest.raises(ConfigurationError, match="cannot store its queue with MemoryStorage"):
                 await fleet.submit("a", ["a?"])
         with pytest.raises(ConfigurationError, match="either a table or a storage"):
             Fleet(Roundtable(storage="memory://"), storage="memory://")

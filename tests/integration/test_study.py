@@ -416,7 +416,7 @@ def test_a_file_in_another_encoding_is_refused_with_what_to_do(tmp_path: Path) -
     (tmp_path / "q.csv").write_bytes("question,gold\nCaf\u00e9?,4\n".encode("latin-1"))
     with pytest.raises(ConfigurationError, match="cannot be read") as caught:
         read_questions(tmp_path / "q.csv")
-    assert caught.value.hint == "Save it as UTF-8."
+    assert caught.value.hint == "Save the file in UTF-8."
 
 
 @pytest.mark.parametrize(
