@@ -234,10 +234,12 @@ def test_asking_an_empty_place_makes_no_file(command: Command) -> None:
     assert command("show", "abc").code == 6
     assert command("doctor").code in {0, 2}
     assert not Path("data").exists()
-    assert "tipo.db does not exist; check --db." in command("sessions", "--db", "tipo.db").out
-    assert "tipo.db does not exist; check --db." in command("search", "tea", "--db", "tipo.db").out
+    assert "tipo.db. The file does not exist; check --db." in command("sessions", "--db", "tipo.db").out
+    assert "tipo.db. The file does not exist; check --db." in command("search", "tea", "--db", "tipo.db").out
     assert "nothing is stored in" in command("backup", "copy.db", "--db", "tipo.db").err
+    assert "tipo.db. The file does not exist; check --db." in command("fleet", "status", "--db", "tipo.db").out
     assert not Path("tipo.db").exists()
+    assert not Path("tipo.fleet.db").exists()
 
 
 def test_a_session_is_extended(command: Command, agree: str) -> None:

@@ -242,7 +242,7 @@ def test_a_command_that_goes_on_reaches_the_same_servers_and_shows_no_key() -> N
 
 def test_the_place_of_a_foreign_storage_is_its_address() -> None:
     place = find_storage(Settings(), "redis://host/1", None)
-    assert (place.path, place.shown, place.is_persistent, place.is_empty()) == (None, "redis://host/1", True, False)
+    assert (place.path, place.shown, place.is_persistent) == (None, "redis://host/1", True)
 
 
 # ------------------------------------------------------------------ signals

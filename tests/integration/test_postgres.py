@@ -865,8 +865,8 @@ async def test_a_search_goes_on_after_the_last_position_of_a_page(storage: Postg
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["sessions"], 0, " has no sessions; check --storage"),
-        (["show", "last"], 1, "nothing is stored in postgresql://127.0.0.1"),
+        (["sessions"], 0, "Nothing is stored there; check --storage."),
+        (["show", "last"], 6, "nothing is stored in postgresql://127.0.0.1"),
         (["doctor"], 0, "[ok] storage: postgresql://127.0.0.1"),
         (["backup", "copy.db"], 2, "pg_dump --schema="),
         (["tokens", "create", "ann"], 0, "--storage 'postgresql://tester@127.0.0.1"),

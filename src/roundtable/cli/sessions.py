@@ -99,7 +99,7 @@ async def list_sessions(
         screen.data([summary.model_dump(mode="json") for summary in sessions])
         return ExitCode.OK
     if not sessions:
-        screen.show([line(location.missing if is_empty else f"No session in {location.shown}.")])
+        screen.show([line(f"No session in {location.shown}.{_remark(location, is_empty=is_empty)}")])
         return ExitCode.OK
     mode_width = max(len("MODE"), *(len(line(summary.mode).text) for summary in sessions))
     header = f"{'ID':{SHORT_ID}}  {'STATE':9}  {'ROUND':>5}  {'MODE':{mode_width}}  "
@@ -110,6 +110,10 @@ async def list_sessions(
     if len(sessions) == wanted.limit:
         screen.remark(f"There may be more sessions. To list them, add --after {sessions[-1].cursor}")
     return ExitCode.OK
+
+
+def _remark(location: StorageLocation, *, is_empty: bool) -> str:
+    return f" {location.missing}".rstrip() if is_empty else ""
 
 
 def parse_date(text: str | None, option: str, *, before: bool = False) -> datetime | None:
@@ -148,7 +152,7 @@ async def search_sessions(context: CommandContext, words: str, session: str | No
         screen.data([hit.model_dump(mode="json") for hit in hits])
         return ExitCode.OK
     if not hits:
-        screen.show([line(location.missing if is_empty else f"No match in {location.shown}.")])
+        screen.show([line(f"No match in {location.shown}.{_remark(location, is_empty=is_empty)}")])
     last = ""
     for hit in hits:
         if hit.session_id != last:

@@ -60,19 +60,19 @@ class StorageLocation:
 
     @property
     def missing(self) -> str:
-        """What to show if the storage has not been used yet; a given name may be misspelled.
+        """A sentence for an empty storage whose name may be misspelled; empty for the default storage.
 
         Example:
             >>> StorageLocation("sqlite:////srv/tipo.db", Path("/srv/tipo.db"), ("--db", "/srv/tipo.db")).missing
-            '/srv/tipo.db does not exist; check --db.'
+            'The file does not exist; check --db.'
             >>> address = "postgresql://db.example.org/app?schema=tipo"
             >>> StorageLocation(address, None, ("--storage", address)).missing
-            'postgresql://db.example.org/app?schema=tipo has no sessions; check --storage.'
+            'Nothing is stored there; check --storage.'
         """
-        if self.is_default or not self.is_persistent or not self.words:
-            return f"No session in {self.shown}."
-        problem = "has no sessions" if self.path is None else "does not exist"
-        return f"{self.shown} {problem}; check {self.words[0]}."
+        if not self.is_persistent or not self.words:
+            return ""
+        problem = "Nothing is stored there" if self.path is None else "The file does not exist"
+        return f"{problem}; check {self.words[0]}."
 
     async def is_empty(self, table: Roundtable) -> bool:
         """Check whether the storage has not been used yet, without creating its file or its tables.
