@@ -162,6 +162,35 @@ async def test_a_session_that_nobody_runs_is_not_waited_for() -> None:
         assert error["data"]["error"] == f"no process runs session '{left.id}' any more"
 
 
+async def test_a_session_that_rests_between_two_steps_is_not_waited_for() -> None:
+    table = served_table()
+    async with telling(table) as (web, _), table.for_tenant("default") as tenant:
+        handle = await tenant.start("Tea or coffee?", rounds=2, step=True)
+        await handle.wait()
+        began = time.monotonic()
+        events = parsed((await web.get(f"/told/{handle.session_id}")).text)
+        assert time.monotonic() - began < 10
+        assert [event["type"] for event in events][-2:] == ["round_complete", "error"]
+        assert events[-1]["data"]["code"] == "SESSION_INTERRUPTED"
+
+
+async def test_a_session_that_is_resumed_just_after_a_stream_began_is_told() -> None:
+    table = served_table()
+    async with telling(table) as (web, _), table.for_tenant("default") as tenant:
+        handle = await tenant.start("Tea or coffee?", rounds=2, step=True)
+        await handle.wait()
+        texts: list[str] = []
+
+        async def hear() -> None:
+            texts.append((await web.get(f"/told/{handle.session_id}")).text)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(hear)
+            await anyio.sleep(0.5)
+            await tenant.resume(handle.session_id)
+        assert parsed(texts[0])[-1]["type"] == "debate_complete"
+
+
 @pytest.mark.slow
 async def test_what_another_process_stores_is_told(tmp_path: Any) -> None:
     place = f"sqlite:///{tmp_path / 'shared.db'}"

@@ -64,6 +64,8 @@ part was sent: false if sending would have to wait, or if the response has ended
 _MAX_CACHED: Final = 1024
 _MAX_CACHED_BYTES: Final = 16 * 1024 * 1024
 _SETTLE_S: Final = 0.02
+_RECHECK_S: Final = 2.0
+"""Seconds after which a stream checks again that nobody runs its session: another process may just be resuming it."""
 _BATCH_BYTES: Final = 16 * 1024
 _HEARTBEAT: Final = b": keep-alive\n\n"
 
@@ -364,6 +366,7 @@ class EventStream(Response):
         *,
         has_room: bool,
         at_end: bool,
+        begun: bool,
         format_event: EventFormatter,
         ids: bool,
         headers: Mapping[str, str],
@@ -378,6 +381,7 @@ class EventStream(Response):
         self._speak = format_event
         self._ids = ids
         self._sent_at = 0.0
+        self._recheck_at = inf if begun else 0.0  # a session that nobody runs when the stream begins ends it soon
         self._checks_without_run = 0
         self._send_scope = anyio.CancelScope()
         self._write: Callable[[bytes], bool] = _no_write
@@ -436,6 +440,8 @@ class EventStream(Response):
                 is_running = self._tenant_session.running(subscription.session_id) is not None
                 # A run in this process will either store another event or end at once.
                 wait_s = _SETTLE_S if is_running else 0
+            elif self._recheck_at < inf:
+                wait_s = max(0.0, self._recheck_at - anyio.current_time())
             event = await subscription.take(wait_s)
             lines: list[bytes] = []
             # Send all queued events together, so that a slow server can catch up.
@@ -448,8 +454,11 @@ class EventStream(Response):
             if not lines:
                 if listener.dismissed or (at_end and not is_running):
                     return
-                if anyio.current_time() >= self._sent_at + self._streams.heartbeat_s:
+                now = anyio.current_time()
+                is_silent = now >= self._sent_at + self._streams.heartbeat_s
+                if is_silent or (now >= self._recheck_at and not at_end):
                     await self._check_still_running()
+                if is_silent:
                     lines.append(_HEARTBEAT)
             if body := b"".join(lines):
                 if self._write(body):
@@ -466,10 +475,15 @@ class EventStream(Response):
                 await handle.result()
         runs_here = self._tenant_session.running(session_id) is not None
         is_run = runs_here or await self._tenant_session.table.wiring.sessions.is_run(session_id)
-        self._checks_without_run = self._checks_without_run + 1 if is_run is False else 0
-        if self._checks_without_run > 1:  # at the first check, another process may just be resuming it
+        if is_run is not False:
+            self._checks_without_run, self._recheck_at = 0, inf
+            return
+        self._checks_without_run += 1
+        if self._checks_without_run > 1:
             msg = f"no process runs session {session_id!r} any more"
             raise RoundtableError(msg, code="SESSION_INTERRUPTED", hint="Resume the session.")
+        self._recheck_at = anyio.current_time() + min(_RECHECK_S, self._streams.heartbeat_s)
+        self._subscription.fall_behind()  # the run may have stored its last events just before it ended
 
     async def _send(self, send: Send, message: Message) -> None:
         """Send a message; a client that does not read it in time is disconnected."""
@@ -537,6 +551,7 @@ async def event_stream(
         subscription,
         has_room=has_room,
         at_end=at_end,
+        begun=begun,
         format_event=format_event,
         ids=ids,
         headers=headers or {},
