@@ -11,7 +11,7 @@ import pytest
 from roundtable.client import RoundtableClient, ServerError, SyncRoundtableClient
 from roundtable.client.connection import Connection
 from roundtable.client.streams import EventStream
-from roundtable.errors import APINetworkError, ConfigurationError, SessionConflict, SessionNotFound
+from roundtable.errors import APINetworkError, APITimeoutError, ConfigurationError, SessionConflict, SessionNotFound
 from roundtable.testing.doubles import ManualClock
 from roundtable.testing.servers import LoopbackServer, WireReply, http_reply, sse_reply
 
@@ -105,6 +105,23 @@ async def test_a_running_session_is_followed_although_streams_end_without_an_eve
         events, clock = await heard(server.origin)
     assert kinds(events) == ["debate_start", "debate_complete"]
     assert clock.monotonic() == 0.5
+
+
+async def test_a_session_that_only_seems_to_run_is_given_up_after_the_documented_time() -> None:
+    running = http_reply(b'{"sessionStatus": "active"}')
+    replies = [stream_of(START), stream_of(BEAT), *[running, stream_of()] * 6, running]
+    with serving(*replies) as server, pytest.raises(APITimeoutError, match="no event for 20 s") as caught:
+        await heard(server.origin, patience_s=20)
+    assert "Resume the session" in (caught.value.hint or "")
+
+
+async def test_each_event_begins_the_patience_anew() -> None:
+    running = http_reply(b'{"sessionStatus": "active"}')
+    silence = [stream_of(), *[running, stream_of()] * 5, running]
+    with serving(stream_of(START), *silence, stream_of(ROUND), *silence, stream_of(END)) as server:
+        events, clock = await heard(server.origin, patience_s=20)
+    assert kinds(events) == ["debate_start", "round_start", "debate_complete"]
+    assert clock.monotonic() > 20
 
 
 async def test_a_session_that_was_stored_anew_is_heard_from_its_start() -> None:

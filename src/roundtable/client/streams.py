@@ -30,6 +30,8 @@ __all__ = ["EventStream"]
 _SILENCE_S: Final = 60.0
 _FIRST_WAIT_S: Final = 0.5
 _LONGEST_WAIT_S: Final = 15.0
+_PATIENCE_S: Final = 86_400.0
+"""A day: the answers of a batch may take as long."""
 
 
 class EventStream:
@@ -47,6 +49,8 @@ class EventStream:
         after: Number of the last event that the caller already has.
         attempts: Number of consecutive tries without a new event after which the last error is raised.
         silence_s: Seconds without any data after which the connection counts as broken.
+        patience_s: Seconds without an event after which the stream gives up if its responses keep ending, for example
+            because of a proxy, although the session still counts as active; a day by default.
         clock: Clock for the waits between tries.
     """
 
@@ -58,6 +62,7 @@ class EventStream:
         after: int = 0,
         attempts: int = 8,
         silence_s: float = _SILENCE_S,
+        patience_s: float = _PATIENCE_S,
         clock: SleepingClock | None = None,
     ) -> None:
         self.session_id = session_id
@@ -66,7 +71,9 @@ class EventStream:
         self._connection = connection
         self._attempts = attempts
         self._silence_s = silence_s
+        self._patience_s = patience_s
         self._clock = clock or SystemClock()
+        self._heard_at = self._clock.monotonic()
         self._stack = AsyncExitStack()
         self._stream: HttpStream | None = None
         self._framer = SseFramer()
@@ -105,6 +112,7 @@ class EventStream:
 
         Raises:
             SessionNotFound: The user has no such session.
+            APITimeoutError: The responses kept ending without an event for `patience_s`.
             RoundtableError: The server refused, or could not be reached in any try.
         """
         while not self._closed:
@@ -151,6 +159,9 @@ class EventStream:
 
         A proxy may also end responses that take long. So after two responses without an event, the server is asked
         whether the session still runs.
+
+        Raises:
+            APITimeoutError: There was no event for `patience_s`.
         """
         await self._disconnect()
         self._empty_ends += 1
@@ -160,6 +171,10 @@ class EventStream:
             answer = await self._connection.ask(ApiRequest("GET", path_of("sessions", self.session_id)))
             self._closed = object_of(answer).get("sessionStatus") not in {"created", "active"}
             if not self._closed:
+                if self._clock.monotonic() - self._heard_at >= self._patience_s:
+                    msg = f"session {self.session_id!r} had no event for {self._patience_s:g} s; its streams keep ending"
+                    hint = "Resume the session, or raise the time limit that a proxy has for responses."
+                    raise APITimeoutError(msg, retryable=False, hint=hint)
                 await self._clock.sleep(min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** min(self._empty_ends - 2, 8)))
 
     def _is_new(self, event: Event) -> bool:
@@ -171,6 +186,7 @@ class EventStream:
                 return False
             self.last_seq = event.seq
         self._failures = self._empty_ends = 0
+        self._heard_at = self._clock.monotonic()
         self._run_ended = ends_run(event, so_far=self._run_ended)
         return True
 
