@@ -143,10 +143,12 @@ def test_a_report_is_a_table_a_frame_and_a_page(world: Any) -> None:
     assert "| collaborative | single |" in page
     assert "- collaborative: " in page
     assert StudyReport.from_json(report.to_json()) == report
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="the report has no arm 'delphi'; it has: single, collaborative, "):
         report.arm("delphi")
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="the study has no mode 'delphi'; it has: collaborative"):
         report.worth("delphi")
+    with pytest.raises(KeyError, match="'delphi' with 'single'; it compares: collaborative with single"):
+        report.compare("delphi", "single")
 
 
 @pytest.mark.slow
@@ -347,6 +349,7 @@ def test_what_ends_a_debate_early_does_not_end_the_vote_beside_it() -> None:
     ("given", "message"),
     [
         pytest.param({"questions": []}, "at least one question", id="no question"),
+        pytest.param({"questions": [{"id": "1"}]}, r"a Question, not \{'id': '1'\} \(dict\)", id="a plain question"),
         pytest.param({"modes": []}, "at least one mode", id="no mode"),
         pytest.param({"modes": ["delphi", "delphi"]}, "no mode twice", id="twice"),
         pytest.param({"options": ["a"]}, "belong to the questions", id="options"),

@@ -418,6 +418,16 @@ def test_a_loop_that_cannot_be_started_is_an_error_and_not_a_wait() -> None:
         opened.result(timeout=1)
 
 
+def test_errors_of_a_table_that_was_not_entered_name_the_blocking_with() -> None:
+    table = sync.Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://")
+    with pytest.raises(ConfigurationError, match=r"start\(\) works only inside the `with` block") as not_started:
+        table.start("Tea?", rounds=1)
+    with pytest.raises(ConfigurationError, match="was not entered") as not_streamed:
+        next(table.stream("Tea?", rounds=1))
+    table.close()
+    assert all("`with` for" in str(caught.value.hint) for caught in (not_started, not_streamed))
+
+
 def test_one_debate_can_be_kept_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = roundtable.debate_sync("Tea?", agents=scripted_agents({"ada": "Tea"}), rounds=1, storage="memory://")

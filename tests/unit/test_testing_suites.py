@@ -197,7 +197,7 @@ async def test_a_tool_that_breaks_a_law_is_caught() -> None:
 
 
 def test_a_tool_suite_without_a_good_input_asks_for_one() -> None:
-    with pytest.raises(AssertionError, match=r"set `good_input` in your class: \{\} does not fit the schema: 'words'"):
+    with pytest.raises(AssertionError, match="set `good_input` in your class"):
         ToolSuite().test_its_schema_is_one_and_describes_its_arguments(spoil)
 
 

@@ -37,7 +37,7 @@ _POLL_S = 0.25
 _TERMINAL = frozenset({"conversation_complete", "debate_complete", "error"})
 
 _NOT_ENTERED = "the stream was not entered"
-_ENTER_HINT = "Write `async with table.stream(...) as events: async for event in events: ...`."
+_ENTER_HINT = "Enter it first: `async with table.stream(...) as events:`, or `with` for `roundtable.sync`."
 
 
 class RunningTable(Protocol):

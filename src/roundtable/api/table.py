@@ -531,8 +531,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
     def _tasks(self, method: str) -> TaskGroup:
         """Return the task group of the entered table."""
         if self._group is None:
-            msg = f"{method}() works only inside `async with Roundtable(...) as table:`"
-            raise ConfigurationError(msg, hint="Write `async with roundtable.Roundtable(...) as table:`.")
+            hint = "Write `async with Roundtable(...) as table:`, or `with` for the table of `roundtable.sync`."
+            raise ConfigurationError(f"{method}() works only inside the `with` block of the table", hint=hint)
         return self._group
 
     def watch(self, session_id: str, *, after: int = 0) -> Watch:

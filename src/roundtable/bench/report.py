@@ -9,7 +9,7 @@ from itertools import combinations
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from roundtable._core.words import counted
+from roundtable._core.words import counted, listing
 from roundtable.bench.arms import Moves, StudyAnswer
 from roundtable.bench.statistics import (
     Interval,
@@ -262,7 +262,7 @@ class StudyReport(Value):
         """
         report = next((report for report in self.arms if report.arm == name), None)
         if report is None:
-            raise KeyError(name)
+            raise KeyError(f"the report has no arm {name!r}; it has: {listing([arm.arm for arm in self.arms])}")
         return report
 
     def worth(self, mode: str) -> Worth:
@@ -275,7 +275,7 @@ class StudyReport(Value):
             KeyError: The study has no such mode.
         """
         if mode not in self.modes:
-            raise KeyError(mode)
+            raise KeyError(f"the study has no mode {mode!r}; it has: {listing(self.modes)}")
         baselines = _baselines_of(mode)
         verdicts = [pair.verdict for pair in self.pairs if pair.mode == mode and pair.baseline in baselines]
         if "worse" in verdicts:
@@ -295,7 +295,8 @@ class StudyReport(Value):
                 return pair
             if (pair.baseline, pair.mode) == (mode, baseline):
                 return _mirrored(pair)
-        raise KeyError((mode, baseline))
+        compared = listing([f"{pair.mode} with {pair.baseline}" for pair in self.pairs])
+        raise KeyError(f"the report does not compare {mode!r} with {baseline!r}; it compares: {compared}")
 
     def calibration(self, arm: str) -> Calibration:
         """Return the reliability curve of an arm, in ten bins of equal width.

@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from roundtable._core.eventloop import on_thread
 from roundtable._core.functions import reporter
-from roundtable._core.words import shortened
+from roundtable._core.words import quoted, shortened
 from roundtable.api.checks import check_job_name, check_list
 from roundtable.api.many import run_jobs
 from roundtable.bench.arms import Extract, Reader, StudyAnswer, answers_of, extract_last
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from roundtable.api import Roundtable
     from roundtable.api.many import DebateQueue
     from roundtable.api.options import DebateOptions
-    from roundtable.bench.questions import Question
     from roundtable.bench.report import StudyReport
     from roundtable.protocols import KeyValue
     from roundtable.types import JsonObject, JsonValue
@@ -375,6 +374,9 @@ async def run_study(
     """
     if not questions:
         raise ConfigurationError("a study needs at least one question")
+    if others := [question for question in questions if not isinstance(question, Question)]:
+        msg = f"each question must be a Question, not {quoted(others[0])} ({type(others[0]).__name__})"
+        raise ConfigurationError(msg, hint="Write Question(id=..., question=..., gold=...), or call read_questions.")
     check_list("modes", modes, "a list of modes")
     if not modes or len({*modes}) < len(modes):
         raise ConfigurationError(f"modes must name at least one mode, and no mode twice, not {[*modes]!r}")
