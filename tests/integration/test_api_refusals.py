@@ -19,6 +19,13 @@ from roundtable.types import ContextResult, ProviderConfig
 ADA = AgentConfig(id="ada", name="Ada", provider="scripted")
 
 
+class Unprofiled(ScriptedModel):
+    """A chat model whose author forgot the profile."""
+
+    def __getattribute__(self, name: str) -> Any:
+        return None if name == "profile" else super().__getattribute__(name)
+
+
 REFUSED = [
     pytest.param({"topic": ""}, "topic", id="empty topic"),
     pytest.param({"topic": " \n\t "}, "not white space", id="blank topic"),
@@ -57,6 +64,8 @@ REFUSED = [
     pytest.param({"agents": "scripted"}, "must be a list", id="a text as agents"),
     pytest.param({"agents": [ADA, ADA]}, "several agents have the same id: 'ada'", id="duplicate ids"),
     pytest.param({"agents": [42]}, "not int", id="a number as agent"),
+    pytest.param({"agents": [ScriptedModel]}, "not the class ScriptedModel", id="a class as agent"),
+    pytest.param({"agents": [Unprofiled(["Tea"])]}, "Unprofiled must be a ModelProfile, not None", id="no profile"),
     pytest.param({"agents": [":model"]}, "does not name a model", id="no provider"),
     pytest.param({"agents": ["antropic:claude"]}, "unknown provider 'antropic'", id="unknown provider"),
     pytest.param({"agents": ["opnai-chat"]}, "Did you mean 'openai-chat'", id="misspelt provider"),

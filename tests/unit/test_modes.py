@@ -180,6 +180,14 @@ def test_a_mode_without_hooks_has_defaults_for_all_but_its_plan() -> None:
         bare.next_stage(QUESTION)
 
 
+@pytest.mark.parametrize("steps", [None, "x", [1]])
+def test_steps_of_the_wrong_type_are_named(steps: object) -> None:
+    forgetful = type("Forgetful", (BaseModeStrategy,), {"steps": lambda self, view: steps})()
+    with pytest.raises(ConfigurationError, match="steps of Forgetful must return a tuple of steps, not ") as refused:
+        forgetful.next_stage(QUESTION)
+    assert "`return parallel(...)`" in str(refused.value.hint)
+
+
 def test_the_prompt_of_a_mode_follows_what_was_said() -> None:
     mode = CollaborativeMode()
     later = QUESTION.model_copy(update={"previous_responses": (said("Bo", "No").answer,), "focus_question": "Why?"})

@@ -16,7 +16,7 @@ from roundtable.logs import ROOT
 from roundtable.modes import RoleBasedModeStrategy
 from roundtable.protocols import Agent
 from roundtable.providers import split_model_name
-from roundtable.types import AgentConfig
+from roundtable.types import AgentConfig, ModelProfile
 from roundtable.vendors import VENDORS, display_name, vendors_by_key
 
 if TYPE_CHECKING:
@@ -236,9 +236,16 @@ def _seat(item: AgentLike, persona: AgentConfig | None, guard: WrapModel) -> Sea
         return Seated(item)
     if isinstance(item, str):
         return Seated(persona or _config_from_model(*split_model_name(item)))
+    if isinstance(item, type):
+        msg = f"an agent must be an object, not the class {item.__name__}"
+        raise ConfigurationError(msg, hint=f"Pass an instance: {item.__name__}(...).")
     if _takes_turns(item):
         return Seated(config_of(item), _with_guarded_model(item, guard), is_object=True)
     if _is_chat_model(item):
+        profile: object = getattr(item, "profile", None)
+        if not isinstance(profile, ModelProfile):
+            msg = f"the profile of the chat model {type(item).__name__} must be a ModelProfile, not {profile!r}"
+            raise ConfigurationError(msg, hint="Write profile = ModelProfile() in its class.")
         config = persona or _config_from_model(item.provider, item.model)
         return Seated(config, BaseAgent(config, guard(item)), has_own_agent=False, is_object=True)
     msg = f"an agent must be 'provider:model', an AgentConfig, an agent or a chat model, not {type(item).__name__}"

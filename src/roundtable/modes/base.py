@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
 
+from roundtable._core.words import quoted
 from roundtable.errors import ConfigurationError
 from roundtable.modes.rounds import RoundPlanner
 from roundtable.modes.shapes import Step, by_name, everything, parallel, plan_round, positions, sequential
@@ -121,6 +122,14 @@ def _arrows(spec: TurnSpec, node: str, nodes: dict[TurnKey, tuple[str, str]]) ->
     return lines
 
 
+def _checked_steps(mode: BaseModeStrategy, steps: object) -> Sequence[Step]:
+    """Return what a mode planned; a function that forgot its `return` planned nothing."""
+    if isinstance(steps, list | tuple) and all(isinstance(step, Step) for step in steps):
+        return steps
+    msg = f"steps of {type(mode).__name__} must return a tuple of steps, not {quoted(steps)}"
+    raise ConfigurationError(msg, hint="Return what the shapes of roundtable.modes create: `return parallel(...)`.")
+
+
 class BaseModeStrategy:
     """Base class of debate modes. A subclass sets `name`, and overrides either `steps` or `next_stage`.
 
@@ -189,7 +198,7 @@ class BaseModeStrategy:
 
     def next_stage(self, view: DebateContext) -> Plan:
         """Return what happens next: the first step of the round that has not run yet, or the end of the round."""
-        return plan_round(view, self.steps(view))
+        return plan_round(view, _checked_steps(self, self.steps(view)))
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
         """Return the steps of the current round; see `roundtable.modes.shapes`.
