@@ -262,6 +262,29 @@ def test_the_wait_that_is_asked_for(headers, seconds):
     assert retry_after_of(headers) == seconds
 
 
+@pytest.mark.parametrize(
+    ("message", "seconds"),
+    [
+        ("Rate limit reached. Please try again in 11.054s. Visit the dashboard.", 11.054),
+        ("Limit 30, used 30. Please try again in 898ms.", 0.898),
+        ("Please try again in 7m12.5s.", 432.5),
+        ("Quota exceeded. Please retry in 34.07s.", 34.07),
+        ("Please retry after 26 seconds.", 26),
+        ("Please retry after 1 second.", 1),
+        ("Please retry shortly.", None),
+        ("Please try again in 0s.", None),
+        ("Please try again in 5 attempts.", None),
+    ],
+)
+def test_a_wait_in_the_message_counts_if_no_header_states_one(message, seconds):
+    body = told(message, code="rate_limit_exceeded")
+    for status in (200, 429):
+        assert error(status, body).retry_after_s == (seconds if seconds is None else pytest.approx(seconds))
+    assert error(429, body, retry_after="3").retry_after_s == 3
+    info = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "4s"}]
+    assert error(429, told(message, details=info)).retry_after_s == 4
+
+
 def test_a_date_without_the_servers_clock_is_compared_with_ours():
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
     found = retry_after_of({"retry-after": later})

@@ -67,6 +67,11 @@ _TOO_LONG_WORDS: Final = re.compile(
 _NO_CREDIT_WORDS: Final = re.compile(r"\bcredit balance is too low\b|\bcredits are depleted\b", re.IGNORECASE)
 _USELESS: Final = frozenset({"tool_use_failed", "json_validate_failed"})
 """Codes that reject not the request, but what the model wrote; see https://console.groq.com/docs/errors."""
+_WAIT_WORDS: Final = re.compile(
+    r"\b(?:try again|retry) (?:in|after) ((?:\d{1,9}(?:\.\d{1,12})?(?:ms|[smh]))+|\d{1,9}(?= seconds?\b))", re.IGNORECASE
+)
+_WAIT_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|[smh])?", re.IGNORECASE)
+_UNIT_S: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _MARKUP: Final = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*<(?:!doctype|html|head|body|\?xml)", re.IGNORECASE)
 _TAG: Final = re.compile(r"<[a-zA-Z/!][^<>]*>?")
 _LONGEST_WAIT_S: Final = 1e12
@@ -118,13 +123,23 @@ def read_refusal(body: bytes | JsonValue) -> Refusal:
     kinds = {text_of(facts.get(name)).lower() for name in ("code", "type", "status")}
     kinds |= {text_of(detail.get("reason")).lower() for detail in details}
     waits = [_positive(text_of(detail.get("retryDelay")).removesuffix("s")) for detail in details]
+    message = _message_of(outer, inner)
     return Refusal(
-        _message_of(outer, inner),
+        message,
         frozenset(kinds - {""}),
         _status(facts),
         _shown_id(text_of(outer.get("request_id"))),
-        next((wait for wait in waits if wait is not None), None),
+        next((wait for wait in waits if wait is not None), _wait_in(message)),
     )
+
+
+def _wait_in(message: str) -> float | None:
+    """Return the seconds to wait that a message states, as in "Please try again in 1m30.5s"."""
+    words = _WAIT_WORDS.search(message)
+    if words is None:
+        return None
+    parts = _WAIT_PART.findall(words[1])
+    return _sensible(sum(float(number) * _UNIT_S[unit.lower() or "s"] for number, unit in parts))
 
 
 def _message_of(outer: Mapping[str, JsonValue], inner: Mapping[str, JsonValue]) -> str:
