@@ -98,21 +98,20 @@ async def test_runs_that_pause_or_break_are_told_apart() -> None:
 async def test_runs_take_no_time_while_a_session_rests() -> None:
     table = rt.Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
     async with table:
-        async with table.stream("Tea?", rounds=2, step=True) as events:
-            seen = [event async for event in events]
-        session = seen[0].session_id
-        await table.resume(session)
+        session = (await (await table.start("Tea?", rounds=2, step=True)).result()).session_id
+        await (await table.start_resume(session, step=True)).result()
         await table.synthesize(session)
         await table.extend(session, rounds=1)
         _, stored = await table.wiring.storage.read(session)
-    counted, rest = figures(), timedelta()
+    counted, now, seconds = figures(), stored[0].timestamp, list[float]()
     for event in stored:
-        counted.notify(event.model_copy(update={"timestamp": event.timestamp + rest}))
-        if event.type in {"round_complete", "synthesis_complete"} and (event.type != "round_complete" or event.step):
-            rest += timedelta(hours=1)
-    assert rest == timedelta(hours=2)
-    times = counted.total.times
-    assert (counted.total.begun, counted.total.completed, times.count, times.total_s < 60) == (1, 2, 2, True)
+        # Each round takes a minute, and each rest an hour.
+        rests = event.type == "round_start" and event.round > 1
+        now += timedelta(hours=1) if rests else timedelta(minutes=event.type == "round_complete")
+        counted.notify(event.model_copy(update={"timestamp": now}))
+        if event.type == "debate_complete":
+            seconds.append(counted.total.times.total_s - sum(seconds))
+    assert (counted.total.begun, counted.total.completed, seconds) == (1, 2, [60.0, 60.0])
 
 
 async def test_figures_survive_a_restart_and_processes_add_up(tmp_path: Path) -> None:

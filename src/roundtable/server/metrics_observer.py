@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias, assert_never
 
@@ -38,6 +39,16 @@ _FLUSH_S: Final = 5.0
 _MAX_RUNS: Final = 10_000
 
 
+@dataclass(slots=True)
+class _Run:
+    """A run that has not ended."""
+
+    began_at: datetime
+    """Time of its first event."""
+    rests_since: datetime | None = None
+    """When its latest step ended; the session then waits for its caller, maybe for days."""
+
+
 class MetricsObserver:
     """Counts what happens on a server; it observes the sessions of all users.
 
@@ -62,7 +73,7 @@ class MetricsObserver:
         self._values = values
         self._clock = clock
         self._pending: dict[str, Tally] = {}
-        self._runs: dict[str, datetime] = {}
+        self._runs: dict[str, _Run] = {}
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[MetricsObserver]:
@@ -78,16 +89,18 @@ class MetricsObserver:
         """Count an event of a debate or conversation."""
         if not event.durable or event.type == "control":
             return
-        if event.type != "synthesis_complete":  # which may also be written long after a run
-            self._runs.setdefault(event.session_id, event.timestamp)
+        run = self._runs.get(event.session_id)
+        if _begins_run(event, run):
+            run = self._runs[event.session_id] = _Run(event.timestamp)
         if len(self._runs) > _MAX_RUNS:  # some runs never report their end, for example if the storage fails
             del self._runs[next(iter(self._runs))]
         for tally in self._tallies():
             _count(tally, event)
-        if event.type == "round_complete" and event.step:
-            del self._runs[event.session_id]  # the session waits for its caller, maybe for days
-        if (outcome := _outcome(event)) is not None:
-            duration = event.timestamp - self._runs.pop(event.session_id, event.timestamp)
+        if run is not None and event.type == "round_complete" and event.step:
+            run.rests_since = event.timestamp
+        if run is not None and (outcome := _outcome(event)) is not None:
+            self._runs.pop(event.session_id, None)
+            duration = (run.rests_since or event.timestamp) - run.began_at
             for tally in self._tallies():
                 setattr(tally, outcome, getattr(tally, outcome) + 1)
                 tally.times.note(max(0.0, duration.total_seconds()))
@@ -145,6 +158,13 @@ class MetricsObserver:
         while True:
             await self._clock.sleep(_FLUSH_S)
             await self.flush()
+
+
+def _begins_run(event: Event, run: _Run | None) -> bool:
+    """Check whether an event is the first one of a run, or of the next step of a session that runs step by step."""
+    if run is None:
+        return event.type != "synthesis_complete"  # a synthesis may be written long after a run
+    return event.type == "round_start" and run.rests_since is not None
 
 
 def _count(tally: Tally, event: Event) -> None:
