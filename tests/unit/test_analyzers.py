@@ -153,6 +153,14 @@ async def test_no_agreement_at_all_stays_none_at_all(level: object) -> None:
         ('{"agreementLevel": 0.2} no, {"agreementLevel": 0.', 0.2),
         ("They all agree.", None),
         ("agreementLevel: 1.7", None),
+        *(
+            (f'{{"agreementLevel": {level}}}', None)
+            for level in ('"1/2"', '"1 of 10"', '"0.3-0.5"', "0,5", '"1 out of 5"')
+        ),
+        ('{"agreementLevel": 1%}', 0.01),
+        ("agreementLevel: 1 %", None),
+        ("agreementLevel: 0.4, as two of three agree", 0.4),
+        ("agreementLevel: 0.4 - two of three agree", 0.4),
         ("", None),
     ],
 )

@@ -126,6 +126,17 @@ def test_a_cut_reasoning_keeps_its_position_and_says_so() -> None:
     assert (parsed.position, parsed.reasoning, parsed.truncated, parsed.repaired) == ("Yes", "Becau", True, True)
 
 
+@pytest.mark.parametrize(
+    ("written", "confidence"), [("90%", 0.9), ("90 %", 0.9), ("1%", 0.01), ("0.5%", 0.005), ("100%", 1.0)]
+)
+def test_a_percentage_without_quotes_is_read_as_one(written: str, confidence: float) -> None:
+    for text in (
+        f'{{"position": "It rose: 5%, or more", "confidence": {written}, "stance": "YES"}}',
+        f"{{'position': 'It rose: 5%, or more', 'stance': 'YES', 'confidence': {written}}}",
+    ):
+        assert read(text) == Parsed(position="It rose: 5%, or more", confidence=confidence, stance="YES", repaired=True)
+
+
 def test_a_repaired_answer_says_so() -> None:
     assert read("{'position': 'Yes', 'confidence': 1,}") == Parsed(position="Yes", confidence=1.0, repaired=True)
 

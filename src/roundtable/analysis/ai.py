@@ -57,8 +57,11 @@ __all__ = [
 _MOST_ITEMS: Final = 20
 _MOST_POINTS: Final = 4
 _LEVEL: Final = re.compile(
-    r"[\"']?agreement_?level[\"']?\s*[:=]\s*[\"']?([01](?:\.\d+)?|\.\d+)(?![\d.%e])", re.IGNORECASE
+    r"[\"']?agreement_?level[\"']?\s*[:=]\s*[\"']?([01](?:\.\d+)?|\.\d+)"
+    r"(?![\w.]|,\d|\s*[%/]|\s*[-\u2013]\s*[\d.]|\s+(?:out\s+of|of|to)\b)",
+    re.IGNORECASE,
 )
+"""A level in prose; the part of a fraction, a range, a percentage or a decimal with a comma isn't a level."""
 _ANSWER: Final = re.compile(r"\bA[1-9]\d*\b", re.IGNORECASE)
 _SUMMARY: Final = re.compile(r"[\"']summary[\"']\s*:\s*\"((?:[^\"\\]|\\.){1,2000})\"")
 

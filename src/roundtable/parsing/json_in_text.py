@@ -26,6 +26,10 @@ _START = re.compile(r"\{(?=\s*+(?:[\"'}\u201c\u2018]|[A-Za-z_]\w*+\s*+:))")
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
 _TOKEN = re.compile(rf"{_STRING}|[{{}}]", re.DOTALL)
 _BRACKET = re.compile(rf"{_STRING}|[{{}}\[\]]", re.DOTALL)
+_PERCENTAGE = re.compile(
+    rf"{_STRING}|(?<=[\"'\u201d\u2019])(?P<colon>\s*+:\s*+)(?P<percentage>[+-]?[0-9][0-9.]*+\s*+%)(?=\s*+[,}}])",
+    re.DOTALL,
+)
 _MEMBER = re.compile(rf"{_STRING}|[{{}}\[\],]", re.DOTALL)
 
 MAX_CHARS = 1_048_576
@@ -234,6 +238,11 @@ def _repair_text(raw: str) -> str:
         return raw
 
 
+def _quoted_percentage(match: re.Match[str]) -> str:
+    """Return a percentage without quotes as text, since the repair would read `90%` as 90."""
+    return match[0] if match["percentage"] is None else f'{match["colon"]}"{match["percentage"]}"'
+
+
 def _find_repairable(text: str, spans: list[tuple[int, int]], wanted: Callable[[JsonObject], bool]) -> Document | None:
     chars_left = _MAX_REPAIR_CHARS
     for start, end in reversed(spans[-_MAX_REPAIRS:]):
@@ -241,6 +250,7 @@ def _find_repairable(text: str, spans: list[tuple[int, int]], wanted: Callable[[
         chars_left -= len(raw)
         if chars_left < 0 or raw.count("{") + raw.count("[") > _MAX_REPAIR_PARTS:
             continue
+        raw = _PERCENTAGE.sub(_quoted_percentage, raw)
         fields = _strict(_repair_text(raw))
         if fields is not None and wanted(fields) and len(fields) <= _MAX_REPAIR_PARTS:
             unsure = frozenset(
