@@ -172,7 +172,7 @@ class EventStream:
             self._closed = object_of(answer).get("sessionStatus") not in {"created", "active"}
             if not self._closed:
                 if self._clock.monotonic() - self._heard_at >= self._patience_s:
-                    msg = f"session {self.session_id!r} had no event for {self._patience_s:g} s; its streams keep ending"
+                    msg = f"session {self.session_id!r} had no event for {self._patience_s:g} s, and its streams end"
                     hint = "Resume the session, or raise the time limit that a proxy has for responses."
                     raise APITimeoutError(msg, retryable=False, hint=hint)
                 await self._clock.sleep(min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** min(self._empty_ends - 2, 8)))
