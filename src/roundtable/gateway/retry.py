@@ -48,8 +48,9 @@ class RetryRule:
 
     Only errors marked `retryable` are retried: rate limits, the statuses 408, 409, 425, 500 and above (not 501, 505,
     511), network errors, and useless answers. The rule respects a wait that the provider requests (`retry-after-ms`,
-    `retry-after`, Gemini's `RetryInfo`, or the message of the error). If the requested wait is longer than `longest_wait_s`, or goes past the
-    deadline, the call ends at once with the provider's error, and the message explains that.
+    `retry-after`, Gemini's `RetryInfo`, or the message of the error). If the requested wait is longer than
+    `longest_wait_s`, or goes past the deadline, the call ends at once with the provider's error, and the message
+    explains that.
 
     Example:
         >>> rule = RetryRule()

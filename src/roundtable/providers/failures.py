@@ -68,7 +68,8 @@ _NO_CREDIT_WORDS: Final = re.compile(r"\bcredit balance is too low\b|\bcredits a
 _USELESS: Final = frozenset({"tool_use_failed", "json_validate_failed"})
 """Codes that reject not the request, but what the model wrote; see https://console.groq.com/docs/errors."""
 _WAIT_WORDS: Final = re.compile(
-    r"\b(?:try again|retry) (?:in|after) ((?:\d{1,9}(?:\.\d{1,12})?(?:ms|[smh]))+|\d{1,9}(?= seconds?\b))", re.IGNORECASE
+    r"\b(?:try again|retry) (?:in|after) ((?:\d{1,9}(?:\.\d{1,12})?(?:ms|[smh]))+|\d{1,9}(?= seconds?\b))",
+    re.IGNORECASE,
 )
 _WAIT_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|[smh])?", re.IGNORECASE)
 _UNIT_S: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
