@@ -8,12 +8,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from integration.engine_kit import CountingModel, table_of
+from integration.engine_kit import NEVER_S, CountingModel, asking, cut_off, engine_of, late, said, seated, table_of
 
+from roundtable.analysis import DeclaredAnalyzer
 from roundtable.errors import ConfigurationError
-from roundtable.modes import BaseModeStrategy, Step, everything, nothing, parallel
+from roundtable.exits import MaxRounds
+from roundtable.modes import BaseModeStrategy, OxfordMode, Step, everything, nothing, parallel
 from roundtable.providers.scripted import ScriptedModel
-from roundtable.types import AIConsensusResult, DebateContext, Seat, TurnSpec, Visible
+from roundtable.storage import MemoryStorage
+from roundtable.types import AIConsensusResult, DebateContext, Measured, Seat, TurnSpec, Visible
 
 _VOTES = {"ada": ["For", "For"], "bo": ["Against", "For"], "cy": ["Against", "Against"]}
 
@@ -326,3 +329,52 @@ async def test_ballots_that_nothing_says_how_to_count_are_refused_before_they_ar
     assert f"plans the stage {mode.stage!r}" in refused.value.message
     assert hint in str(refused.value.hint)
     assert len(model.begun) == 3  # the pleas alone
+
+
+def oxford_agents(held: set[str] | None = None) -> CountingModel:
+    """Return a model whose speakers argue for their side, and whose voters all vote for milk after the speeches.
+
+    Args:
+        held: Agents whose last vote never arrives; the caller may change the set.
+    """
+
+    def answer(request: Any) -> Any:
+        who, stage = request.metadata["agent"], request.metadata["stage"]
+        if stage == "vote-after":
+            return late(NEVER_S, "x") if held and who in held else {"choice": "Milk", "reasoning": "So."}
+        return said("A drink", choice="Milk" if who == "bo" else "Tea")
+
+    return CountingModel(answer)
+
+
+async def test_an_oxford_debate_that_an_exit_ends_early_is_decided_by_a_vote_and_not_by_the_assigned_sides() -> None:
+    class Counting(DeclaredAnalyzer):
+        calls = 0
+
+        async def measure(self, *args: Any, **more: Any) -> Measured:
+            type(self).calls += 1
+            return await super().measure(*args, **more)
+
+    sides: Any = {"mode": "oxford", "options": ["Tea", "Milk"]}
+    table = table_of(oxford_agents(), analyzer=Counting())
+    result = await table.debate("Tea?", rounds=3, exit_when=MaxRounds(1), **sides)
+    assert (result.answer, len(result.rounds), Counting.calls) == ("Milk", 1, 1)
+    assert [turn.stage for turn in result.rounds[0].turns[-3:]] == ["vote-after"] * 3
+    whole = await table_of(oxford_agents()).debate("Tea?", rounds=1, **sides)
+    assert (whole.answer, len(whole.rounds[0].turns)) == ("Milk", len(result.rounds[0].turns))
+
+
+@pytest.mark.parametrize(("held_up", "answered"), [({"ada", "bo", "cy"}, 6), ({"cy"}, 8)])
+async def test_an_oxford_debate_killed_in_its_early_vote_resumes_there(held_up: set[str], answered: int) -> None:
+    held = set(held_up)
+    model, storage = oxford_agents(held), MemoryStorage()
+    agents = seated(model, "ada", "bo", "cy")
+    engine = engine_of(storage, agents, OxfordMode())
+    config = asking(agents, mode="oxford", rounds=3, options=("Tea", "Milk"), exit={"kind": "max_rounds", "rounds": 1})
+    session = await engine.start_debate(config)
+    await cut_off(engine, session.id, model, answered=answered)
+    held.clear()
+    record = (await engine.run(session.id)).to_record()
+    assert (record.status, len(record.rounds), len(model.begun)) == ("completed", 1, 9 + len(held_up))
+    assert record.rounds[0].decision is not None
+    assert record.rounds[0].decision.winner == "Milk"

@@ -333,8 +333,8 @@ def with_measure(record: RoundRecord, measured: ConsensusMeasured) -> RoundRecor
 
 
 def without_votes(record: RoundRecord) -> tuple[AnyTurn, ...]:
-    """Return the turns of a round without its vote on motions, since votes do not change the agreement."""
-    return tuple(turn for turn in record.turns if turn.stage != VOTE_STAGE)
+    """Return the turns of a round without its final vote, since votes do not change the agreement."""
+    return tuple(turn for turn in record.turns if turn.stage != VOTE_STAGE and not turn.decides)
 
 
 def exit_after(

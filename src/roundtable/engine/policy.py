@@ -19,6 +19,7 @@ from roundtable.engine.closing import (
 from roundtable.engine.hooks import StoringHooks
 from roundtable.engine.plan_checks import plan_isolated
 from roundtable.exits import guarded, without_met
+from roundtable.modes.rounds import check_plan
 from roundtable.types import Stage, Usage
 from roundtable.types.plan import VOTE_STAGE
 
@@ -193,10 +194,16 @@ class DebatePolicy:
 
     async def _missing_vote(self, fold: Fold, current: RoundRecord) -> Stage | None:
         """Return the vote that ends the debate, if this round became the last one and has no vote yet."""
-        if not fold.record.config.vote or len(without_votes(current)) < len(current.turns):
+        votes = fold.record.config.vote or getattr(self._mode, "has_own_vote", False) is True
+        if not votes or len(without_votes(current)) < len(current.turns):
             return None
         plan = await plan_isolated(self._mode, fold.view(ends=True))
-        return plan if isinstance(plan, Stage) and plan.name == VOTE_STAGE else None
+        if not isinstance(plan, Stage) or not (
+            plan.name == VOTE_STAGE or any(spec.counts == "decide" for spec in plan.turns)
+        ):
+            return None
+        check_plan(self._mode, plan, {turn.stage for turn in current.turns})
+        return plan
 
     def early_end(self, fold: Fold, now: datetime, result: ExitResult) -> tuple[DurableEvent, ...]:
         """Return the events of a pause."""

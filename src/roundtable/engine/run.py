@@ -109,6 +109,11 @@ def round_event(fold: Fold, number: int, now: datetime) -> RoundStart:
     )
 
 
+def _is_final_vote(turns: Sequence[AnyTurn], stage: str) -> bool:
+    """Check whether a stage is the vote on motions, or a vote of the mode that decides."""
+    return stage == VOTE_STAGE or any(turn.decides for turn in turns if turn.stage == stage)
+
+
 @dataclass(slots=True)
 class RunState:
     """What one run has done so far, apart from what it stored."""
@@ -343,7 +348,7 @@ class DebateRun:
         if not stages or current is None:
             return False
         retry_failed, self.state.retries_failed = self.state.retries_failed, False
-        view = self.fold.view(without_stages=stages[-1:], ends=stages[-1] == VOTE_STAGE)
+        view = self.fold.view(without_stages=stages[-1:], ends=_is_final_vote(planned, stages[-1]))
         plan = same_stage(self.mode, await plan_isolated(self.mode, view), stages[-1])
         turns = {spec.slot: current.turns.get((plan.name, spec.slot)) for spec in plan.turns}
         stage_turns = [turn for turn in turns.values() if turn is not None]
@@ -378,7 +383,7 @@ class DebateRun:
                 for turn in turns
                 if turn.stage == name and (turn.outcome == "failed" or name in _ON_ROUND)
             }
-            view = self.fold.view(without_stages=stages[index:], ends=name == VOTE_STAGE)
+            view = self.fold.view(without_stages=stages[index:], ends=_is_final_vote(turns, name))
             plan = await plan_isolated(self.mode, view) if again else None
             if not isinstance(plan, Stage) or plan.name != name:  # the new answers made the stage unnecessary
                 continue

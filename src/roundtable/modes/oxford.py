@@ -81,8 +81,9 @@ class OxfordMode(RoleBasedModeStrategy):
     """Agents in seats with an even index (from 0) speak for the proposition, the others against it.
 
     All agents vote in private: the first vote takes place before the first round, the second after the last planned
-    round. A debate with options must have exactly two: the proposition speaks for the first option, the opposition for
-    the second. The second vote decides; `oxford_swing` counts how many votes each side gained or lost.
+    round, or after the round in which an exit criterion ends the debate. A debate with options must have exactly two:
+    the proposition speaks for the first option, the opposition for the second. The second vote decides; `oxford_swing`
+    counts how many votes each side gained or lost.
 
     Args:
         reask: Whether a speaker is asked once more at the end of the round if its answer took another side.
@@ -105,11 +106,11 @@ class OxfordMode(RoleBasedModeStrategy):
     )
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
-        """Plan the speeches, with the first vote before the first round and the second vote after the last round."""
+        """Plan the speeches, with one vote before the first round and another at the end of the debate."""
         steps = sequential(view, lambda seat, sees: self._speech(view, seat, sees)) + self.reask_steps(view)
         if view.current_round == 1:
             steps = self._vote(view, FIRST_VOTE, nothing, counts="inform") + steps
-        if view.current_round == view.total_rounds:
+        if view.current_round == view.total_rounds or view.ends:
             steps += self._vote(view, LAST_VOTE, everything, counts="decide")
         return steps
 
