@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter
 from reference_sources import alias_docs, attribute_docs, summary
 
 import roundtable.types as public
-from roundtable.server.openapi import classes_of, reached, schema_mode
+from roundtable.server.openapi import classes_of, reachable_models, schema_mode
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 OTHERS: tuple[str, ...] = ("roundtable.results.debate_result:DebateResult",)
@@ -69,7 +69,7 @@ def _text(schema: Schema) -> str:
 
 
 def _document(name: str, schema: Schema, description: str, roots: list[type[BaseModel]]) -> Schema:
-    known = reached(roots)
+    known = reachable_models(roots)
     _strip_titles(schema)
     parts: Schema = schema.pop("$defs", {})
     for part, body in parts.items():

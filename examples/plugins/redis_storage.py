@@ -63,7 +63,7 @@ class RedisStorage:
             if pipe.exists(key):
                 raise rules.session_exists(record.id)
             pipe.multi()
-            pipe.hset(key, mapping={"record": text, "summary": memory.opened(stored).to_json()})
+            pipe.hset(key, mapping={"record": text, "summary": memory.initial_summary(stored).to_json()})
             pipe.sadd(_tenant(record.tenant), stored.id)
 
         await self._write(work, key)

@@ -50,7 +50,7 @@ def is_power_of_ten(count: int) -> bool:
     return count > 0 and str(count).strip("0") == "1"
 
 
-def inert(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""Replace every control, format and surrogate character of a text by its escape sequence.
 
     Example:
@@ -128,7 +128,7 @@ class ContextFormatter(logging.Formatter):
     def _clean(self, text: str) -> str:
         for secret in self._secrets:
             text = text.replace(secret, REDACTED)
-        return inert(text)
+        return escape_controls(text)
 
     def _value(self, value: object) -> JsonValue:
         if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):

@@ -177,7 +177,7 @@ def test_a_terminal_gets_colours_and_is_given_back(monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("NO_COLOR", raising=False)
     screen = Screen()
     screen.show([line("[bold]no markup[/bold]", "bold red", indent=2)])
-    with screen.following(story()):
+    with screen.show_live(story()):
         screen.show([line("within")])
     screen.restore()
     text = out.getvalue()

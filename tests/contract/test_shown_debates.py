@@ -44,7 +44,7 @@ async def run_debate() -> SimpleNamespace:
     seen.first = await engine.run_round(name)
     seen.active = await engine.get_session(name)
     await engine.sessions.control(name, "pause")
-    await engine.obey(name)
+    await engine.carry_out_control(name)
     seen.paused = await engine.get_session(name)
     with pytest.raises(SessionError, match="is paused"):
         await engine.run_round(name)

@@ -130,13 +130,13 @@ class _DyingValues(SQLiteKeyValue):
 
 async def main(storage: str, folder: str, job: str, delay_s: float = 0.0, rate: float | None = None) -> None:
     """Hold debates until the job is done, or a signal ends this."""
-    from roundtable._core.eventloop import hearing
+    from roundtable._core.eventloop import receive_signals
 
     step = os.environ.get("DIES_AFTER")
     place = storage if step is None else DyingStorage(storage.removeprefix("sqlite:///"), step)
     async with table_for(place, Path(folder), delay_s, rate) as table, Fleet(table) as fleet:
         with anyio.CancelScope() as scope:
-            async with hearing(lambda _: scope.cancel()):
+            async with receive_signals(lambda _: scope.cancel()):
                 await fleet.work(concurrency=4, until_done=None if job == "-" else job)
 
 

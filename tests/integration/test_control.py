@@ -293,7 +293,7 @@ async def test_a_request_that_comes_after_the_end_is_refused(action: str) -> Non
     result = await table.debate("Tea?", rounds=1)
     with pytest.raises(SessionError, match=f"is completed; '{action}' cannot follow"):
         await table.wiring.sessions.control(result.session_id, action)  # type: ignore[arg-type]
-    await table.wiring.engine.obey(result.session_id)
+    await table.wiring.engine.carry_out_control(result.session_id)
     late_result = await table.session(result.session_id)
     assert (late_result.session_status, late_result.status, late_result.exit) == ("completed", "completed", result.exit)
     with pytest.raises(SessionError, match="is completed"):
@@ -305,7 +305,7 @@ async def test_obeying_without_a_request_does_nothing() -> None:
     storage, agents = MemoryStorage(), seated(CountingModel("Tea"), "ada")
     engine = engine_of(storage, agents)
     session = await engine.start_debate(asking(agents))
-    await engine.obey(session.id)
+    await engine.carry_out_control(session.id)
     assert await log_of(storage, session.id) == ()
 
 

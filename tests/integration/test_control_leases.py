@@ -38,7 +38,7 @@ async def test_a_session_is_run_by_one_owner_at_a_time(disk: SQLiteStorage) -> N
     async with anyio.create_task_group() as group:
         group.start_soon(engine.run, session.id)
         await eventually(lambda: model.under_way == 1)
-        for attempt in (engine.run(session.id), engine.run_round(session.id), engine.obey(session.id)):
+        for attempt in (engine.run(session.id), engine.run_round(session.id), engine.carry_out_control(session.id)):
             with pytest.raises(SessionBusy) as caught:
                 await attempt
             assert caught.value.retryable

@@ -63,7 +63,7 @@ async def test_a_model_seated_at_two_tables_is_priced_by_each():
     once = await first.debate("Tea or coffee?", rounds=1)
     twice = await second.debate("Tea or coffee?", rounds=1)
     assert twice.usage.cost_usd == 2 * once.usage.cost_usd
-    assert first.wiring.models.guarded(agent.chat_model) is agent.chat_model
+    assert first.wiring.models.guard(agent.chat_model) is agent.chat_model
 
 
 async def test_what_a_failed_turn_consumed_is_charged_to_agent_and_round():

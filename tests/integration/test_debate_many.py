@@ -358,7 +358,7 @@ async def test_a_debate_that_cannot_begin_again_fails_with_its_partial_result() 
 async def test_a_debate_that_another_process_ends_meanwhile_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     used = table({"ada": "Tea", "bo": "Tea"})
     half = await used.debate_many(["One?"], rounds=2, budget=rt.Budget(max_calls=2))
-    prepare = Debates.continued
+    prepare = Debates.prepare_resume
     budget = rt.Budget(max_calls=4)
 
     async def late(self: Debates, session_id: str, **given: Any) -> Any:

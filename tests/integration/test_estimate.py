@@ -12,7 +12,7 @@ from integration.engine_kit import CountingModel, CourtMode, asking, said, seate
 from integration.test_budget_debates import Silent
 
 from roundtable import AgentConfig, BaseAgent, Roundtable
-from roundtable.api.estimate import estimated
+from roundtable.api.estimate import estimate_debate
 from roundtable.api.seats import Seated
 from roundtable.errors import AgentError, ConfigurationError, ContextTooLong, QuorumLost
 from roundtable.gateway import FallbackModel
@@ -260,7 +260,7 @@ class Tools:
 
 
 def on_paper(mode, agents, **more):
-    return estimated(asking(agents, **more), [Seated(agent.config, agent) for agent in agents], mode)
+    return estimate_debate(asking(agents, **more), [Seated(agent.config, agent) for agent in agents], mode)
 
 
 def test_every_kind_of_answer_and_several_stages_are_held_on_paper():

@@ -16,7 +16,7 @@ from roundtable.agents import AgentRegistry, BaseAgent
 from roundtable.engine import DebateEngine, SessionManager
 from roundtable.errors import ConfigurationError
 from roundtable.mcp import TOOLS, create_mcp_server
-from roundtable.mcp.listing import listed_tools
+from roundtable.mcp.listing import tool_list
 from roundtable.modes import CollaborativeMode, ModeRegistry
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.storage import MemoryStorage
@@ -64,7 +64,7 @@ async def test_every_tool_answers(era: str) -> None:
 
 
 def test_what_clients_are_told_is_what_the_tools_take_and_give() -> None:
-    told = listed_tools().model_dump(mode="json", by_alias=True, exclude_none=True, include={"tools"})
+    told = tool_list().model_dump(mode="json", by_alias=True, exclude_none=True, include={"tools"})
     assert told == {"tools": [tool.listing for tool in TOOLS.values()]}
 
 

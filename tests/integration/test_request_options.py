@@ -16,7 +16,7 @@ from roundtable.api import options as caller_options
 from roundtable.cli.app import app
 from roundtable.client import keywords
 from roundtable.mcp.inputs import ContinueInput, StartInput
-from roundtable.mcp.listing import listed_tools
+from roundtable.mcp.listing import tool_list
 from roundtable.server.request_bodies import ConversationBody, DebateBody, ExtendBody, ForkBody, ResumeBody
 from roundtable.storage import MemoryStorage
 from roundtable.testing import scripted_agents
@@ -116,7 +116,7 @@ def test_servers_describe_every_option_in_the_words_of_the_request(body: type, r
 
 
 def test_the_list_of_tools_that_clients_load_is_that_of_the_types() -> None:
-    start = next(tool for tool in listed_tools().tools if tool.name == "start_roundtable")
+    start = next(tool for tool in tool_list().tools if tool.name == "start_roundtable")
     assert set(start.input_schema["properties"]) == {camel(name) for name in StartInput.model_fields}
     assert next(iter(start.input_schema["properties"])) == "topic"
 

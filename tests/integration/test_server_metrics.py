@@ -118,9 +118,9 @@ async def test_figures_survive_a_restart_and_processes_add_up(tmp_path: Path) ->
     storage = SQLiteStorage(tmp_path / "figures.db")
     one, other = figures(storage), figures(storage)
     async with one.open(), other.open():
-        one.refused("rounds")
-        other.refused("rounds")
-        other.answered("GET", "/api/sessions", 200, 0.25)
+        one.count_refusal("rounds")
+        other.count_refusal("rounds")
+        other.count_answer("GET", "/api/sessions", 200, 0.25)
     after = figures(storage)
     report = await after.report("7d")
     assert [(found.name, found.count) for found in report.refusals] == [("rounds", 2)]
@@ -134,9 +134,9 @@ async def test_figures_survive_a_restart_and_processes_add_up(tmp_path: Path) ->
 async def test_a_period_leaves_out_what_was_before() -> None:
     clock = ManualClock()
     counted = figures(clock=clock)
-    counted.refused("rounds")
+    counted.count_refusal("rounds")
     clock.move(23 * 3600)
-    counted.refused("rounds")
+    counted.count_refusal("rounds")
     assert [step.refusals for step in (await counted.report("24h")).series] == [1, *[0] * 22, 1]
     clock.move(3600)
     assert sum(step.refusals for step in (await counted.report("24h")).series) == 1
@@ -147,13 +147,13 @@ async def test_what_could_not_be_stored_is_stored_later(caplog: pytest.LogCaptur
     clock = ManualClock()
     storage = MemoryStorage(clock=clock)
     counted = figures(storage, clock)
-    counted.refused("rounds")
+    counted.count_refusal("rounds")
     await storage.kv.put("hour/2026-01-01T00:00:00+00:00", {"begun": "many"}, tenant=":figures")
     hour = next(iter(counted._pending))
     await storage.kv.put(f"hour/{hour}", {"begun": "many"}, tenant=":figures")
     await counted.flush()
     assert "metrics could not be stored" in caplog.text
-    counted.refused("rounds")
+    counted.count_refusal("rounds")
     with pytest.raises(StorageError, match="cannot be read"):
         await counted.report()
     await storage.kv.delete(f"hour/{hour}", tenant=":figures")

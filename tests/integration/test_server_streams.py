@@ -332,7 +332,7 @@ async def test_what_begins_just_as_the_server_ends_is_told_so() -> None:
 
     @app.post("/begin-late")
     async def begin(caller: Reader) -> Response:
-        with caller.state.streams.room(caller.tenant_session):
+        with caller.state.streams.count_stream(caller.tenant_session):
             handle = await caller.tenant_session.table.start("Tea?", rounds=1)
             caller.tenant_session.keep(handle)
             caller.state.streams.end()
@@ -401,10 +401,10 @@ async def test_whoever_leaves_just_as_their_session_is_looked_at_takes_nobody_al
         TenantSessions(table.for_tenant) as tenant_sessions,
         Streams(Limits(), {}, lambda _: None, nobody_pauses()) as streams,
     ):
-        tenant_session = await tenant_sessions.of("ann")
+        tenant_session = await tenant_sessions.session_of("ann")
         wiring = tenant_session.table.wiring
         place = wiring.hub.subscribe("s", wiring.storage, tenant="ann")
-        with streams.listening(tenant_session, place):
+        with streams.deliver_events(tenant_session, place):
             await anyio.sleep(0.01)
             time.sleep(0.3)  # noqa: ASYNC251  (while everybody waits, its time to look comes)
             for _ in range(2):
@@ -429,9 +429,9 @@ async def test_a_storage_that_fails_in_a_way_of_its_own_takes_no_other_stream_al
         TenantSessions(table.for_tenant) as tenant_sessions,
         Streams(Limits(), {}, lambda _: None, nobody_pauses()) as streams,
     ):
-        tenant_session = await tenant_sessions.of("ann")
+        tenant_session = await tenant_sessions.session_of("ann")
         place = tenant_session.table.wiring.hub.subscribe("s", storage, tenant="ann")
-        with streams.listening(tenant_session, place):
+        with streams.deliver_events(tenant_session, place):
             await storage.looked.wait()
             with pytest.raises(OSError, match="no such device"):
                 await place.take()  # whoever listens meets it

@@ -155,7 +155,7 @@ class Session(RuleBasedStateMachine):
             engine = self.engine()
             await engine.sessions.control(self.id, action)
             if obeyed:
-                await engine.obey(self.id)
+                await engine.carry_out_control(self.id)
 
         before = self.fold().progress.status
         failure = self.run(work)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from roundtable.errors import RoundtableError
 from roundtable.http.json_array import JsonArrayFramer
 from roundtable.providers import BUILTIN_SPECS
-from roundtable.providers.schemas import ANTHROPIC, GOOGLE, strict_schema, transformed
+from roundtable.providers.schemas import ANTHROPIC, GOOGLE, strict_schema, to_dialect
 from roundtable.types import ChatRequest, Message, ToolCall
 
 DIALECTS = {name: spec.dialect for name, spec in BUILTIN_SPECS.items()}
@@ -328,7 +328,7 @@ def shape(schema: Any) -> Any:
 def test_no_property_is_lost_or_becomes_required(schema: Any) -> None:
     before = json.dumps(schema)
     for dialect in (ANTHROPIC, GOOGLE):
-        made = transformed(schema, dialect)
+        made = to_dialect(schema, dialect)
         assert made is not None
         assert shape(made) == shape(schema)
     made, strict = strict_schema(schema)

@@ -15,16 +15,16 @@ pytestmark = [pytest.mark.anyio, pytest.mark.both_loops]
 async def test_each_user_has_a_desk_of_their_own_that_stays() -> None:
     table = Roundtable(storage="memory://")
     async with TenantSessions(table.for_tenant) as tenant_sessions:
-        ann = await tenant_sessions.of("ann")
-        assert await tenant_sessions.of("ann") is ann
-        assert (await tenant_sessions.of("eve")).table is not ann.table
+        ann = await tenant_sessions.session_of("ann")
+        assert await tenant_sessions.session_of("ann") is ann
+        assert (await tenant_sessions.session_of("eve")).table is not ann.table
     await table.aclose()
 
 
 async def test_runs_are_those_of_their_user_alone() -> None:
     table = Roundtable(scripted_agents({"ada": Delay(30, "Tea"), "bo": "Tea"}), storage="memory://")
     async with TenantSessions(table.for_tenant) as tenant_sessions:
-        ann, eve = await tenant_sessions.of("ann"), await tenant_sessions.of("eve")
+        ann, eve = await tenant_sessions.session_of("ann"), await tenant_sessions.session_of("eve")
         handle = await ann.table.start("Tea?", rounds=1)
         ann.keep(handle)
         assert ann.running(handle.session_id) is ann.handle(handle.session_id) is handle
@@ -39,13 +39,13 @@ async def test_of_runs_that_ended_the_last_are_remembered_and_all_that_go_on() -
     async with TenantSessions(
         lambda tenant: (slow if tenant == "ann" else table).for_tenant(tenant)
     ) as tenant_sessions:
-        ann = await tenant_sessions.of("ann")
+        ann = await tenant_sessions.session_of("ann")
         going = await ann.table.start("Tea?", rounds=1)
         ann.keep(going)
         ended = []
         for place in range(MOST_ENDED + 2):
             # The users are many, what they may keep together is not more for that.
-            tenant_session = await tenant_sessions.of(f"user{place % 5}")
+            tenant_session = await tenant_sessions.session_of(f"user{place % 5}")
             handle = await tenant_session.table.start("Tea?", rounds=1)
             await handle.wait()
             tenant_session.keep(handle)

@@ -32,7 +32,7 @@ from roundtable.exits import (
     read_exit_settings,
     validate_exit_criteria,
 )
-from roundtable.exits.compare import held, turns_of
+from roundtable.exits.compare import kept_position, turns_of
 from roundtable.settings import Settings
 from roundtable.types import (
     AgentResponse,
@@ -255,21 +255,21 @@ def test_convergence_needs_two_rounds_to_compare() -> None:
     ],
 )
 def test_a_position_is_held_if_that_is_certain(before: str, after: str, same: bool) -> None:
-    assert held(said("a", before), said("a", after)) == same
+    assert kept_position(said("a", before), said("a", after)) == same
 
 
 def test_choices_stances_and_bottom_lines_say_who_held_a_position() -> None:
     def line(text: str, position: str = "In the end I would go there") -> AgentResponse:
         return said("a", position).model_copy(update={"bottom_line": text})
 
-    assert held(said("a", "one", choice="X"), said("a", "two", choice="x."))
-    assert not held(said("a", "one", choice="x"), said("a", "one", choice="y"))
-    assert not held(said("a", "one", stance="YES"), said("a", "one", stance="NO"))
-    assert not held(said("a", "one", stance="YES"), said("a", "two", stance="YES"))
-    assert held(said("a", "one", stance="YES"), said("a", "one"))
-    assert held(line("Lisbon", "one thing"), line("lisbon.", "quite another"))
-    assert not held(line("42 km"), line("43 km"))
-    assert not held(line("Lisbon"), line("Porto"))  # in a sentence of the same words
+    assert kept_position(said("a", "one", choice="X"), said("a", "two", choice="x."))
+    assert not kept_position(said("a", "one", choice="x"), said("a", "one", choice="y"))
+    assert not kept_position(said("a", "one", stance="YES"), said("a", "one", stance="NO"))
+    assert not kept_position(said("a", "one", stance="YES"), said("a", "two", stance="YES"))
+    assert kept_position(said("a", "one", stance="YES"), said("a", "one"))
+    assert kept_position(line("Lisbon", "one thing"), line("lisbon.", "quite another"))
+    assert not kept_position(line("42 km"), line("43 km"))
+    assert not kept_position(line("Lisbon"), line("Porto"))  # in a sentence of the same words
 
 
 def test_who_says_that_its_answer_is_the_same_held_it_in_other_words() -> None:

@@ -59,11 +59,11 @@ async def test_a_debate_that_goes_on_books_only_what_is_new() -> None:
 async def test_what_a_dead_worker_spent_is_booked_by_the_next() -> None:
     job = account()
     await job.reserve("a", None, NOTHING)
-    assert await job.deaths("a") == 1
+    assert await job.count_deaths("a") == 1
     await job.reserve("a", None, used(2))
-    assert await job.deaths("a") == 2
+    assert await job.count_deaths("a") == 2
     await job.settle("a", used(5))
-    assert await job.deaths("a") == 0
+    assert await job.count_deaths("a") == 0
     assert (await job.spent()).calls == 5
 
 
@@ -170,8 +170,8 @@ async def test_a_debate_that_is_cancelled_while_it_waits_takes_no_other_with_it(
         await wait_all_tasks_blocked()
         scopes[1].cancel()
     assert reserved == [0, 2]
-    assert await job.deaths("1") == 0  # nothing was set aside for it
-    assert await job.deaths("2") == 1
+    assert await job.count_deaths("1") == 0  # nothing was set aside for it
+    assert await job.count_deaths("2") == 1
 
 
 async def test_a_write_that_fails_fails_all_that_shared_it_and_no_other() -> None:
@@ -192,7 +192,7 @@ async def test_a_write_that_fails_fails_all_that_shared_it_and_no_other() -> Non
     assert outcomes == ["the disk is full"] * 3
     await reserve("a")
     assert outcomes[3:] == ["reserved"]
-    assert [await job.deaths(name) for name in "abc"] == [1, 0, 0]
+    assert [await job.count_deaths(name) for name in "abc"] == [1, 0, 0]
 
 
 async def test_a_debate_that_killed_workers_is_held_back() -> None:
@@ -200,6 +200,6 @@ async def test_a_debate_that_killed_workers_is_held_back() -> None:
     assert await job.reserve("a", None, NOTHING, most_deaths=1)
     assert await job.reserve("a", None, NOTHING, most_deaths=1)  # one worker died
     assert not await job.reserve("a", None, NOTHING, most_deaths=1)
-    assert await job.deaths("a") == 2  # being held back counts as no death
+    assert await job.count_deaths("a") == 2  # being held back counts as no death
     assert await job.reserve("a", None, NOTHING)
-    assert await job.deaths("a") == 3
+    assert await job.count_deaths("a") == 3

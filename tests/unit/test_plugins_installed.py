@@ -126,7 +126,7 @@ def test_the_environment_narrows_what_is_loaded(
 def test_variables_of_plugins_are_read() -> None:
     settings = Settings.from_env({"ROUNDTABLE_PLUGINS": "a,b", "ROUNDTABLE_DISABLE_PLUGINS": "c"})
     assert (settings.plugins, settings.disable_plugins) == ("a,b", "c")
-    assert Plugins().narrowed(settings).without == ("c",)
+    assert Plugins().apply_environment(settings).without == ("c",)
 
 
 BAD = "raise RuntimeError('no licence')"

@@ -252,7 +252,7 @@ async def test_a_debate_is_the_same_beside_an_observer_that_blocks_and_one_that_
 async def test_an_installed_observer_is_asked_for_by_name(site: Site) -> None:
     site.install("roundtable-chatty", hook("observers", "registrar.add('chatty', lambda settings: settings)"))
     unasked = table()
-    assert unasked.wiring.hub.hears("s") is False
+    assert unasked.wiring.hub.has_listeners("s") is False
     asked = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://", observers=["chatty"])
     with pytest.raises(PluginError, match="'chatty' of roundtable-chatty is Settings, which has no `notify`") as told:
         _ = asked.wiring

@@ -25,7 +25,7 @@ from roundtable.prompts import (
     shown_claims,
 )
 from roundtable.prompts.claims import is_claim_id
-from roundtable.providers.schemas import ANTHROPIC, GOOGLE, OPENAI_STRICT, strict_schema, transformed
+from roundtable.providers.schemas import ANTHROPIC, GOOGLE, OPENAI_STRICT, strict_schema, to_dialect
 from roundtable.types import AgentResponse, Claim, ClaimEvidence, TurnKey, Visible
 from roundtable.types.plan import BASELINE_STAGE
 
@@ -76,7 +76,7 @@ def test_the_schema_of_claims_can_be_enforced_by_every_dialect() -> None:
     assert schema is not None
     assert strict_schema(schema.definition)[1]
     for dialect in (ANTHROPIC, GOOGLE, OPENAI_STRICT):
-        found = transformed(schema.definition, dialect)
+        found = to_dialect(schema.definition, dialect)
         assert found is not None
         assert "claims" in found["properties"]  # type: ignore[operator]
 

@@ -10,7 +10,7 @@ from unit.test_providers_handmade import ANTHROPIC_START, DIALECTS, decode, sse
 from roundtable.errors import AgentError, APIAuthError, APINetworkError, ConfigurationError
 from roundtable.http.json_array import JsonArrayFramer
 from roundtable.providers import BUILTIN_SPECS, SERVERS, HttpProvider, OpenAIChat, chat_model
-from roundtable.providers.schemas import ANTHROPIC, GOOGLE, strict_schema, transformed
+from roundtable.providers.schemas import ANTHROPIC, GOOGLE, strict_schema, to_dialect
 from roundtable.settings import Settings
 from roundtable.testing.servers import LoopbackServer, http_reply
 from roundtable.types import ChatRequest, ImagePart, Message, NativeSearch, ProviderConfig, ToolCall
@@ -220,7 +220,7 @@ class TestStreams:
 class TestSchemas:
     def test_the_one_schema_of_an_all_of_takes_its_place(self):
         schema = {"description": "A kind.", "allOf": [{"type": "string", "enum": ["a", "b"]}]}
-        assert transformed(schema, GOOGLE) == {"description": "A kind.", "type": "string", "enum": ["a", "b"]}
+        assert to_dialect(schema, GOOGLE) == {"description": "A kind.", "type": "string", "enum": ["a", "b"]}
 
     @pytest.mark.parametrize(
         "schema",
@@ -232,17 +232,17 @@ class TestSchemas:
         ],
     )
     def test_what_a_dialect_cannot_say_is_not_said_by_halves(self, schema):
-        assert transformed(schema, GOOGLE) is None
+        assert to_dialect(schema, GOOGLE) is None
 
     def test_a_constant_becomes_the_only_choice_where_it_has_to(self):
-        assert transformed({"const": "a"}, GOOGLE) == {"enum": ["a"]}
-        assert transformed({"const": "a"}, ANTHROPIC) == {"const": "a"}
+        assert to_dialect({"const": "a"}, GOOGLE) == {"enum": ["a"]}
+        assert to_dialect({"const": "a"}, ANTHROPIC) == {"const": "a"}
 
     def test_a_schema_nested_without_end_is_sent_as_it_is(self):
         deep = {"type": "string"}
         for _ in range(5000):
             deep = {"type": "array", "items": deep}
-        assert transformed(deep, ANTHROPIC) is None
+        assert to_dialect(deep, ANTHROPIC) is None
         assert strict_schema(deep) == (deep, False)
 
 

@@ -250,7 +250,7 @@ async def test_values_that_fail_in_a_way_of_their_own_take_nobody_along(caplog: 
     conversation = Conversation()
     async with figures.open(), limits.open():
         (await limits.admit("ann", rounds=1)).hold(conversation)
-        figures.refused("rounds")
+        figures.count_refusal("rounds")
         values.odd = True
         clock.move(LEASE_S)
         await _settle()
@@ -283,9 +283,9 @@ async def test_who_gives_up_while_being_admitted_has_used_nothing() -> None:
 
 def test_a_clock_that_was_ahead_blocks_nobody_for_long() -> None:
     ahead_us = 400 * 24 * HOUR_S * 1_000_000
-    account = Account().taking(Request("a", 1, 5), now_us=ahead_us)
+    account = Account().with_request(Request("a", 1, 5), now_us=ahead_us)
     assert [one.spent for one in account.standings(Limits(), now_us=0)] == [(), (), ()]
-    soon = Account().taking(Request("a", 1, 5), now_us=60_000_000)
+    soon = Account().with_request(Request("a", 1, 5), now_us=60_000_000)
     assert [one.remaining for one in soon.standings(Limits(), now_us=0)] == [4, 95, 2]
 
 

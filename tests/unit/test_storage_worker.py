@@ -135,15 +135,15 @@ async def test_nothing_of_a_job_is_kept_once_it_is_done() -> None:
 async def test_after_the_end_there_is_nothing_more() -> None:
     with working() as worker:
         worker.stop()
-        await worker.ended()
+        await worker.wait_ended()
         with pytest.raises(StorageError, match="closed"):
             await worker.call(add)
     with working() as worker:
         await worker.call(add)
         worker.stop()
         worker.stop()
-        await worker.ended()
-        await worker.ended()
+        await worker.wait_ended()
+        await worker.wait_ended()
         with pytest.raises(StorageError, match="closed"):
             await worker.call(add)
 
@@ -156,6 +156,6 @@ async def test_a_worker_of_another_process_is_left_alone() -> None:
             await worker.call(add)
         worker.stop()
         worker.join()
-        await worker.ended()
+        await worker.wait_ended()
         worker._pid = os.getpid()
         assert await worker.call(add) == 2

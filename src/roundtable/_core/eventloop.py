@@ -29,9 +29,9 @@ __all__ = [
     "as_exception",
     "call_soon",
     "ends_at_once",
-    "hearing",
     "import_on_thread",
     "on_thread",
+    "receive_signals",
     "running_loop",
     "until_one_ends",
 ]
@@ -91,7 +91,7 @@ def ends_at_once(number: signal.Signals) -> bool:
 
 
 @asynccontextmanager
-async def hearing(take: Callable[[signal.Signals], object]) -> AsyncGenerator[None]:
+async def receive_signals(take: Callable[[signal.Signals], object]) -> AsyncGenerator[None]:
     """Call a function with each SIGINT, SIGTERM and SIGHUP while the block is open.
 
     On Windows and outside the main thread, the function is never called. The block's exceptions are raised unchanged,

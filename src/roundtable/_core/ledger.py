@@ -49,7 +49,7 @@ class Amount:
             self.calls - other.calls,
         )
 
-    def beyond(self, other: Amount) -> Amount:
+    def excess_over(self, other: Amount) -> Amount:
         """Return the excess of this amount over another, computed per field; a field without excess is 0."""
         excess = self - other
         return Amount(max(Decimal(0), excess.cost_usd or Decimal(0)), max(0, excess.tokens), max(0, excess.calls))
@@ -227,7 +227,7 @@ class Account:
     def catch_up(self, usage: Usage) -> None:
         """Charge the part of the spending in the log of a session that has not been charged yet."""
         with self._lock:
-            missing = Amount.of(usage).beyond(self.spent)
+            missing = Amount.of(usage).excess_over(self.spent)
             for account in self._chain():
                 account.spent += missing
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 from roundtable._core.nesting import shallow
 from roundtable._core.text import error_text
 from roundtable.agents.answer import answer_tool_calls, to_answer
-from roundtable.agents.health import checked
+from roundtable.agents.health import check_health
 from roundtable.agents.native_search import SeatSearch, refuses_request, refuses_search
 from roundtable.agents.synthesis import ask_for_synthesis
 from roundtable.agents.tool_loop import MOST_TOOL_ROUNDS, allowed_tools
@@ -35,7 +35,6 @@ from roundtable.prompts import (
     Quotation,
     answer_example,
     answer_schema,
-    asked_value,
     asks_claims,
     comparable,
     compose_system,
@@ -45,6 +44,7 @@ from roundtable.prompts import (
     label_quotations,
     resolve_comparisons,
     shown_claims,
+    value_schema_of,
 )
 from roundtable.stages import TurnCancelled, is_fault
 from roundtable.types import (
@@ -180,7 +180,7 @@ class Conversation:
             message = response.to_message().model_copy(update={"tool_calls": calls})
             request = request.model_copy(update={"messages": (*request.messages, message, *answers)})
 
-    async def void(self, error: RoundtableError) -> None:
+    async def discard_text(self, error: RoundtableError) -> None:
         """Notify the listener that the model is asked once more, and that the text received so far does not count."""
         if self.listener is not None:
             await self.listener.retrying(2, 0.0, error)
@@ -536,7 +536,7 @@ class BaseAgent:
             temperature=self._temperature(),
             max_tokens=self._max_tokens(context),
             output_schema=self._output_schema(context, messages) if profile.structured_output else None,
-            search=self._search.asked_in(context),
+            search=self._search.setting_for(context),
             metadata={
                 "agent": self.id,
                 "session": context.session_id,
@@ -577,7 +577,7 @@ class BaseAgent:
         repair_message = None if failure is None else self.repair(failure, context)
         if failure is not None and repair_message is not None:
             notice = ParseError(f"agent {self.id!r} is asked again: {failure.reason}", provider=self.provider)
-            await conversation.void(notice)
+            await conversation.discard_text(notice)
             again = await self._ask_again(
                 repair_message, response, request, conversation, readable=parsed is not failure
             )
@@ -587,7 +587,7 @@ class BaseAgent:
                 parsed, response = second, again
         if isinstance(parsed, ParseFailure) and self._answer_kind(context) == "position":
             prose = parse_prose(response.text)
-            parsed = parsed if isinstance(prose, ParseFailure) else self._checked(prose, response.text, context)[0]
+            parsed = parsed if isinstance(prose, ParseFailure) else self._check_value(prose, response.text, context)[0]
         if isinstance(parsed, ParseFailure):
             msg = f"agent {self.id!r} gave no readable {self._answer_kind(context)}: {parsed.reason}"
             answer = " ".join(response.text.split())[:_SHOWN_CHARS]
@@ -627,11 +627,11 @@ class BaseAgent:
     def _read(self, text: str, context: DebateContext) -> tuple[Parsed | ParseFailure, ParseFailure | None]:
         """Parse an answer. Return it, and the reason to ask the agent again, if there is one."""
         parsed = self.parse(text, context)
-        return (parsed, parsed) if isinstance(parsed, ParseFailure) else self._checked(parsed, text, context)
+        return (parsed, parsed) if isinstance(parsed, ParseFailure) else self._check_value(parsed, text, context)
 
-    def _checked(self, parsed: Parsed, text: str, context: DebateContext) -> tuple[Parsed, ParseFailure | None]:
+    def _check_value(self, parsed: Parsed, text: str, context: DebateContext) -> tuple[Parsed, ParseFailure | None]:
         """Remove the answer's value if it does not fit the schema, and return the reason; the position still counts."""
-        schema = asked_value(context, self.chat_model.profile)
+        schema = value_schema_of(context, self.chat_model.profile)
         problem = "" if schema is None else value_problem(parsed.value, schema)
         if not problem:
             is_as_asked = schema is not None or parsed.value is None
@@ -754,7 +754,7 @@ class BaseAgent:
 
     async def health_check(self) -> AgentHealth:
         """Make one minimal call. A failure, such as no answer within 15 s, is reported in the result, never raised."""
-        return await checked(self.chat_model, self.model, self.id)
+        return await check_health(self.chat_model, self.model, self.id)
 
 
 def _question_message(text: str, context: DebateContext) -> Message:

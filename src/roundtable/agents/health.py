@@ -14,7 +14,7 @@ from roundtable.types import AgentHealth, AgentInfo, ChatRequest, Message
 if TYPE_CHECKING:
     from roundtable.protocols import ChatModel, Clock
 
-__all__ = ["HEALTH_TIMEOUT_S", "HEALTH_TTL_S", "AgentStatus", "HealthCache", "checked"]
+__all__ = ["HEALTH_TIMEOUT_S", "HEALTH_TTL_S", "AgentStatus", "HealthCache", "check_health"]
 
 HEALTH_TIMEOUT_S: Final = 15.0
 """Seconds that a model has to answer a health check; the time to download and load the model does not count."""
@@ -86,7 +86,7 @@ class HealthCache:
         return len(self._results)
 
 
-async def checked(model: ChatModel, name: str, agent_id: str) -> AgentHealth:
+async def check_health(model: ChatModel, name: str, agent_id: str) -> AgentHealth:
     """Ask a model for one word, without retries: a caller that waits for the result can retry, or try another model.
 
     Errors are reported in the result, never raised.

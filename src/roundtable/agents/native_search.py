@@ -49,7 +49,7 @@ class SeatSearch:
         self._unreported: OrderedDict[str, list[str]] = OrderedDict()
         self._refused: OrderedDict[str, None] = OrderedDict()
 
-    def asked_in(self, context: DebateContext) -> Searching:
+    def setting_for(self, context: DebateContext) -> Searching:
         """Return the search setting for a turn; a turn that may not call tools does not search."""
         if self.wanted and context.turn is not None and context.turn.tools.max == 0:
             return self.off

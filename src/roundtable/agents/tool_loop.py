@@ -12,7 +12,7 @@ import anyio
 
 from roundtable._core.nesting import MOST_DEPTH, TOO_DEEP, is_too_deep
 from roundtable.tools import ToolOutcome, bound
-from roundtable.tools.definition import failed
+from roundtable.tools.definition import failed_result
 from roundtable.types import Citation, Message, ToolCallRecord, ToolPolicy
 from roundtable.types.base import utc_now
 
@@ -196,7 +196,7 @@ class TurnTools:
             error = f"there is no tool {call.name[:80]!r}; there are: {names}"
         else:
             return await self.toolkit.call(call.name, dict(call.arguments))
-        return ToolOutcome(failed(error), cached=False, started_at=utc_now(), duration_s=0.0)
+        return ToolOutcome(failed_result(error), cached=False, started_at=utc_now(), duration_s=0.0)
 
 
 def allowed_tools(

@@ -440,7 +440,7 @@ class AIConsensusAnalyzer:
             RoundtableError: All calls failed, and the fallback is off.
         """
         if len(responses) < 2:
-            return _trivial(responses)
+            return _without_model(responses)
         try:
             measured = await self.measure(responses, topic, groupthink=include_groupthink_detection)
         except RoundtableError as error:
@@ -481,7 +481,7 @@ class AIConsensusAnalyzer:
         own = RoundCamps(responses)
         positions = [responses[index] for index in own.positions]
         if len(positions) < 2:
-            return Measured(consensus=_trivial(responses))
+            return Measured(consensus=_without_model(responses))
         readings = await self._ask_models(positions, topic, session_id, groupthink=groupthink)
         usage = sum((reading.usage for reading in readings), Usage())
         results = [reading.result for reading in readings if reading.result is not None]
@@ -627,7 +627,9 @@ def _with_camps(
         update={
             "agreement_level": low,
             "agreement_at_most": low if high - low < _ONE_FIGURE else high,
-            "clusters": tuple(_named_by_model(cluster, middle, camps.positions, responses) for cluster in own.clusters),
+            "clusters": tuple(
+                _with_model_name(cluster, middle, camps.positions, responses) for cluster in own.clusters
+            ),
             "summary": middle.summary or own.summary,
             "answers": own.answers,
             "causes": causes,
@@ -639,7 +641,7 @@ def _with_camps(
     )
 
 
-def _named_by_model(
+def _with_model_name(
     cluster: Cluster, reading: AIConsensusResult, positions: Sequence[int], responses: Sequence[AgentResponse]
 ) -> Cluster:
     """Name a group as the model does, unless its answers have options or bottom lines."""
@@ -663,7 +665,7 @@ def _read_pairs(groups: Sequence[Mapping[int, int]], count: int) -> dict[tuple[i
     return verdicts
 
 
-def _trivial(responses: Sequence[AgentResponse]) -> AIConsensusResult:
+def _without_model(responses: Sequence[AgentResponse]) -> AIConsensusResult:
     """Return the consensus of a round with at most one answer that does not abstain; this needs no model."""
     own = RoundCamps(responses).to_consensus()
     analyzer = "self" if own.answers else None

@@ -18,7 +18,7 @@ __all__ = [
     "ConsensusAnalyzer",
     "PlainAnalyzer",
     "in_words",
-    "shared_by_most",
+    "majority_position",
     "to_clusters",
 ]
 
@@ -35,7 +35,7 @@ def to_clusters(groups: Sequence[Sequence[AgentResponse]]) -> tuple[Cluster, ...
     )
 
 
-def shared_by_most(clusters: Sequence[Cluster], count: int) -> tuple[str, ...]:
+def majority_position(clusters: Sequence[Cluster], count: int) -> tuple[str, ...]:
     """Return the position that more than half of `count` answers hold, if there is one."""
     return tuple(cluster.theme for cluster in clusters if 2 * len(cluster.agent_ids) > count)
 
@@ -96,7 +96,7 @@ class ConsensusAnalyzer(PlainAnalyzer):
         figures = {
             "agreement_level": level,
             "agreement_at_most": level if camps.is_settled else 1.0,
-            "common_ground": shared_by_most(clusters, camps.answered),
+            "common_ground": majority_position(clusters, camps.answered),
             "disagreement_points": tuple(cluster.theme for cluster in clusters) if len(clusters) > 1 else (),
             "summary": in_words(camps.answered, clusters),
             "method": "basic",

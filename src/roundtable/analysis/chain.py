@@ -89,7 +89,7 @@ class AnalyzerChain:
         If a meter fails, the next one is used. A failure of the last one, the fallback, is raised.
         """
 
-        async def measured_by(meter: ConsensusMeter) -> Measured:
+        async def measure_with(meter: ConsensusMeter) -> Measured:
             measuring: object
             if _compares_earlier(meter):
                 measuring = meter.measure(
@@ -112,7 +112,7 @@ class AnalyzerChain:
         camps = RoundCamps(responses, earlier) if self.meters and not self.asks_if_settled else None
         for name, meter, plugin in () if camps is not None and camps.is_marked else self.meters:
             try:
-                return _with_causes(await measured_by(meter), causes, usage_of_failures)
+                return _with_causes(await measure_with(meter), causes, usage_of_failures)
             except BaseException as error:  # a meter may be foreign code; its fault must not lose a paid round
                 if not is_fault(error):
                     raise
@@ -127,7 +127,7 @@ class AnalyzerChain:
         if camps is not None and type(self.fallback) is DeclaredAnalyzer:
             measured = measured_camps(camps.to_consensus(), responses, groupthink=groupthink)
         else:
-            measured = await measured_by(self.fallback)
+            measured = await measure_with(self.fallback)
         return _with_causes(measured, causes, usage_of_failures)
 
 

@@ -252,7 +252,7 @@ def answer_moves(
             if (0, agent) not in verdicts or (1, agent) not in verdicts:
                 continue
             peers = [peer for peer in before if peer != agent and (0, peer) in verdicts]
-            changed, by_peer = _deduced(
+            changed, by_peer = _deduce(
                 verdicts[0, agent].get((1, agent)),
                 {peer: (verdicts[0, peer].get((0, agent)), verdicts[0, peer].get((1, agent))) for peer in peers},
             )
@@ -282,7 +282,7 @@ def _relation(mark: str, other_mark: str) -> SameOrDifferent:
     return "same" if mark == other_mark else "different"
 
 
-def _deduced(changed: SameOrDifferent | None, by_peer: _Seen) -> tuple[SameOrDifferent | None, _Seen]:
+def _deduce(changed: SameOrDifferent | None, by_peer: _Seen) -> tuple[SameOrDifferent | None, _Seen]:
     """Return what follows for two answers of an agent and one of each peer: two known relations may imply the third.
 
     Two answers that say the same have the same relation to a third answer.

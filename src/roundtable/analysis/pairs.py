@@ -277,10 +277,12 @@ def _compare(first: _Cues, second: _Cues) -> PairScore:
         return PairScore(score=_OPPOSED, reasons=(f"numbers differ: {numbers}",))
     if flips % 2:
         return PairScore(score=_OPPOSED if same_subject else min(common, _OPPOSED), reasons=tuple(reasons))
-    return _alike(first, second, common, reasons, shares_ends=shares_ends)
+    return _score_similarity(first, second, common, reasons, shares_ends=shares_ends)
 
 
-def _alike(first: _Cues, second: _Cues, common: float, reasons: list[str], *, shares_ends: bool) -> PairScore:
+def _score_similarity(
+    first: _Cues, second: _Cues, common: float, reasons: list[str], *, shares_ends: bool
+) -> PairScore:
     """Score a pair without signs of contradiction by its common words."""
     if shares_ends and not first.words ^ second.words:
         common, reasons = max(common, _SAME_SIDE), [*reasons, "they judge alike"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from roundtable.analysis.basic import PlainAnalyzer, shared_by_most, to_clusters
+from roundtable.analysis.basic import PlainAnalyzer, majority_position, to_clusters
 from roundtable.analysis.declared import DeclaredAnalyzer, RoundCamps
 from roundtable.analysis.pairs import LexicalScorer, PairScore
 from roundtable.metrics import modal_share
@@ -95,7 +95,7 @@ class StanceAnalyzer(PlainAnalyzer):
         share = modal_share(mark or f"\0{index}" for index, mark in enumerate(marks)).value or 0
         return ConsensusResult(
             agreement_level=lead(share),
-            common_ground=shared_by_most(clusters, len(responses)),
+            common_ground=majority_position(clusters, len(responses)),
             disagreement_points=tuple(cluster.theme for cluster in clusters) if len(clusters) > 1 else (),
             summary=_in_words(
                 len(responses), {cluster.theme: len(cluster.agent_ids) for cluster in clusters}, unmarked

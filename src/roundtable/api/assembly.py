@@ -125,7 +125,7 @@ class TableParts:
             tools,
             self.catalog,
             self.settings,
-            self.models.guarded,
+            self.models.guard,
             dependencies=options.tool_dependencies,
             approve=options.approve_tools,
         )
@@ -186,7 +186,7 @@ class TableParts:
         self.engine = self._make_engine(self.sessions, self.hub)
         self.engine.pace = engine.pace
 
-    def trouble(self, seat: Seated) -> str | None:
+    def problem_of(self, seat: Seated) -> str | None:
         """Return why an agent is not usable now, according to its last call or check; `None` if no problem is known."""
         registry, agent_id = self._status_registry, seat.config.id
         if registry is not None and registry.has_agent(agent_id) and not registry.is_agent_active(agent_id):
@@ -200,7 +200,7 @@ class TableParts:
         refused_at = model.endpoint_state.refused_at if isinstance(model, GuardedModel) else math.inf
         return None if registry.health.is_good_since(agent_id, refused_at) else trouble
 
-    def lend(self, options: TableOptions) -> TableParts:
+    def for_tenant(self, options: TableOptions) -> TableParts:
         """Return a copy of these objects for the sessions of another tenant; closing the copy releases nothing.
 
         Args:
@@ -234,7 +234,7 @@ class TableParts:
     def _observer_functions(self) -> list[Callable[[Event], None]]:
         """Return the functions that receive every event: the caller's, and the observers of chosen plugins."""
         chosen = [
-            self.watchers.named(observer) if isinstance(observer, str) else observer_function(observer)
+            self.watchers.callback_of(observer) if isinstance(observer, str) else observer_function(observer)
             for observer in self.options.observers
         ]
         return [*chosen, *self.watchers.of_plugins()]
@@ -285,7 +285,7 @@ class TableParts:
         models = self.models
 
         def make_agent(config: AgentConfig) -> BaseAgent:
-            model = models.guarded(models.get(config.provider, config.model), retry=config.retry)
+            model = models.guard(models.get(config.provider, config.model), retry=config.retry)
             vendor = VENDORS.get(config.provider)
             if vendor is None or not vendor.cites_sources:
                 return BaseAgent(config, model)
@@ -415,7 +415,7 @@ class TableParts:
         if chosen is None:
             seated = default_seats(self.settings, self.offers(), mode)
         else:
-            seated = seat_agents(chosen, self.models.guarded, mode)
+            seated = seat_agents(chosen, self.models.guard, mode)
         return tuple(self._equip(seat, wish) for seat in seated)
 
     def _read_debate_search(self, search: SearchLike) -> SearchSetting:
@@ -443,7 +443,7 @@ class TableParts:
         config, notes = seat_search(agent.config, agent.chat_model.profile.search, wish, configured)
         return agent if config is agent.config and not notes else agent.with_search_config(config, notes)
 
-    def searching(self, agent: Agent, search: SearchLike) -> Agent:
+    def with_search(self, agent: Agent, search: SearchLike) -> Agent:
         """Return an agent of an earlier debate with the search setting of a new debate.
 
         The agent's earlier search setting is replaced by the table's configuration of this agent, if there is one. The
@@ -467,7 +467,7 @@ class TableParts:
         """
         if self.is_lent:
             return
-        closers: list[Callable[[], Awaitable[None]]] = [model.aclose for model in self.models.take()]
+        closers: list[Callable[[], Awaitable[None]]] = [model.aclose for model in self.models.pop_all()]
         factories = [getattr(entry.thing, "aclose", None) for entry in self.catalog.providers]
         closers += [close for close in factories if close is not None]
         closers += [self.watchers.aclose, *self.tools.closers()]

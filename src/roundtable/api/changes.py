@@ -39,13 +39,13 @@ __all__ = [
     "check_objects_present",
     "check_on_change",
     "check_programs",
-    "effective",
-    "ended_after",
+    "effective_config",
+    "end_after_round",
     "first_events",
-    "inherited",
+    "fork_config",
+    "fork_options",
     "keeps_exit",
-    "kept",
-    "seated_again",
+    "resolve_stored_seats",
 ]
 
 _COMPARED: Final = ("name", "provider", "model", "system_prompt", "temperature", "max_tokens", "persona")
@@ -66,7 +66,7 @@ class Rearranged(NamedTuple):
     """Limits of the new session; `None` keeps those of the forked session."""
 
 
-def inherited(
+def fork_options(
     fold: Fold,
     at_round: int,
     agents: Sequence[Agent],
@@ -121,7 +121,7 @@ def keeps_exit(changes: DebateOptions) -> bool:
     return not {"exit_when", "exit_on_consensus"} & set(changes)
 
 
-def kept(config: DebateConfig, before: DebateConfig, changes: DebateOptions) -> DebateConfig:
+def fork_config(config: DebateConfig, before: DebateConfig, changes: DebateOptions) -> DebateConfig:
     """Return a fork's configuration, with original values where the caller cannot set or did not change them."""
     original: dict[str, object] = {"seed": before.seed}
     if "quorum" not in changes:
@@ -131,7 +131,7 @@ def kept(config: DebateConfig, before: DebateConfig, changes: DebateOptions) -> 
     return config.model_copy(update=original)
 
 
-def ended_after(config: DebateConfig, held: HeldRound, exits: Registry[ExitFactory]) -> DebateConfig:
+def end_after_round(config: DebateConfig, held: HeldRound, exits: Registry[ExitFactory]) -> DebateConfig:
     """Return a configuration that ends the debate after the held round, if that round ended its debate early."""
     if not held.ended or held.number >= held.planned:
         return config
@@ -191,7 +191,7 @@ def check_on_change(on_change: OnChange) -> OnChange:
     return on_change
 
 
-def effective(seat: Seated) -> AgentConfig:
+def effective_config(seat: Seated) -> AgentConfig:
     """Return the configuration with the model and search that the agent actually uses; defaults may change later."""
     actual: dict[str, object] = {}
     model = getattr(getattr(seat.agent, "chat_model", None), "model", None)
@@ -203,7 +203,9 @@ def effective(seat: Seated) -> AgentConfig:
     return seat.config.model_copy(update=actual) if actual else seat.config
 
 
-def seated_again(record: SessionRecord, table_agents: Mapping[str, AgentConfig], on_change: OnChange) -> ResolvedSeats:
+def resolve_stored_seats(
+    record: SessionRecord, table_agents: Mapping[str, AgentConfig], on_change: OnChange
+) -> ResolvedSeats:
     """Compare the agents and prompts that a session began with to the agents and prompts of the table.
 
     Args:
@@ -330,7 +332,7 @@ def check_objects_present(
     ]
     if objects.mode and mode is None:
         missing.append(f"mode {record.config.mode!r} with its settings")
-    tool_names = wiring.tools.completed(objects.tools).names
+    tool_names = wiring.tools.with_missing(objects.tools).names
     missing += [f"tool {name!r}" for name in objects.tools if name not in tool_names]
     missing += [f"seats[{seat!r}]" for seat in objects.seats if seat not in options.seats]
     if objects.analyzer is not None and isinstance(options.analyzer, str):

@@ -126,7 +126,7 @@ class TeamTable(ABC):
         # Imported here because debates do not need teams.
         from roundtable.api.teams import resolve_team
 
-        return await self._debates.begun(resolve_team(self.wiring, agents, messages, **options))
+        return await self._debates.begin(resolve_team(self.wiring, agents, messages, **options))
 
     def stream_conversation(
         self,

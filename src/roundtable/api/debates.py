@@ -18,13 +18,13 @@ from roundtable.api.changes import (
     check_objects_present,
     check_on_change,
     check_programs,
-    effective,
-    ended_after,
+    effective_config,
+    end_after_round,
     first_events,
-    inherited,
+    fork_config,
+    fork_options,
     keeps_exit,
-    kept,
-    seated_again,
+    resolve_stored_seats,
 )
 from roundtable.api.checks import (
     check_budget,
@@ -37,18 +37,26 @@ from roundtable.api.checks import (
     check_whole,
     is_path_safe,
 )
-from roundtable.api.estimate import estimated
+from roundtable.api.estimate import estimate_debate
 from roundtable.api.mode_settings import mode_settings
 from roundtable.api.models import analysis_extras, synthesis_extra
 from roundtable.api.options import CallerRequest
-from roundtable.api.request import ResolvedDebate, checked, config_of, facilitated, read_files, with_vote_settled
+from roundtable.api.request import (
+    ResolvedDebate,
+    check_request,
+    config_of,
+    read_files,
+    resolve_mode,
+    resolve_perspectives,
+    resolve_vote,
+)
 from roundtable.api.runs import Prepared
 from roundtable.api.searching import restore_refusals, restore_search
 from roundtable.api.seats import seat_agents
 from roundtable.api.session_plugins import check_plugins, plugins_in_use
-from roundtable.api.teams import restored, table_models_by_id
+from roundtable.api.teams import restore_agents, table_models_by_id
 from roundtable.engine import Extension, RunLimits
-from roundtable.engine.changes import answered
+from roundtable.engine.changes import match_answers
 from roundtable.engine.synthesis import stored_synthesis
 from roundtable.errors import (
     ConfigurationError,
@@ -58,7 +66,7 @@ from roundtable.errors import (
     SessionError,
     SessionNotFound,
 )
-from roundtable.modes import check_config, check_mode
+from roundtable.modes import check_config
 from roundtable.record import Fold, shared_past
 from roundtable.record.transitions import last_held_round
 from roundtable.results.debate_result import DebateResult
@@ -73,7 +81,6 @@ if TYPE_CHECKING:
     from roundtable.api.seats import Seated
     from roundtable.engine import Adoption, DebateRun
     from roundtable.engine.synthesis import Writer
-    from roundtable.modes import ModeRegistry
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy
     from roundtable.record.transitions import HeldRound
     from roundtable.types import (
@@ -88,7 +95,7 @@ if TYPE_CHECKING:
         SynthesisResult,
     )
 
-__all__ = ["Debates", "finish", "named_mode"]
+__all__ = ["Debates", "finish"]
 
 logger: logging.Logger = logging.getLogger("roundtable.api")
 
@@ -99,27 +106,11 @@ ESTIMATE_S: Final = 10.0
 """Seconds that the simulation of a debate may take on a thread beside an event loop."""
 
 
-def named_mode(asked: str | DebateModeStrategy, known: ModeRegistry) -> tuple[str, DebateModeStrategy | None]:
-    """Return the name of a mode, and the mode itself if the caller passed an object.
-
-    Raises:
-        ConfigurationError: The mode is unknown, the object is not a mode, or another mode has its name.
-    """
-    if isinstance(asked, str):
-        known.get_mode(asked)
-        return asked, None
-    check_mode(type(asked).__name__, asked)
-    if known.has_mode(asked.name) and type(known.get_mode(asked.name)) is not type(asked):
-        msg = f"{type(asked).__name__} has the name of another mode, {asked.name!r}"
-        raise ConfigurationError(msg, hint="Give your mode a name of its own; sessions are stored with this name.")
-    return asked.name, asked
-
-
 @dataclass(frozen=True, slots=True)
 class _Fork:
     """A fork that is not stored yet."""
 
-    asked: ResolvedDebate
+    resolved: ResolvedDebate
     origin: ForkOrigin
     first: tuple[DurableEvent, ...]
     """Events that the fork begins with."""
@@ -166,11 +157,11 @@ class Debates:
             StorageError: The session could not be stored.
         """
         await self._wiring.engine.pace.step()
-        return await self.begun(self._resolve(topic, **options), step=step)
+        return await self.begin(self._resolve(topic, **options), step=step)
 
-    async def begun(
+    async def begin(
         self,
-        asked: ResolvedDebate,
+        resolved: ResolvedDebate,
         forked_from: ForkOrigin | None = None,
         *,
         step: bool = False,
@@ -182,24 +173,24 @@ class Debates:
         """Store an empty session for a debate.
 
         Args:
-            asked: The debate.
+            resolved: The debate.
             forked_from: The session that the new session is a fork of.
             step: Whether to run one round only.
-            fork_objects: Caller objects of the forked session; when left out, the caller objects of `asked`.
-            own: Ids of the agents that callers created; when left out, the ids of such agents in `asked`.
+            fork_objects: Caller objects of the forked session; when left out, the caller objects of `resolved`.
+            own: Ids of the agents that callers created; when left out, the ids of such agents in `resolved`.
             session_id: Id of the session; a random id when left out.
             keeps_exit: Whether the debate keeps the exit criteria of the forked session.
         """
-        wiring, (ask, seats, config, own_mode, auxiliary) = self._wiring, asked
+        wiring, (request, seats, config, own_mode, auxiliary) = self._wiring, resolved
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None} | {**auxiliary}
-        await self._make_ready(agents, ask.budget)
-        configs = [effective(seat) for seat in seats]
-        meter = wiring.meter(configs, ask.budget, config.options)
-        writer = wiring.writer(configs, agents, ask.budget) if ask.synthesize else None
+        await self._make_ready(agents, request.budget)
+        configs = [effective_config(seat) for seat in seats]
+        meter = wiring.meter(configs, request.budget, config.options)
+        writer = wiring.writer(configs, agents, request.budget) if request.synthesize else None
         objects = caller_objects(seats, config, own_mode, wiring)
         if fork_objects is not None:
             agent_ids = tuple(agent_id for agent_id in objects.agents if agent_id in fork_objects.agents)
-            tools = wiring.tools.completed(fork_objects.tools).names
+            tools = wiring.tools.with_missing(fork_objects.tools).names
             objects = objects.model_copy(update={"agents": agent_ids, "tools": tools})
         made_here = [
             seat for seat in seats if not seat.is_object or (fork_objects and seat.config.id not in fork_objects.agents)
@@ -214,15 +205,15 @@ class Debates:
             caller_objects=objects,
             plugins=plugins_in_use(config, providers, wiring, own_mode=own_mode is not None),
             session_id=session_id,
-            attachments=read_files(ask),
+            attachments=read_files(request),
             has_whole_exit=keeps_exit,
         )
-        if ask.agents is not None or own_mode is not None:
+        if request.agents is not None or own_mode is not None:
             if own is None:
                 own = frozenset(seat.config.id for seat in seats if seat.has_own_agent)
-            self._remember(session.id, _RunObjects({} if ask.agents is None else agents, own_mode, own=own))
-        limits = RunLimits(rounds=1 if step else None, deadline_s=ask.deadline_s)
-        return self._prepared(session.id, limits, _RunObjects(agents, own_mode, meter, writer))
+            self._remember(session.id, _RunObjects({} if request.agents is None else agents, own_mode, own=own))
+        limits = RunLimits(rounds=1 if step else None, deadline_s=request.deadline_s)
+        return self._prepare_run(session.id, limits, _RunObjects(agents, own_mode, meter, writer))
 
     def estimate(self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]) -> Estimate:
         """Return the worst case of a debate, or refuse a debate whose plan has too many calls.
@@ -245,9 +236,9 @@ class Debates:
             ConfigurationError: An argument is not valid, the plan has more than `most_calls` calls, or the simulation
                 takes too long. The last error is retryable, because the time depends on the load of the machine.
         """
-        return await self._aside(self._simulation(topic, most_calls, **options))
+        return await self._run_on_thread(self._simulation(topic, most_calls, **options))
 
-    async def _aside(self, simulation: Callable[[], Estimate]) -> Estimate:
+    async def _run_on_thread(self, simulation: Callable[[], Estimate]) -> Estimate:
         limiter, borrower = _simulations.get(), object()
         await limiter.acquire_on_behalf_of(borrower)
         with anyio.move_on_after(ESTIMATE_S):
@@ -268,12 +259,14 @@ class Debates:
         wiring = self._wiring
         mode = resolved.mode or wiring.engine.modes.get_mode(resolved.config.mode)
         configs = [seat.config for seat in resolved.seats]
-        extras = analysis_extras(wiring.meter(configs, resolved.ask.budget, resolved.config.options), resolved.config)
+        extras = analysis_extras(
+            wiring.meter(configs, resolved.request.budget, resolved.config.options), resolved.config
+        )
         if resolved.config.synthesize:
             agents = {seat.config.id: seat.agent for seat in resolved.seats if seat.agent is not None}
-            extras.append(synthesis_extra(wiring.writer(configs, agents, resolved.ask.budget), resolved.config))
+            extras.append(synthesis_extra(wiring.writer(configs, agents, resolved.request.budget), resolved.config))
         return partial(
-            estimated,
+            estimate_debate,
             resolved.config,
             resolved.seats,
             mode,
@@ -282,7 +275,7 @@ class Debates:
             most_calls=most_calls,
             only=only,
             rules=wiring.catalog.rules,
-            attachments=read_files(resolved.ask),
+            attachments=read_files(resolved.request),
         )
 
     def check(self, topic: str, **options: Unpack[DebateOptions]) -> None:
@@ -316,26 +309,26 @@ class Debates:
     def _resolve(self, topic: str, **options: Unpack[DebateOptions]) -> ResolvedDebate:
         """Check the arguments, and create the agents that take part."""
         wiring = self._wiring
-        ask = checked(CallerRequest(topic=topic, **options), wiring.settings.max_rounds)
-        ask = facilitated(ask, wiring.engine.modes)
-        name, own_mode = named_mode(ask.mode, wiring.engine.modes)
+        request = check_request(CallerRequest(topic=topic, **options), wiring.settings.max_rounds)
+        request = resolve_perspectives(request, wiring.engine.modes)
+        name, own_mode = resolve_mode(request.mode, wiring.engine.modes)
         mode = own_mode or wiring.engine.modes.get_mode(name)
-        ask = with_vote_settled(ask, mode, wiring.catalog.rules)
-        rule = wiring.rule_name(ask.decide or "plurality", vote=bool(ask.vote))
-        seats = wiring.seats(ask.agents, mode, ask.search)
-        config = config_of(ask, (name, rule), [seat.config.id for seat in seats], wiring)
+        request = resolve_vote(request, mode, wiring.catalog.rules)
+        rule = wiring.rule_name(request.decide or "plurality", vote=bool(request.vote))
+        seats = wiring.seats(request.agents, mode, request.search)
+        config = config_of(request, (name, rule), [seat.config.id for seat in seats], wiring)
         by_seat = wiring.helpers.auxiliary_agents(config, mode, [seat.config for seat in seats])
         ids = {seat: tuple(agent.id for agent in agents) for seat, agents in by_seat.items()}
         auxiliary = {agent.id: agent for agents in by_seat.values() for agent in agents}
-        check_seen(read_files(ask), [*(seat.agent for seat in seats), *auxiliary.values()])
-        return ResolvedDebate(ask, seats, config.model_copy(update={"seats": ids}), own_mode, auxiliary)
+        check_seen(read_files(request), [*(seat.agent for seat in seats), *auxiliary.values()])
+        return ResolvedDebate(request, seats, config.model_copy(update={"seats": ids}), own_mode, auxiliary)
 
     def _remember(self, session_id: str, objects: _RunObjects) -> None:
         self._objects_by_session[session_id] = objects
         while len(self._objects_by_session) > _MOST_SESSIONS:
             del self._objects_by_session[next(iter(self._objects_by_session))]
 
-    def _prepared(
+    def _prepare_run(
         self,
         session_id: str,
         limits: RunLimits,
@@ -398,7 +391,7 @@ class Debates:
                 hint = "Use an id without slashes and backslashes, such as 'report-2026-11'."
                 raise ConfigurationError(msg, hint=hint) from None
             try:
-                prepared = await self.begun(self._resolve(topic, **options), session_id=session_id)
+                prepared = await self.begin(self._resolve(topic, **options), session_id=session_id)
             except SessionConflict:  # another process was faster
                 fold = await sessions.load(session_id)
             else:
@@ -410,7 +403,7 @@ class Debates:
             return self._to_result(fold)
         self._take_again(session_id, fold, options)
         try:
-            return await finish(await self.continued(session_id, budget=budget, deadline_s=deadline_s))
+            return await finish(await self.prepare_resume(session_id, budget=budget, deadline_s=deadline_s))
         except SessionConflict:
             fold = await sessions.load(session_id)
             if fold.progress.status != "completed":
@@ -426,13 +419,13 @@ class Debates:
         if session_id in self._objects_by_session:
             return
         wiring, began_with, name = self._wiring, fold.record.caller_objects, fold.record.config.mode
-        mode = named_mode(options["mode"], wiring.engine.modes)[1] if "mode" in options else None
+        mode = resolve_mode(options["mode"], wiring.engine.modes)[1] if "mode" in options else None
         is_needed = began_with.mode or not wiring.engine.modes.has_mode(name)
         mode = mode if mode is not None and mode.name == name and is_needed else None
         agents = options.get("agents")
-        seats = () if agents is None else seat_agents(agents, wiring.models.guarded, mode or self._mode_of(fold))
+        seats = () if agents is None else seat_agents(agents, wiring.models.guard, mode or self._mode_of(fold))
         seats = tuple(seat for seat in seats if seat.is_object and seat.config.id in began_with.agents)
-        seated_again(fold.record, {seat.config.id: effective(seat) for seat in seats}, "error")
+        resolve_stored_seats(fold.record, {seat.config.id: effective_config(seat) for seat in seats}, "error")
         stored = {config.id: config for config in fold.record.agents}
         restored_agents = {
             seat.config.id: wiring.tools.equip(restore_search(seat.agent, seat, stored[seat.config.id]))
@@ -443,7 +436,7 @@ class Debates:
             own = frozenset(seat.config.id for seat in seats if seat.has_own_agent)
             self._remember(session_id, _RunObjects(restored_agents, mode, own=own))
 
-    async def forked(
+    async def prepare_fork(
         self,
         session_id: str,
         at_round: int,
@@ -460,7 +453,7 @@ class Debates:
         """Return the last complete round of a stored debate."""
         return last_held_round(*await self._wiring.storage.read(session_id, tenant=self.tenant))
 
-    async def repeated(self, session_id: str, change: Rearranged) -> Prepared:
+    async def prepare_repetition(self, session_id: str, change: Rearranged) -> Prepared:
         """Prepare a session that repeats the last complete round of another session, with the given change."""
         return await self._begin_fork(await self._repetition(session_id, change), step=not change.round.ended)
 
@@ -472,7 +465,7 @@ class Debates:
     async def estimate_repeated(self, session_id: str, change: Rearranged) -> Estimate:
         """Return the worst case of the session that `repeated` prepares, which runs only the repeated round."""
         fork = await self._repetition(session_id, change)
-        return await self._aside(self._simulation_of(fork.asked, None, only=change.round))
+        return await self._run_on_thread(self._simulation_of(fork.resolved, None, only=change.round))
 
     async def _repetition(self, session_id: str, change: Rearranged) -> _Fork:
         changes: DebateOptions = {"rounds": change.round.planned}
@@ -481,8 +474,8 @@ class Debates:
         return await self._fork(session_id, change.round.number - 1, (), changes, change)
 
     async def _begin_fork(self, fork: _Fork, *, step: bool = False) -> Prepared:
-        prepared = await self.begun(
-            fork.asked,
+        prepared = await self.begin(
+            fork.resolved,
             fork.origin,
             step=step,
             fork_objects=fork.given,
@@ -514,7 +507,7 @@ class Debates:
         fold = Fold(record.model_copy(update={"prompt_version": None}), events)
         past = shared_past(fold, events, at_round)
         repeated_results = () if rearranged is None else fold.rounds[at_round].context_results
-        context_results = answered(Fold(fold.record, past), (*repeated_results, *context_results))
+        context_results = match_answers(Fold(fold.record, past), (*repeated_results, *context_results))
         passed = self._objects_by_session.get(session_id, _RunObjects({}))
         agents: list[Agent] = []
         own: frozenset[str] | None = None
@@ -524,28 +517,28 @@ class Debates:
             objects, _ = await self._restore_objects(session_id, fold, kinds=())
             agents, own = [objects.agents[config.id] for config in fold.record.agents], objects.own
             if (search := changes.get("search")) is not None:
-                agents = [agent if agent.id in objects.own else wiring.searching(agent, search) for agent in agents]
+                agents = [agent if agent.id in objects.own else wiring.with_search(agent, search) for agent in agents]
         if rearranged is not None:
             by_id = {agent.id: agent for agent in agents}
             if missing := [agent_id for agent_id in rearranged.seats if agent_id not in by_id]:
                 msg = f"these agents of session {session_id!r} are not known here: {', '.join(missing)}"
                 raise ConfigurationError(msg, hint="Fork the session with agents=[...] instead.")
             agents = [by_id[agent_id] for agent_id in rearranged.seats]
-        options = inherited(fold, at_round, agents, passed.mode, changes, exits=wiring.catalog.exits)
+        options = fork_options(fold, at_round, agents, passed.mode, changes, exits=wiring.catalog.exits)
         if rearranged is not None:
             options["focus_question"] = fold.rounds[at_round].focus_question
         resolved = self._resolve(record.config.topic, **options)
-        config = kept(resolved.config, record.config, changes)
+        config = fork_config(resolved.config, record.config, changes)
         if rearranged is not None:
             config = config.model_copy(update={"seed": rearranged.seed})
-            config = ended_after(config, rearranged.round, wiring.catalog.exits)
+            config = end_after_round(config, rearranged.round, wiring.catalog.exits)
         resolved = resolved._replace(config=config)
         first = first_events(fold, past, resolved.config, context_results, wiring.sessions.clock.now())
         origin = ForkOrigin(session_id=session_id, at_round=at_round, events=len(first))
         new_id = None if rearranged is None else rearranged.session_id
         return _Fork(resolved, origin, first, original_objects, own, new_id, keeps_exit=keeps_exit(changes))
 
-    async def continued(
+    async def prepare_resume(
         self,
         session_id: str,
         *,
@@ -591,7 +584,7 @@ class Debates:
             adopts = on_change == "adopt"
             await self._wiring.models.check_waiting_batches(fold, objects.agents.values(), pays_again=adopts)
         check_seen(fold.record.attachments, objects.agents.values())
-        return self._prepared(session_id, limits, objects, extension, adoption)
+        return self._prepare_run(session_id, limits, objects, extension, adoption)
 
     async def _restore_objects(
         self,
@@ -618,7 +611,9 @@ class Debates:
             check_plugins(fold.record, wiring, _kinds_kept({}, passed) if kinds is None else kinds)
         check_on_change(on_change)
         table_seats = self._matching_seats(fold, passed)
-        seating = seated_again(fold.record, {seat.config.id: effective(seat) for seat in table_seats}, on_change)
+        seating = resolve_stored_seats(
+            fold.record, {seat.config.id: effective_config(seat) for seat in table_seats}, on_change
+        )
         stored = {config.id: config for config in seating.agents}
         available = {
             seat.config.id: wiring.tools.equip(restore_search(seat.agent, seat, stored[seat.config.id]))
@@ -629,7 +624,7 @@ class Debates:
         if speaks:
             check_plugins(fold.record, wiring, ("provider",), names={config.provider for config in missing})
         await wiring.tools.prepare()
-        tools = wiring.tools.completed(fold.record.caller_objects.tools)
+        tools = wiring.tools.with_missing(fold.record.caller_objects.tools)
         check_objects_present(
             fold.record,
             self._present_ids(fold, available, table_seats),
@@ -659,7 +654,7 @@ class Debates:
             return []
         ids = {config.id for config in fold.record.agents} - set(passed.agents)
         mode = passed.mode or self._mode_of(fold)
-        seats = seat_agents(wiring.options.agents, wiring.models.guarded, mode)
+        seats = seat_agents(wiring.options.agents, wiring.models.guard, mode)
         return [seat for seat in seats if seat.config.id in ids]
 
     def _make_agents(self, fold: Fold, configs: Sequence[AgentConfig], *, speaks: bool) -> dict[str, Agent]:
@@ -668,7 +663,7 @@ class Debates:
         agents: dict[str, Agent] = {}
         for config in configs:
             try:
-                agents |= wiring.agents.resolve([config]) if team is None else restored([config], team, wiring)
+                agents |= wiring.agents.resolve([config]) if team is None else restore_agents([config], team, wiring)
             except ConfigurationError as error:
                 if speaks:
                     raise agent_unavailable_error(fold.record, config, error) from error
@@ -744,7 +739,7 @@ class Debates:
         )
         objects, adoption = await self._restore_objects(session_id, fold, budget, on_change)
         limits = RunLimits(deadline_s=deadline_s, budget=budget)
-        return await finish(self._prepared(session_id, limits, objects, extension, adoption))
+        return await finish(self._prepare_run(session_id, limits, objects, extension, adoption))
 
     async def load(self, session_id: str) -> DebateResult:
         """Return the current result of a stored session."""
@@ -762,7 +757,7 @@ class Debates:
             raise SessionConflict(msg)
         await sessions.control(session_id, "stop", running=running)
         try:
-            await self._wiring.engine.obey(session_id)
+            await self._wiring.engine.carry_out_control(session_id)
         except SessionBusy:
             logger.debug("the owner of the session will stop it", extra={"session": session_id})
 
@@ -775,7 +770,7 @@ class Debates:
             raise SessionConflict(msg)
         await sessions.control(session_id, "pause", running=running)
         try:
-            await self._wiring.engine.obey(session_id)
+            await self._wiring.engine.carry_out_control(session_id)
         except SessionBusy:
             logger.debug("the owner of the session will pause it", extra={"session": session_id})
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from roundtable.tools import ModelCall
     from roundtable.types import Answer, Attachment, ChatRequest, DebateConfig, DebateContext, DebateRecord, TurnSpec
 
-__all__ = ["Extra", "estimated", "meters_of"]
+__all__ = ["Extra", "estimate_debate", "meters_of"]
 
 CHARS_PER_TOKEN: Final = 3.5
 """Characters per token of the longest text, according to the estimate that is used to cut prompts."""
@@ -102,7 +102,7 @@ class _AgentTotals:
     tries: int = 0
     cost_with_retries: Decimal | None = Decimal(0)
 
-    def emptied(self) -> _AgentTotals:
+    def without_totals(self) -> _AgentTotals:
         """Return the same agent with all totals reset to zero."""
         return _AgentTotals(self.agent, leaves_side=self.leaves_side, votes=self.votes, place=self.place)
 
@@ -131,11 +131,11 @@ class _AgentTotals:
             self._call(agent.chat_model, request, size)
         self._call(agent.chat_model, request.model_copy(update={"search": None}), repair_size)
         # The text that the agent writes for a tool is part of its answer, so it is not longer than the answer.
-        for ask in _most_expensive_call(agent, spec, answer_tokens) * sum(results_per_round):
-            self._call(ask.model, ask.request, prompt_tokens(ask.request) + answer_tokens)
+        for call in _most_expensive_call(agent, spec, answer_tokens) * sum(results_per_round):
+            self._call(call.model, call.request, prompt_tokens(call.request) + answer_tokens)
         return answer_tokens
 
-    def ask(self, request: ChatRequest, most: int) -> None:
+    def add_calls(self, request: ChatRequest, most: int) -> None:
         """Add a call outside of turns that is made up to `most` times."""
         self.planned_calls += 1
         for _ in range(most):
@@ -243,14 +243,14 @@ def _most_expensive_call(agent: BaseAgent, spec: TurnSpec, answer_tokens: int) -
     return max(agent.toolkit.asks(spec.tools.allow), key=lambda asks: _worst_price(asks, answer_tokens), default=())
 
 
-def _worst_price(asks: Iterable[ModelCall], answer_tokens: int) -> tuple[bool, Decimal, int]:
+def _worst_price(calls: Iterable[ModelCall], answer_tokens: int) -> tuple[bool, Decimal, int]:
     """Return the most that calls consume, as a sort key: unknown price, then dollars, then tokens."""
     cost: Decimal | None = Decimal(0)
     tokens = 0
-    for ask in asks:
-        size = prompt_tokens(ask.request) + answer_tokens, ask.request.max_tokens
+    for call in calls:
+        size = prompt_tokens(call.request) + answer_tokens, call.request.max_tokens
         tokens += sum(size)
-        for meter in meters_of(ask.model):
+        for meter in meters_of(call.model):
             cost = _add_price(cost, meter.worst_cost(meter.model, *size))
     return cost is None, cost or Decimal(0), tokens
 
@@ -276,7 +276,7 @@ class Extra:
     """Maximum number of times that each request is sent."""
 
 
-def estimated(
+def estimate_debate(
     config: DebateConfig,
     seats: Sequence[Seated],
     mode: DebateModeStrategy,
@@ -337,12 +337,12 @@ def estimated(
     for extra in extras:
         totals_by_agent[extra.agent.id] = totals = _AgentTotals(extra.agent)
         for request in extra.requests(record):
-            totals.ask(request, extra.tries)
+            totals.add_calls(request, extra.tries)
     _check_calls(totals_by_agent, 0, most_calls)
     whole = _total_estimate(tuple(totals.to_estimate() for totals in totals_by_agent.values()), totals_by_agent)
     if not config.claims:
         return whole
-    without = estimated(
+    without = estimate_debate(
         config.model_copy(update={"claims": False}),
         seats,
         mode,
@@ -393,7 +393,7 @@ def _simulate(
     fold = Fold(SessionRecord(id="estimate", config=config, agents=agents, contents=stored_contents(attachments)))
     for number in range(1, (config.rounds if only is None else only.number) + 1):
         if only is not None and number == only.number:
-            totals_by_agent = {agent_id: totals.emptied() for agent_id, totals in totals_by_agent.items()}
+            totals_by_agent = {agent_id: totals.without_totals() for agent_id, totals in totals_by_agent.items()}
         start = RoundStart(session_id="estimate", timestamp=utc_now(), round=number, agents=config.agents)
         fold.apply(start.model_copy(update={"focus_question": config.focus_question}))
         ends = only is not None and only.ended and number == only.number

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import DurableEvent, SessionRecord
 
-__all__ = ["ExportFormat", "SessionFiles", "exported_parts", "find_exporter", "format_of"]
+__all__ = ["ExportFormat", "SessionFiles", "export_parts", "find_exporter", "format_of"]
 
 ExportFormat: TypeAlias = Literal["markdown", "json", "html", "csv"]
 """Built-in export formats; plugins may add others. Only `"json"` can be imported."""
@@ -78,7 +78,7 @@ class SessionFiles(ABC):
             PluginError: The exporter of a plugin failed.
         """
         texts: list[str] = []
-        for part in await exported_parts(self.wiring, session_id, format):
+        for part in await export_parts(self.wiring, session_id, format):
             if isinstance(part, bytes):
                 msg = f"the export format {format!r} is not text"
                 raise ConfigurationError(msg, hint="Export to a file: `export_file`, or `roundtable export -o FILE`.")
@@ -122,7 +122,7 @@ class SessionFiles(ABC):
             if kind != "json":
                 raise ConfigurationError(f"only the format 'json' can be signed, not {kind!r}")
             sign = await to_thread.run_sync(_read_signer, Path(sign_with))
-        parts = await exported_parts(self.wiring, session_id, kind, sign=sign)
+        parts = await export_parts(self.wiring, session_id, kind, sign=sign)
         await to_thread.run_sync(write_parts, target, parts)
         return target
 
@@ -212,7 +212,7 @@ def _read_signer(path: Path) -> Callable[[ChainHead], LogSignature]:
     return partial(sign_head, private_key=key)
 
 
-async def exported_parts(
+async def export_parts(
     wiring: TableParts,
     session_id: str,
     format: str,
@@ -258,9 +258,9 @@ def find_exporter(catalog: Catalog, format: str) -> Entry[Exporter] | None:
 
 
 def _export_parts(exporter: Entry[Exporter], result: DebateResult) -> Iterator[str | bytes]:
-    from roundtable.plugins.errors import using
+    from roundtable.plugins.errors import use_entry
 
-    with using("exporter", exporter) as write:
+    with use_entry("exporter", exporter) as write:
         output = write(result)
         for part in (output,) if isinstance(output, str | bytes) else output:
             if not isinstance(part, str | bytes):

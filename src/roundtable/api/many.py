@@ -102,7 +102,7 @@ class DebateQueue(Protocol):
         """Run debates, or the unfinished part of each, and return the outcome of each, in order."""
 
 
-class _Asked(NamedTuple):
+class _Debate(NamedTuple):
     """One debate that the caller requested."""
 
     topic: str
@@ -130,22 +130,22 @@ class ManyDebates:
             ConfigurationError: An argument is not valid; no model was called.
             RoundtableError: With `on_error="raise"`, the error of the first debate that failed.
         """
-        asked = self._checked(debates)
+        requested = self._check_debates(debates)
         if self.name is None:
-            ids: list[str | None] = [None] * len(asked)
+            ids: list[str | None] = [None] * len(requested)
         else:
-            ids = [*_session_ids(self.name, asked, debates)]
+            ids = [*_session_ids(self.name, requested, debates)]
         if self.on is not None:
-            return await self._queued(self.on, asked, ids)
-        count = _Count(len(asked), self.on_progress)
+            return await self._run_on_queue(self.on, requested, ids)
+        count = _Count(len(requested), self.on_progress)
         jobs = [
             partial(self._debate, debates, debate, session_id, count)
-            for debate, session_id in zip(asked, ids, strict=True)
+            for debate, session_id in zip(requested, ids, strict=True)
         ]
         return await run_jobs(jobs, at_once=self.concurrency)
 
     async def _debate(
-        self, debates: Debates, asked: _Asked, session_id: str | None, count: _Count
+        self, debates: Debates, asked: _Debate, session_id: str | None, count: _Count
     ) -> DebateResult | FailedDebate:
         outcome: DebateResult | FailedDebate
         try:
@@ -156,14 +156,16 @@ class ManyDebates:
         except RoundtableError as error:
             if self.on_error == "raise":
                 raise
-            outcome = _failed(asked, error)
+            outcome = _failed_debate(asked, error)
         count.add(outcome)
         return outcome
 
-    async def _queued(
-        self, queue: DebateQueue, asked: Sequence[_Asked], ids: Sequence[str | None]
+    async def _run_on_queue(
+        self, queue: DebateQueue, requested: Sequence[_Debate], ids: Sequence[str | None]
     ) -> list[DebateResult | FailedDebate]:
-        named = [NamedDebate(session_id or "", _request(debate)) for debate, session_id in zip(asked, ids, strict=True)]
+        named = [
+            NamedDebate(session_id or "", _request(debate)) for debate, session_id in zip(requested, ids, strict=True)
+        ]
         # With another option, such as a larger budget, this is another job that continues the same sessions.
         asked_for = [[debate.session_id, debate.request.model_dump_json(exclude_unset=True)] for debate in named]
         job = f"{self.name}-{hashlib.sha256(to_json(asked_for)).hexdigest()[:8]}"
@@ -173,7 +175,7 @@ class ManyDebates:
             raise error_from_info(failure.error)
         return outcomes
 
-    def _checked(self, debates: Debates) -> list[_Asked]:
+    def _check_debates(self, debates: Debates) -> list[_Debate]:
         check_list("topics", self.questions, "a list of questions")
         check_list("modes", self.modes, "a list of modes")
         _check_batch(self.concurrency, self.on_error, self.on_progress)
@@ -185,12 +187,12 @@ class ManyDebates:
             raise ConfigurationError("debate_many takes modes, not mode", hint="Write modes=['delphi', 'adversarial'].")
         if not self.modes:
             raise ConfigurationError("modes is empty", hint="Leave it out for collaborative debates.")
-        asked = [debate for question in self.questions for debate in self._asked(question)]
-        for debate in asked:
+        requested = [debate for question in self.questions for debate in self._in_each_mode(question)]
+        for debate in requested:
             debates.check(debate.topic, **debate.options)
-        return asked
+        return requested
 
-    def _asked(self, question: str | DebateRequest | Mapping[str, JsonValue]) -> list[_Asked]:
+    def _in_each_mode(self, question: str | DebateRequest | Mapping[str, JsonValue]) -> list[_Debate]:
         """Return a question in every mode, or only in its own mode if it has one."""
         fields: dict[str, Any]
         if isinstance(question, DebateRequest):
@@ -205,7 +207,7 @@ class ManyDebates:
         topic = fields.pop("topic", None)
         modes = [fields.pop("mode")] if "mode" in fields else self.modes
         return [
-            _Asked(
+            _Debate(
                 topic,
                 mode if isinstance(mode, str) else getattr(mode, "name", ""),  # the check refuses a non-mode
                 cast("DebateOptions", {**self.options, **fields, "mode": mode}),  # checked with the debate
@@ -254,7 +256,7 @@ class ManyResumes:
                 error.partial = before if isinstance(before, DebateResult) else before.partial
             if self.on_error == "raise":
                 raise
-            outcome = _failed(_Asked(before.topic, before.mode, {}), error)
+            outcome = _failed_debate(_Debate(before.topic, before.mode, {}), error)
         count.add(outcome)
         return outcome
 
@@ -268,7 +270,9 @@ class ManyResumes:
             if not _is_unfinished(current):
                 return current
             try:
-                return await finish(await debates.continued(session_id, budget=self.budget, deadline_s=self.deadline_s))
+                return await finish(
+                    await debates.prepare_resume(session_id, budget=self.budget, deadline_s=self.deadline_s)
+                )
             except SessionBusy:
                 await sleep(BUSY_PAUSE_S)
             except SessionConflict:
@@ -329,23 +333,23 @@ class _Count:
         )
 
 
-async def _once_free(debates: Debates, session_id: str, asked: _Asked) -> DebateResult:
+async def _once_free(debates: Debates, session_id: str, debate: _Debate) -> DebateResult:
     """Run a debate, or the rest of it, as soon as no other process runs its session."""
     while True:
         try:
-            return await debates.debate_once(session_id, asked.topic, **asked.options)
+            return await debates.debate_once(session_id, debate.topic, **debate.options)
         except SessionBusy:
             await sleep(BUSY_PAUSE_S)
 
 
-def _session_ids(name: str, asked: Sequence[_Asked], debates: Debates) -> list[str]:
+def _session_ids(name: str, requested: Sequence[_Debate], debates: Debates) -> list[str]:
     """Return an id for each debate, computed from the name and everything that determines the debate.
 
     A question that appears twice is debated twice.
     """
     digests: list[str] = []
     times: Counter[str] = Counter()
-    for debate in asked:
+    for debate in requested:
         plan = debates.describe(debate.topic, **debate.options)
         text = to_json([name, debates.tenant, plan], serialize_unknown=True)
         digest = hashlib.sha256(text).hexdigest()[:32]
@@ -354,28 +358,28 @@ def _session_ids(name: str, asked: Sequence[_Asked], debates: Debates) -> list[s
     return digests
 
 
-def _request(asked: _Asked) -> DebateRequest:
+def _request(debate: _Debate) -> DebateRequest:
     """Return a debate as plain data.
 
     Raises:
         ConfigurationError: An option is an object.
     """
     try:
-        options: dict[str, object] = {**asked.options}
-        if files := asked.options.get("attachments"):
+        options: dict[str, object] = {**debate.options}
+        if files := debate.options.get("attachments"):
             options["attachments"] = read_attachments(files)  # workers on other machines do not have the files
-        return DebateRequest.model_validate({"topic": asked.topic, **options})
+        return DebateRequest.model_validate({"topic": debate.topic, **options})
     except ValidationError as error:
         reason = ": ".join(filter(None, first_error(error)))
         hint = "Other processes read the options, so they must be plain data, such as agents by name."
-        raise ConfigurationError(f"the question {asked.topic[:80]!r} cannot be queued: {reason}", hint=hint) from None
+        raise ConfigurationError(f"the question {debate.topic[:80]!r} cannot be queued: {reason}", hint=hint) from None
 
 
-def _failed(asked: _Asked, error: RoundtableError) -> FailedDebate:
+def _failed_debate(debate: _Debate, error: RoundtableError) -> FailedDebate:
     result = error.partial
     return FailedDebate(
-        topic=asked.topic,
-        mode=asked.mode,
+        topic=debate.topic,
+        mode=debate.mode,
         error=error_info(error),
         session_id=error.session_id,
         partial=result if isinstance(result, DebateResult) else None,

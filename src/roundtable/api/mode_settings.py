@@ -89,10 +89,10 @@ def _plain(value: object, mode_name: str, level: int = 0) -> JsonValue:
         case type() | FunctionType() | BuiltinFunctionType():
             return _name_of(value)
         case _:
-            return _described(value, inner)
+            return _describe(value, inner)
 
 
-def _described(value: object, inner: Callable[[object], JsonValue]) -> JsonValue:
+def _describe(value: object, inner: Callable[[object], JsonValue]) -> JsonValue:
     """Return the class and the attributes of an object, or the class and the `repr` if it has no plain attributes."""
     kind = _name_of(type(value))
     if is_dataclass(value):

@@ -106,7 +106,7 @@ class Models:
         if key not in self._made:
             model_object = self._make(*key, config)
             self._made[key] = self.gateway.guard(
-                self._metered(model_object),
+                self._add_meter(model_object),
                 timeout_s=_deadline_of(config),
                 retry=config.retry,
                 requests_per_minute=config.requests_per_minute,
@@ -125,24 +125,24 @@ class Models:
     def _make(self, provider: str, model: str | None, config: ProviderConfig) -> ChatModel:
         entry = self._catalog.providers.entry(provider)
 
-        def made() -> ChatModel:
+        def create() -> ChatModel:
             new_model: ChatModel = make("provider", entry, model, config, self._settings)
             if config.batch_options is not None and price_share_of(new_model) == 1:
                 raise batch_refusal(provider)
             return new_model
 
         if self.cassette is None or provider == "replay":
-            return made()
-        return self.cassette.model(provider, model, made, requests_per_minute=default_rate_of(entry.thing))
+            return create()
+        return self.cassette.model(provider, model, create, requests_per_minute=default_rate_of(entry.thing))
 
-    def guarded(self, model: ChatModel, *, retry: RetryPolicy | None = None) -> StreamingModel:
+    def guard(self, model: ChatModel, *, retry: RetryPolicy | None = None) -> StreamingModel:
         """Wrap a caller's model in a meter and the gateway; for a fallback model, wrap each of its models."""
         if isinstance(model, FallbackModel):
-            return model.over(lambda inner: self.guarded(inner, retry=retry))
+            return model.over(lambda inner: self.guard(inner, retry=retry))
         if isinstance(model, GuardedModel):
             # A model of another table keeps its limits, but this table counts its calls.
-            return self.gateway.guard(model.over(self._metered), retry=retry)
-        return self.gateway.guard(self._metered(model), timeout_s=self._timeout_of(model), retry=retry)
+            return self.gateway.guard(model.over(self._add_meter), retry=retry)
+        return self.gateway.guard(self._add_meter(model), timeout_s=self._timeout_of(model), retry=retry)
 
     def _timeout_of(self, model: ChatModel) -> float | None:
         """Return the deadline of a caller's model in seconds: the configured one, else its own (people need longer)."""
@@ -152,12 +152,12 @@ class Models:
         default: float | None = getattr(model, "patience_s", None)
         return default if configured is None else configured.timeout_s
 
-    def _metered(self, model: ChatModel) -> ChatModel:
+    def _add_meter(self, model: ChatModel) -> ChatModel:
         if isinstance(model, MeteredModel):
             return model if model.ledger is self.ledger else MeteredModel(model.inner, self.prices, self.ledger)
-        return MeteredModel(self._recorded(model), self.prices, self.ledger)
+        return MeteredModel(self._add_recorder(model), self.prices, self.ledger)
 
-    def _recorded(self, model: ChatModel) -> ChatModel:
+    def _add_recorder(self, model: ChatModel) -> ChatModel:
         if self.cassette is None:
             return model
         from roundtable.providers.cassette import RecordedModel
@@ -232,7 +232,7 @@ class Models:
                 "per million tokens; or install the extra 'prices'; or limit max_tokens or max_calls instead.",
             )
 
-    def take(self) -> tuple[GuardedModel, ...]:
+    def pop_all(self) -> tuple[GuardedModel, ...]:
         """Return the models created so far, so that they can be closed, and forget them."""
         models, self._made = tuple(self._made.values()), {}
         return models
@@ -400,7 +400,7 @@ class Helpers:
 
     def _readers(self, configs: Sequence[AgentConfig]) -> tuple[list[ChatModel], str]:
         """Return the models that analyse answers: those named in `seats`, else a light model, else a debater's."""
-        seated = self.seated("analyzer")
+        seated = self.models_for("analyzer")
         if seated:
             return seated, ""
         models, reason = self._first_light_model(configs)
@@ -433,7 +433,7 @@ class Helpers:
         """
         if by is not None:
             return self._agent_as_writer(by, agents)
-        seated = self.seated("synthesizer")
+        seated = self.models_for("synthesizer")
         if len(seated) > 1:
             raise ConfigurationError("seats['synthesizer'] must be one model, not several")
         missing_price = _missing_price(seated) if capped else ""
@@ -472,7 +472,7 @@ class Helpers:
         """
         by_seat: dict[str, tuple[BaseAgent, ...]] = {}
         if isinstance(mode, ExpertPanelMode) and mode.facilitated and not config.perspectives:
-            writers = self.seated("facilitator") or self._first_light_model(seats)[0]
+            writers = self.models_for("facilitator") or self._first_light_model(seats)[0]
             by_seat["facilitator"] = agents_of("facilitator", writers[:1])
         if asks_moderator(config.exit):
             by_seat["moderator"] = agents_of("moderator", self._moderators(seats))
@@ -486,7 +486,7 @@ class Helpers:
         return {seat: agents for seat, agents in by_seat.items() if agents}
 
     def _moderators(self, seats: Sequence[AgentConfig]) -> list[ChatModel]:
-        models = self.seated("facilitator")
+        models = self.models_for("facilitator")
         models, reason = (models, "") if models else self._first_light_model(seats)
         if not models:
             msg = f"no model can moderate the debate: {reason}"
@@ -494,7 +494,7 @@ class Helpers:
         return models[:1]
 
     def _judges(self, decide: str, seats: Sequence[AgentConfig]) -> list[ChatModel]:
-        seated = self.seated("judge")
+        seated = self.models_for("judge")
         models, reason = (seated, "") if seated else self._light_models(seats)
         if not models:
             msg = f"no model can judge the debate: {reason}"
@@ -508,7 +508,7 @@ class Helpers:
             models[:1] if decide == "judge" else [models[n % len(models)] for n in range(max(_PANEL_SIZE, len(models)))]
         )
 
-    def seated(self, seat: str) -> list[ChatModel]:
+    def models_for(self, seat: str) -> list[ChatModel]:
         """Return the models that the caller set for an auxiliary role.
 
         Raises:
@@ -521,7 +521,7 @@ class Helpers:
     def _model(self, model: SeatLike) -> ChatModel:
         if isinstance(model, str):
             return self._models.get(*split_model_name(model))
-        return self._models.guarded(model)
+        return self._models.guard(model)
 
     def _first_light_model(self, configs: Iterable[AgentConfig]) -> tuple[list[ChatModel], str]:
         """Return the light model of the first provider that has one, or the reason why there is none."""

@@ -102,15 +102,15 @@ def offered_agents(table: Roundtable) -> tuple[AgentOffer, ...]:
         ConfigurationError: The table has no usable agents.
     """
     wiring = table.wiring
-    return tuple(AgentOffer(_with_model(seat), wiring.trouble(seat)) for seat in wiring.seats(None))
+    return tuple(AgentOffer(_with_model(seat), wiring.problem_of(seat)) for seat in wiring.seats(None))
 
 
 def _with_model(seat: Seated) -> AgentConfig:
     # Imported here on purpose: servers list what they offer before anything is loaded.
-    from roundtable.api.changes import effective
+    from roundtable.api.changes import effective_config
     from roundtable.providers.http_model import FIRST_LISTED
 
-    config = effective(seat)
+    config = effective_config(seat)
     # The first model that a local server lists is known only after a call.
     return config.model_copy(update={"model": None}) if config.model == FIRST_LISTED else config
 

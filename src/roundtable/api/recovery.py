@@ -81,7 +81,7 @@ async def recover(
 async def _find_left(wiring: TableParts, *, cancelled: bool) -> _Left:
     free: list[SessionSummary] = []
     doubtful: list[SessionSummary] = []
-    async for summary in _unfinished(wiring, cancelled=cancelled):
+    async for summary in _unfinished_sessions(wiring, cancelled=cancelled):
         storage = wiring.storage
         holder = await storage.holder(summary.id, tenant=wiring.options.tenant) if isinstance(storage, Leases) else None
         if holder is None:
@@ -91,7 +91,7 @@ async def _find_left(wiring: TableParts, *, cancelled: bool) -> _Left:
     return _Left(tuple(reversed(free)), tuple(reversed(doubtful)))  # the oldest first
 
 
-async def _unfinished(wiring: TableParts, *, cancelled: bool) -> AsyncGenerator[SessionSummary]:
+async def _unfinished_sessions(wiring: TableParts, *, cancelled: bool) -> AsyncGenerator[SessionSummary]:
     """Yield the sessions that somebody neither ended nor paused on purpose, newest first."""
     statuses: tuple[SessionStatus, ...] = ("active", "created", *(("paused",) if cancelled else ()))
     # A session is created a moment before its process takes the lease.
@@ -132,11 +132,11 @@ async def _continue(
         fold = await wiring.sessions.load(summary.id)
         if fold.pending_control is not None:
             # A pause or stop was requested after the process had ended.
-            await wiring.engine.obey(summary.id)
+            await wiring.engine.carry_out_control(summary.id)
             return recovered(outcome="ended")
         if _is_held_in_steps(fold):
             return recovered(outcome="waiting")
-        result = await finish(await debates.continued(summary.id, on_change=on_change))
+        result = await finish(await debates.prepare_resume(summary.id, on_change=on_change))
     except (SessionBusy, SessionNotFound) as error:
         return recovered(outcome="taken", error=error_info(error))
     except SessionConflict as error:

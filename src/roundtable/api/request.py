@@ -23,6 +23,7 @@ from roundtable.api.checks import (
     check_whole,
 )
 from roundtable.errors import ConfigurationError
+from roundtable.modes import check_mode
 from roundtable.parsing import check_answer_schema
 from roundtable.scoring import Rule, find_rule
 from roundtable.types import DebateConfig
@@ -43,20 +44,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ResolvedDebate",
-    "checked",
+    "check_request",
     "config_of",
-    "facilitated",
     "read_answer_schema",
     "read_files",
+    "resolve_mode",
+    "resolve_perspectives",
+    "resolve_vote",
     "unusable",
-    "with_vote_settled",
 ]
 
 
 class ResolvedDebate(NamedTuple):
     """A checked request, with its agents and configuration."""
 
-    ask: CallerRequest
+    request: CallerRequest
     seats: tuple[Seated, ...]
     config: DebateConfig
     mode: DebateModeStrategy | None
@@ -65,27 +67,27 @@ class ResolvedDebate(NamedTuple):
     """Auxiliary agents such as judges, by id."""
 
 
-def checked(ask: CallerRequest, most_rounds: int) -> CallerRequest:
+def check_request(request: CallerRequest, most_rounds: int) -> CallerRequest:
     """Return a request after checking types and ranges.
 
     Raises:
         ConfigurationError: An argument has the wrong type or is out of range.
     """
-    check_rounds(ask.rounds, most_rounds)
-    check_budget(ask.budget)
-    check_deadline(ask.deadline_s)
-    check_options(ask.options)
-    check_mapping("metadata", ask.metadata)
-    check_depth("metadata", ask.metadata)
+    check_rounds(request.rounds, most_rounds)
+    check_budget(request.budget)
+    check_deadline(request.deadline_s)
+    check_options(request.options)
+    check_mapping("metadata", request.metadata)
+    check_depth("metadata", request.metadata)
     for flag in ("exit_on_consensus", "baseline", "synthesize", "claims"):
-        check_flag(flag, getattr(ask, flag))
-    check_vote(ask.vote)
-    if ask.quorum is not None:
-        check_whole("quorum", ask.quorum)
-    check_mode_given(ask.mode)
-    if ask.answer_schema is not None:
-        ask = replace(ask, answer_schema=read_answer_schema(ask.answer_schema))
-    return replace(ask, attachments=read_attachments(ask.attachments)) if ask.attachments else ask
+        check_flag(flag, getattr(request, flag))
+    check_vote(request.vote)
+    if request.quorum is not None:
+        check_whole("quorum", request.quorum)
+    check_mode_given(request.mode)
+    if request.answer_schema is not None:
+        request = replace(request, answer_schema=read_answer_schema(request.answer_schema))
+    return replace(request, attachments=read_attachments(request.attachments)) if request.attachments else request
 
 
 def read_answer_schema(answer_schema: object) -> JsonObject:
@@ -112,24 +114,40 @@ def read_answer_schema(answer_schema: object) -> JsonObject:
     return schema
 
 
-def facilitated(ask: CallerRequest, known: ModeRegistry) -> CallerRequest:
+def resolve_mode(mode: str | DebateModeStrategy, known: ModeRegistry) -> tuple[str, DebateModeStrategy | None]:
+    """Return the name of a mode, and the mode itself if the caller passed an object.
+
+    Raises:
+        ConfigurationError: The mode is unknown, the object is not a mode, or another mode has its name.
+    """
+    if isinstance(mode, str):
+        known.get_mode(mode)
+        return mode, None
+    check_mode(type(mode).__name__, mode)
+    if known.has_mode(mode.name) and type(known.get_mode(mode.name)) is not type(mode):
+        msg = f"{type(mode).__name__} has the name of another mode, {mode.name!r}"
+        raise ConfigurationError(msg, hint="Give your mode a name of its own; sessions are stored with this name.")
+    return mode.name, mode
+
+
+def resolve_perspectives(request: CallerRequest, known: ModeRegistry) -> CallerRequest:
     """Replace `perspectives="auto"` by the mode option `facilitated`, which makes a model write the perspectives."""
-    if ask.perspectives is None:
-        return ask
-    if ask.perspectives != "auto":
-        check_list("perspectives", ask.perspectives, "a list, or 'auto'")
-        return ask
-    if not isinstance(ask.mode, str):
+    if request.perspectives is None:
+        return request
+    if request.perspectives != "auto":
+        check_list("perspectives", request.perspectives, "a list, or 'auto'")
+        return request
+    if not isinstance(request.mode, str):
         msg = "perspectives='auto' needs a mode given by name"
         raise ConfigurationError(msg, hint="Create the mode with facilitated=True instead.")
-    if "facilitated" not in getattr(known.get_mode(ask.mode), "options", {}):
-        msg = f"perspectives='auto' does not work with the mode {ask.mode!r}"
+    if "facilitated" not in getattr(known.get_mode(request.mode), "options", {}):
+        msg = f"perspectives='auto' does not work with the mode {request.mode!r}"
         raise ConfigurationError(msg, hint="Use the mode 'expert-panel', or leave perspectives out.")
-    mode = f"{ask.mode}{',' if ':' in ask.mode else ':'}facilitated=true"
-    return replace(ask, mode=mode, perspectives=None)
+    mode = f"{request.mode}{',' if ':' in request.mode else ':'}facilitated=true"
+    return replace(request, mode=mode, perspectives=None)
 
 
-def with_vote_settled(ask: CallerRequest, mode: DebateModeStrategy, rules: Registry[Rule]) -> CallerRequest:
+def resolve_vote(request: CallerRequest, mode: DebateModeStrategy, rules: Registry[Rule]) -> CallerRequest:
     """Return a request with the decision rule set, and with the choice whether its debaters vote.
 
     On an open question, a rule for rankings, grades or approvals implies a vote, because positions are not such
@@ -139,31 +157,33 @@ def with_vote_settled(ask: CallerRequest, mode: DebateModeStrategy, rules: Regis
         ConfigurationError: A vote is requested although judges decide, or although the mode already ends in a vote.
     """
     has_own_vote = getattr(mode, "has_own_vote", False) is True
-    decide = ("schulze" if ask.vote else "plurality") if ask.decide is None else ask.decide
+    decide = ("schulze" if request.vote else "plurality") if request.decide is None else request.decide
     if not isinstance(decide, Rule):
         check_text("decide", decide)
-    if ask.vote and decide in JUDGED:
-        msg = f"vote={ask.vote!r}: the debaters cannot vote if judges decide (decide={decide!r})"
+    if request.vote and decide in JUDGED:
+        msg = f"vote={request.vote!r}: the debaters cannot vote if judges decide (decide={decide!r})"
         raise ConfigurationError(msg, hint="Leave vote out, or choose another rule, such as decide='schulze'.")
-    if ask.vote and has_own_vote:
-        msg = f"vote={ask.vote!r}: the mode {mode.name!r} ends in a vote of its own"
+    if request.vote and has_own_vote:
+        msg = f"vote={request.vote!r}: the mode {mode.name!r} ends in a vote of its own"
         raise ConfigurationError(msg, hint="Leave vote out, or choose another mode.")
-    if not ask.vote and ask.options is None and decide not in JUDGED and not has_own_vote:
+    if not request.vote and request.options is None and decide not in JUDGED and not has_own_vote:
         rule = decide if isinstance(decide, Rule) else find_rule(decide, rules)[0]
-        return replace(ask, decide=decide, vote=rule.form != "choice")
-    return replace(ask, decide=decide)
+        return replace(request, decide=decide, vote=rule.form != "choice")
+    return replace(request, decide=decide)
 
 
-def read_files(ask: CallerRequest) -> tuple[Attachment, ...]:
+def read_files(request: CallerRequest) -> tuple[Attachment, ...]:
     """Return the files of a checked request."""
-    return tuple(each for each in ask.attachments if isinstance(each, Attachment))
+    return tuple(each for each in request.attachments if isinstance(each, Attachment))
 
 
-def config_of(ask: CallerRequest, names: tuple[str, str], agents: Sequence[str], wiring: TableParts) -> DebateConfig:
+def config_of(
+    request: CallerRequest, names: tuple[str, str], agents: Sequence[str], wiring: TableParts
+) -> DebateConfig:
     """Return the configuration that is stored for a request.
 
     Args:
-        ask: The request.
+        request: The request.
         names: Names of the mode and the decision rule.
         agents: Ids of the agents, in speaking order.
         wiring: Objects of the table.
@@ -172,23 +192,25 @@ def config_of(ask: CallerRequest, names: tuple[str, str], agents: Sequence[str],
         ConfigurationError: A value is out of range.
     """
     mode, rule = names
-    exit_spec = None if ask.exit_when is None else wiring.exit_spec(ask.exit_when)
+    exit_spec = None if request.exit_when is None else wiring.exit_spec(request.exit_when)
     check_depth("exit_when", exit_spec)
-    stored = {field.name: getattr(ask, field.name) for field in fields(ask) if field.name in DebateConfig.model_fields}
+    stored = {
+        field.name: getattr(request, field.name) for field in fields(request) if field.name in DebateConfig.model_fields
+    }
     stored |= {
         "mode": mode,
         "decide": rule,
         "agents": tuple(agents),
         "perspectives": tuple(
             {"name": perspective} if isinstance(perspective, str) else perspective
-            for perspective in ask.perspectives or ()
+            for perspective in request.perspectives or ()
         ),
-        "options": None if ask.options is None else tuple(ask.options),
-        "attachments": tuple(each.info for each in read_files(ask)),
+        "options": None if request.options is None else tuple(request.options),
+        "attachments": tuple(each.info for each in read_files(request)),
         "exit": exit_spec,
-        "quorum": wiring.options.quorum if ask.quorum is None else ask.quorum,
+        "quorum": wiring.options.quorum if request.quorum is None else request.quorum,
         "seed": wiring.options.seed,
-        "metadata": dict(ask.metadata or {}),
+        "metadata": dict(request.metadata or {}),
     }
     try:
         return DebateConfig(**stored)

@@ -55,8 +55,8 @@ class Rerun:
             SessionConflict: The session has no complete round.
             RoundtableError: A repetition failed; make the same call again to continue.
         """
-        source, repeated = await self._checked(debates)
-        jobs = [partial(_held, debates, source, change) for change in self._changes(source, repeated)]
+        source, repeated = await self._load_source(debates)
+        jobs = [partial(_run_repetition, debates, source, change) for change in self._changes(source, repeated)]
         results = await run_jobs(jobs, at_once=self.concurrency)
         return RerunAudit(
             session_id=source.session_id,
@@ -76,11 +76,11 @@ class Rerun:
             ConfigurationError: An argument is not valid.
             SessionConflict: The session has no complete round.
         """
-        changes = self._changes(*await self._checked(debates))
+        changes = self._changes(*await self._load_source(debates))
         estimate = await debates.estimate_repeated(self.session_id, changes[0])
         return estimate.times(self.times)
 
-    async def _checked(self, debates: Debates) -> tuple[DebateResult, HeldRound]:
+    async def _load_source(self, debates: Debates) -> tuple[DebateResult, HeldRound]:
         check_whole("times", self.times)
         check_whole("concurrency", self.concurrency)
         check_budget(self.budget)
@@ -106,12 +106,12 @@ class Rerun:
     def _changes(self, source: DebateResult, repeated: HeldRound) -> list[Rearranged]:
         """Return the change of each repetition; with a larger `times`, the first changes stay the same."""
         seats = tuple(agent.id for agent in source.agents if agent.id != self.without)
-        asked: list[object] = [source.session_id, repeated.number, self.change, self.without]
+        digest_parts: list[object] = [source.session_id, repeated.number, self.change, self.without]
         if repeated.number < repeated.planned:  # earlier versions repeated the round as the last of a shorter debate
-            asked += [repeated.planned, repeated.ended]
+            digest_parts += [repeated.planned, repeated.ended]
         changes = []
         for number in range(self.times):
-            digest = hashlib.sha256(to_json([*asked, number]))
+            digest = hashlib.sha256(to_json([*digest_parts, number]))
             chance = Random(digest.digest())
             order = _shuffled(seats, chance) if self.change == "seats" else seats
             changes.append(Rearranged(digest.hexdigest()[:32], order, chance.randrange(2**31), repeated, self.budget))
@@ -124,13 +124,13 @@ def _shuffled(seats: tuple[str, ...], chance: Random) -> tuple[str, ...]:
     return order if order != seats else (*seats[1:], *seats[:1])
 
 
-async def _held(debates: Debates, source: DebateResult, change: Rearranged) -> DebateResult:
+async def _run_repetition(debates: Debates, source: DebateResult, change: Rearranged) -> DebateResult:
     """Run one repetition, or the rest of it.
 
     Raises:
         SessionConflict: The repetition stopped before its end, so its answer counts neither as same nor as changed.
     """
-    result = await _held_so_far(debates, source, change)
+    result = await _run_when_free(debates, source, change)
     if result.session_status == "completed":
         return result
     reason = "" if result.exit is None else f" ({result.exit.reason}: {result.exit.details})"
@@ -138,32 +138,32 @@ async def _held(debates: Debates, source: DebateResult, change: Rearranged) -> D
     raise SessionConflict(msg, hint="Remove the cause, for example by a larger `budget`, and make the same call again.")
 
 
-async def _held_so_far(debates: Debates, source: DebateResult, change: Rearranged) -> DebateResult:
+async def _run_when_free(debates: Debates, source: DebateResult, change: Rearranged) -> DebateResult:
     """Run one repetition, or the rest of it, as soon as no other process runs its session."""
     while True:
-        stored = await _stored(debates, change.session_id)
+        stored = await _stored_result(debates, change.session_id)
         if stored is not None and stored.session_status == "completed":
             return stored
         try:
-            return await _continued(debates, source, change, stored)
+            return await _resume_repetition(debates, source, change, stored)
         except SessionBusy:
             await sleep(BUSY_PAUSE_S)
         except (SessionConflict, SessionNotFound):
-            if await _stored(debates, change.session_id) == stored:
+            if await _stored_result(debates, change.session_id) == stored:
                 raise
             # Another process has created, continued or deleted the session meanwhile.
 
 
-async def _continued(
+async def _resume_repetition(
     debates: Debates, source: DebateResult, change: Rearranged, stored: DebateResult | None
 ) -> DebateResult:
     """Run the rest of a repetition, and stop it if its round did not end the debate."""
     if stored is None:
-        stored = await finish(await debates.repeated(source.session_id, change))
+        stored = await finish(await debates.prepare_repetition(source.session_id, change))
     elif not _is_held(stored, change):
         if len(stored.rounds) < change.round.number - 1:
             await debates.copy_past(source.session_id, change)
-        rest = await debates.continued(change.session_id, step=not change.round.ended, budget=change.budget)
+        rest = await debates.prepare_resume(change.session_id, step=not change.round.ended, budget=change.budget)
         stored = await finish(rest)
     if stored.session_status == "completed" or not _is_held(stored, change):
         return stored
@@ -176,7 +176,7 @@ def _is_held(stored: DebateResult, change: Rearranged) -> bool:
     return sum(record.complete for record in stored.rounds) >= change.round.number
 
 
-async def _stored(debates: Debates, session_id: str) -> DebateResult | None:
+async def _stored_result(debates: Debates, session_id: str) -> DebateResult | None:
     try:
         return await debates.load(session_id)
     except SessionNotFound:

@@ -158,7 +158,7 @@ class BackgroundRun:
         """Run the debate; of all errors, only a cancellation is raised here."""
         try:
             with self._scope:
-                fold = await self.prepared.run(self._started)
+                fold = await self.prepared.run(self._on_start)
                 self.result = self.prepared.to_result(fold)
         except Exception as error:  # noqa: BLE001  (raised where events or the result are read)
             self.error = error
@@ -211,7 +211,7 @@ class BackgroundRun:
             session = self.prepared.session_id
             logger.warning("the debate did not end within %g s", _LEAVE_S, extra={"session": session})
 
-    def _started(self, run: DebateRun) -> None:
+    def _on_start(self, run: DebateRun) -> None:
         self._run = run
         run.closed = self._closed
         self.begun.set()

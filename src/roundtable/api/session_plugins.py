@@ -113,15 +113,15 @@ def check_plugins(
     for use in record.plugins:
         for provided in use.provides:
             kind, _, name = provided.partition(" ")
-            is_needed = kind in wanted and (names is None or any(_means(each, use, name) for each in names))
+            is_needed = kind in wanted and (names is None or any(_is_same_object(each, use, name) for each in names))
             if is_needed and not _is_there(registries[kind].find(name), use, wiring):
                 raise _missing_plugin_error(record, use, f"{kind} {name!r}", wiring)
 
 
-def _means(asked: str, use: PluginUse, name: str) -> bool:
+def _is_same_object(wanted: str, use: PluginUse, name: str) -> bool:
     """Check whether a name means an object that a plugin provided; both names may be full names, `"source/name"`."""
-    source, _, plain = asked.rpartition("/")
-    return asked == name or (same_distribution(source, use.name) and plain == name.rpartition("/")[2])
+    source, _, plain = wanted.rpartition("/")
+    return wanted == name or (same_distribution(source, use.name) and plain == name.rpartition("/")[2])
 
 
 def _is_there(entry: Entry[object] | None, use: PluginUse, wiring: TableParts) -> bool:

@@ -126,7 +126,7 @@ class StoredSessions(ABC):
             (1, 2)
         """
         begin = self._starter("start_resume")
-        prepared = await self._debates.continued(
+        prepared = await self._debates.prepare_resume(
             session_id,
             rounds=rounds,
             step=step,
@@ -179,7 +179,7 @@ class StoredSessions(ABC):
         from roundtable.api.debates import finish
 
         return await finish(
-            await self._debates.continued(
+            await self._debates.prepare_resume(
                 session_id,
                 budget=budget,
                 deadline_s=deadline_s,
@@ -270,7 +270,7 @@ class StoredSessions(ABC):
         await self._load()
         from roundtable.api.debates import finish
 
-        return await finish(await self._debates.forked(session_id, at_round, context_results, changes))
+        return await finish(await self._debates.prepare_fork(session_id, at_round, context_results, changes))
 
     async def start_fork(
         self,
@@ -314,7 +314,7 @@ class StoredSessions(ABC):
             ([1, 2], 2)
         """
         begin = self._starter("start_fork")
-        return begin(await self._debates.forked(session_id, at_round, context_results, changes, step=step))
+        return begin(await self._debates.prepare_fork(session_id, at_round, context_results, changes, step=step))
 
     async def rerun(
         self,
@@ -370,7 +370,7 @@ class StoredSessions(ABC):
         await self._load()
         from roundtable.api.rerun import Rerun
 
-        asked = Rerun(
+        repetitions = Rerun(
             session_id=session_id,
             times=times,
             change=change,
@@ -378,7 +378,7 @@ class StoredSessions(ABC):
             concurrency=concurrency,
             budget=budget,
         )
-        return await asked.hold(self._debates)
+        return await repetitions.hold(self._debates)
 
     async def estimate_rerun(
         self, session_id: str, *, times: int = 5, change: RerunChange = "seats", without: str | None = None

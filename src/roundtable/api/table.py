@@ -168,7 +168,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             lender = self._parent.wiring
             if self._wiring is None or lender is not self._lender:
                 self._lender, self._loaded_debates = lender, None
-                self._wiring = lender.lend(self._options)
+                self._wiring = lender.for_tenant(self._options)
         elif self._wiring is None:
             # Imported here on purpose: `import roundtable; roundtable.Roundtable` must not load the engine.
             from roundtable.api.assembly import TableParts

@@ -35,7 +35,7 @@ __all__ = [
     "calls_of_team",
     "check_profiles",
     "resolve_team",
-    "restored",
+    "restore_agents",
     "seat_team",
     "table_models_by_id",
 ]
@@ -74,7 +74,7 @@ def seat_team(
     return tuple(seats), tuple(members)
 
 
-def restored(missing: Sequence[AgentConfig], team: Team, wiring: TableParts) -> dict[str, Agent]:
+def restore_agents(missing: Sequence[AgentConfig], team: Team, wiring: TableParts) -> dict[str, Agent]:
     """Create agents of a stored team again; use the table's own model object if the table has the same model.
 
     Raises:
@@ -112,7 +112,7 @@ def check_profiles(wiring: TableParts) -> None:
     Raises:
         ConfigurationError: A profile names an unknown tool; the message says which.
     """
-    if wiring.tools.connects:
+    if wiring.tools.needs_connection:
         return
     for name in wiring.catalog.profiles.names():
         entry = wiring.catalog.profiles.entry(name)
@@ -154,7 +154,7 @@ def _toolkit(tools: Sequence[object], wiring: TableParts) -> tuple[AgentToolkit 
         new_tools,
         wiring.catalog,
         wiring.settings,
-        wiring.models.guarded,
+        wiring.models.guard,
         dependencies=wiring.options.tool_dependencies,
         approve=wiring.options.approve_tools,
     ).toolkit
@@ -173,9 +173,9 @@ def _model_of_profile(profile: AgentProfile, index: int, wiring: TableParts) -> 
         return models[index % len(models)]
     if isinstance(model, str):
         provider, name = split_model_name(model)
-        return provider, wiring.models.guarded(wiring.models.get(provider, name)), False
+        return provider, wiring.models.guard(wiring.models.get(provider, name)), False
     if callable(getattr(model, "complete", None)):
-        guarded = wiring.models.guarded(cast("ChatModel", model))
+        guarded = wiring.models.guard(cast("ChatModel", model))
         return guarded.provider, guarded, True
     msg = f"profile {profile.name!r}: model must be 'provider:model' or a chat model, not {type(model).__name__}"
     raise ConfigurationError(msg)

@@ -47,7 +47,7 @@ class TenantSession:
             del self._runs[key]
 
     @asynccontextmanager
-    async def alone(self, session_id: str) -> AsyncGenerator[None]:
+    async def lock_session(self, session_id: str) -> AsyncGenerator[None]:
         """Lock a session while the block is open, so that other callers in this process wait for it."""
         lock = self._locks.setdefault(session_id, anyio.Lock())
         try:
@@ -95,7 +95,7 @@ class TenantSessions:
         self._group.cancel_scope.cancel()
         await self._group.__aexit__(None, None, None)
 
-    async def of(self, tenant: str) -> TenantSession:
+    async def session_of(self, tenant: str) -> TenantSession:
         """Return a user's session; at the first call, the table is created and entered.
 
         Raises:

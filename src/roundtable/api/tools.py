@@ -94,7 +94,7 @@ class TableTools:
         return make("tool", self._catalog.tools.entry(name))
 
     @property
-    def connects(self) -> bool:
+    def needs_connection(self) -> bool:
         """Whether some tools are known only after `prepare` has connected to their servers."""
         return any(isinstance(item, Prepares) for item in self._tools)
 
@@ -140,7 +140,7 @@ class TableTools:
         equipped.set_toolkit(toolkit)
         return equipped
 
-    def completed(self, names: Iterable[str]) -> TableTools:
+    def with_missing(self, names: Iterable[str]) -> TableTools:
         """Return these tools plus missing built-in tools among `names` that access only the debate and its caller.
 
         Args:

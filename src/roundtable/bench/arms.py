@@ -256,7 +256,7 @@ def _complete_rounds(result: DebateResult) -> list[RoundRecord]:
     return [record for record in result.rounds if record.complete]
 
 
-def _drawn_from(result: DebateResult) -> list[Drawn]:
+def _draws_of(result: DebateResult) -> list[Drawn]:
     """Return the answers of a session with independent agents, in the order of the calls."""
     turns = [turn for record in result.rounds for turn in record.turns if turn.outcome == "answered"]
     return [Drawn(turn.answer, turn.result.usage) for turn in turns if turn.answer.kind == "position"]
@@ -278,7 +278,7 @@ def answers_of(
             failed.
         ConfigurationError: An answer cannot be read.
     """
-    baselines = {"self-consistency": _drawn_from(sampled), "independent-vote": _drawn_from(voted)}
+    baselines = {"self-consistency": _draws_of(sampled), "independent-vote": _draws_of(voted)}
     first = voted.agents[0].id
     single = next((draw for draw in baselines["independent-vote"] if draw.said.agent_id == first), None)
     if single is None:

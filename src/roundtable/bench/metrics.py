@@ -379,7 +379,7 @@ class MetricsCollector:
             agreement_level=last.agreement_level,
             agreement_at_most=max(last.agreement_level, last.agreement_at_most),
             method=last.method,
-            convergence_round=self._converged(),
+            convergence_round=self._convergence_round(),
             groupthink_warning=several and (self._is_high(first) or (self._is_high(last) and not answered)),
         )
 
@@ -387,7 +387,7 @@ class MetricsCollector:
         """Check whether agreement is certainly high; a single answer does not agree with anybody."""
         return agreement.answers not in {0, 1} and agreement.agreement_level >= self._groupthink_threshold
 
-    def _converged(self) -> int | None:
+    def _convergence_round(self) -> int | None:
         answered = [
             (number, measured.responses) for number, measured in sorted(self._rounds.items()) if measured.responses
         ]

@@ -34,7 +34,7 @@ _UNITS: Final = {"calls": "calls", "tokens": "tokens", "usd": "US dollars"}
 
 def drawable(report: StudyReport) -> tuple[str, ...]:
     """Return the names of the pictures that can be drawn: those with enough data, and without too many categories."""
-    shown = [report.arm(name) for name in _shown(report)]
+    shown = [report.arm(name) for name in _shown_arms(report)]
     can_draw = {
         "calibration": any(arm.confidence is not None for arm in shown),
         "categories": len({answer.category for answer in report.answers}) <= _MOST_CATEGORIES,
@@ -43,7 +43,7 @@ def drawable(report: StudyReport) -> tuple[str, ...]:
     return tuple(name for name in names if can_draw.get(name, True))
 
 
-def _shown(report: StudyReport) -> tuple[str, ...]:
+def _shown_arms(report: StudyReport) -> tuple[str, ...]:
     """Return the arms in pictures where all arms would be too many: the single answer and each mode."""
     return "single", *report.modes
 
@@ -185,7 +185,7 @@ class StudyPictures:
             ConfigurationError: matplotlib is not installed, or no answer has a confidence.
             KeyError: No arm has this name.
         """
-        names = arms or _shown(self._report)
+        names = arms or _shown_arms(self._report)
         curves = [curve for curve in map(self._report.calibration, names) if curve.bins]
         if not curves:
             raise ConfigurationError("there is no calibration to draw: no answer has a confidence")
@@ -262,7 +262,7 @@ class StudyPictures:
         Raises:
             ConfigurationError: matplotlib is not installed, or there are more than 20 categories.
         """
-        arms = _shown(self._report)
+        arms = _shown_arms(self._report)
         rows = [row for row in self._report.by_category() if row.arm in arms]
         names = [*dict.fromkeys(row.category for row in rows)]
         if len(names) > _MOST_CATEGORIES:

@@ -294,7 +294,7 @@ class StudyReport(Value):
             if (pair.mode, pair.baseline) == (mode, baseline):
                 return pair
             if (pair.baseline, pair.mode) == (mode, baseline):
-                return _mirrored(pair)
+                return _mirror(pair)
         compared = listing([f"{pair.mode} with {pair.baseline}" for pair in self.pairs])
         raise KeyError(f"the report does not compare {mode!r} with {baseline!r}; it compares: {compared}")
 
@@ -568,14 +568,14 @@ def _discordant(new: Sequence[StudyAnswer], old: Sequence[StudyAnswer]) -> tuple
     return both.count((True, False)), both.count((False, True))
 
 
-def _rated(answers: Sequence[StudyAnswer]) -> tuple[list[float], list[bool]]:
+def _ratings(answers: Sequence[StudyAnswer]) -> tuple[list[float], list[bool]]:
     """Return the confidences of answers, and whether each answer is right."""
     rated = [(answer.confidence, answer.correct) for answer in answers if answer.confidence is not None]
     return [confidence for confidence, _ in rated], [correct for _, correct in rated]
 
 
 def _calibration(arm: str, answers: Sequence[StudyAnswer]) -> Calibration:
-    forecasts, outcomes = _rated(answers)
+    forecasts, outcomes = _ratings(answers)
     brier, error = brier_score(forecasts, outcomes).value, expected_calibration_error(forecasts, outcomes).value
     members: dict[int, list[tuple[float, bool]]] = {}
     for forecast, outcome in zip(forecasts, outcomes, strict=True):
@@ -659,7 +659,7 @@ def _by_category(answers: Sequence[StudyAnswer]) -> tuple[CategoryReport, ...]:
 
 def _arm(name: str, answers: Sequence[StudyAnswer], single_calls: int) -> ArmReport:
     right = sum(answer.correct for answer in answers)
-    forecasts, outcomes = _rated(answers)
+    forecasts, outcomes = _ratings(answers)
     brier, ece = brier_score(forecasts, outcomes).value, expected_calibration_error(forecasts, outcomes).value
     usage = sum((answer.usage for answer in answers), Usage())
     return ArmReport(
@@ -709,7 +709,7 @@ def _compare(
     )
 
 
-def _mirrored(pair: PairedReport) -> PairedReport:
+def _mirror(pair: PairedReport) -> PairedReport:
     """Return a comparison with mode and baseline exchanged."""
     verdicts: dict[StudyVerdict, StudyVerdict] = {"better": "worse", "worse": "better", "undecided": "undecided"}
     return pair.model_copy(

@@ -41,9 +41,9 @@ __all__ = [
     "RepeatedScenario",
     "ScenarioRun",
     "Spread",
+    "combine_runs",
     "hold_scenario",
     "mean_metrics",
-    "repeated",
 ]
 
 AT_ONCE: Final = 8
@@ -114,7 +114,7 @@ class RepeatedScenario(Value):
         return sum(run.success for run in self.runs) / len(self.runs) if self.runs else 0.0
 
 
-def repeated(scenario: BenchmarkScenario, runs: Sequence[ScenarioRun]) -> RepeatedScenario:
+def combine_runs(scenario: BenchmarkScenario, runs: Sequence[ScenarioRun]) -> RepeatedScenario:
     """Combine the runs of one scenario."""
     measured = [run.metrics for run in runs if run.success and run.metrics is not None]
     spread = None
@@ -279,7 +279,7 @@ class BenchmarkRunner:
         runs = await run_jobs([partial(self.run_scenario, scenario) for scenario in planned], at_once=at_once)
         repetitions = self._repetitions
         return tuple(
-            repeated(scenario, runs[number * repetitions : (number + 1) * repetitions])
+            combine_runs(scenario, runs[number * repetitions : (number + 1) * repetitions])
             for number, scenario in enumerate(scenarios)
         )
 

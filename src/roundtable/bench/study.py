@@ -80,7 +80,7 @@ class _Study:
 
     async def ask(self, questions: Sequence[Question]) -> None:
         """Ask questions in every arm, and record why a question failed."""
-        results = await self._hold([self.planned(question, mode) for question in questions for mode in self.modes])
+        results = await self._hold([self.plan_debate(question, mode) for question in questions for mode in self.modes])
         by_question = [results[start : start + len(self.modes)] for start in range(0, len(results), len(self.modes))]
         debated = {
             question.id: debates
@@ -113,8 +113,8 @@ class _Study:
         """Return the sessions of the baselines for a question, at the price of its most expensive debate."""
         price = _price(debates)
         return [
-            self.planned(question, f"self-consistency:samples={price}", 1),
-            self.planned(question, "independent-vote", _rounds_at(price, debates)),
+            self.plan_debate(question, f"self-consistency:samples={price}", 1),
+            self.plan_debate(question, "independent-vote", _rounds_at(price, debates)),
         ]
 
     def _complete(
@@ -151,7 +151,7 @@ class _Study:
         )
         return results.held
 
-    def planned(self, question: Question, mode: str, baseline_rounds: int | None = None) -> dict[str, Any]:
+    def plan_debate(self, question: Question, mode: str, baseline_rounds: int | None = None) -> dict[str, Any]:
         """Return a debate to run, with its options.
 
         Args:
@@ -236,7 +236,7 @@ def _plan(table: Roundtable, questions: Sequence[Question], study: _Study) -> Js
     """Return everything that determines the debates of a study, with hashes instead of its questions."""
     settings: dict[str, JsonValue] = {}
     for mode in study.modes:
-        plan = table.describe(**study.planned(questions[0], mode))
+        plan = table.describe(**study.plan_debate(questions[0], mode))
         settings[mode] = {name: value for name, value in plan.items() if name not in {"topic", "options", "mode"}}
     return {
         "questions": {
@@ -257,7 +257,7 @@ def _differences(old: JsonValue, new: JsonValue, where: str = "") -> Iterator[st
     """Yield each difference between two JSON values, in words."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         if old != new:
-            yield f"{where} was {_shown(old)} and is {_shown(new)}"
+            yield f"{where} was {_format_value(old)} and is {_format_value(new)}"
         return
     for name in {**old, **new}:
         path = f"{where}.{name}" if where else name
@@ -265,14 +265,14 @@ def _differences(old: JsonValue, new: JsonValue, where: str = "") -> Iterator[st
             if old.get(name) != new.get(name):
                 yield f"{path} {'is missing' if name not in new else 'is new' if name not in old else 'has changed'}"
         elif name not in new:
-            yield f"{path} was {_shown(old[name])} and is left out"
+            yield f"{path} was {_format_value(old[name])} and is left out"
         elif name not in old:
-            yield f"{path} was left out and is {_shown(new[name])}"
+            yield f"{path} was left out and is {_format_value(new[name])}"
         else:
             yield from _differences(old[name], new[name], path)
 
 
-def _shown(value: JsonValue) -> str:
+def _format_value(value: JsonValue) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return shortened(text, _MOST_SHOWN)
 
@@ -304,7 +304,7 @@ def _check(table: Roundtable, questions: Sequence[Question], modes: Sequence[str
     for question in kinds.values():
         for mode in modes:
             with suppress(ContextTooLong):  # the estimate assumes the longest answers; real ones may fit
-                table.estimate(**study.planned(question, mode))
+                table.estimate(**study.plan_debate(question, mode))
 
 
 async def run_study(

@@ -404,7 +404,7 @@ def doctor(
 
     No network calls are made. With --db, the whole file is checked.
     """
-    from roundtable.cli.doctor import examine, save_readable
+    from roundtable.cli.doctor import run_checks, save_readable
 
     command_options = CommandOptions(
         as_json=as_json,
@@ -414,7 +414,7 @@ def doctor(
         base_urls=tuple(base_url or ()),
     )
     return open_context(command_options).run(
-        lambda context: examine(context) if salvage is None else save_readable(context, salvage)
+        lambda context: run_checks(context) if salvage is None else save_readable(context, salvage)
     )
 
 

@@ -236,7 +236,7 @@ async def hold_study(context: CommandContext, study: Study, asked: Asked) -> Exi
     if asked.report is not None:
         check_plots()
     if study.name is not None and not context.screen.quiet:
-        context.screen.remark("Every answer is stored. If this ends early, run the same command again to continue.")
+        context.screen.write_note("Every answer is stored. If this ends early, run the same command again to continue.")
     if asked.fleet is None:
         report = await _hold_study(context, study, asked)
     else:
@@ -250,7 +250,7 @@ async def hold_study(context: CommandContext, study: Study, asked: Asked) -> Exi
         context.screen.document(report.to_markdown().rstrip())
     if asked.report is not None:
         folder = _write_paper(context, report, asked.report, study, asked.cassette)
-        context.screen.remark(f"The report is in {folder}.")
+        context.screen.write_note(f"The report is in {folder}.")
     return ExitCode.FAILED if report.failed else ExitCode.OK
 
 

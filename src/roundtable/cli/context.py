@@ -39,7 +39,6 @@ __all__ = [
     "CommandContext",
     "CommandOptions",
     "ResumeOptions",
-    "asked_lines",
     "load_settings",
     "make_table",
     "open_context",
@@ -47,6 +46,7 @@ __all__ = [
     "read_context",
     "read_debate_options",
     "read_metadata",
+    "request_lines",
     "split_list",
 ]
 
@@ -210,7 +210,7 @@ def _parse_answer(text: str) -> ContextResult:
     return ContextResult(request_id=request_id.strip(), success=True, result=answer)
 
 
-def asked_lines(result: DebateResult) -> list[Line]:
+def request_lines(result: DebateResult) -> list[Line]:
     """List the agents' context requests with their ids, which an answer must name."""
     names = {agent.id: agent.name for agent in result.agents}
     requests = ((names.get(request.agent_id, request.agent_id), request) for request in result.context_requests)

@@ -88,7 +88,7 @@ async def show_rerun(
         print_estimate(context, worst)
         return ExitCode.OK
     cost = "unknown cost" if worst.cost_usd is None else f"{worst.cost_usd:.4f} USD"
-    context.screen.remark(f"At most {counted(worst.calls, 'call')}, {worst.total_tokens:,} tokens, {cost}")
+    context.screen.write_note(f"At most {counted(worst.calls, 'call')}, {worst.total_tokens:,} tokens, {cost}")
     audit = await table.rerun(session_id, times=times, change=change, without=without, budget=budget)
     if context.screen.as_json:
         context.screen.document(audit.to_json())
@@ -174,7 +174,7 @@ async def fork(
 
     async def begin() -> ContinuedDebate:
         session_id = await full_id(table, context.place, id_prefix)
-        prepared = await Debates(table.wiring).forked(session_id, at_round, (), changes)
+        prepared = await Debates(table.wiring).prepare_fork(session_id, at_round, (), changes)
         return ContinuedDebate(table, prepared.session_id, lambda: finish(prepared))
 
     return await run_debate(table, context.place, context.screen, begin, keep_result=write_html)

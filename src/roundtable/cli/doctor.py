@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from roundtable.cli.context import CommandContext
 
-__all__ = ["Check", "examine", "save_readable"]
+__all__ = ["Check", "run_checks", "save_readable"]
 
 State = Literal["ok", "absent", "warning", "broken"]
 MARKS: Final = {"ok": ("ok", "green"), "absent": ("--", "dim"), "warning": ("!!", "yellow"), "broken": ("XX", "red")}
@@ -64,11 +64,11 @@ class Check:
     """How to fix the problem; `None` if nothing needs fixing."""
 
 
-async def examine(context: CommandContext) -> ExitCode:
+async def run_checks(context: CommandContext) -> ExitCode:
     """Check everything a debate needs, without network calls."""
     checks = [*_versions(), *_keys(context), *_addresses(context.settings), *_searches(context.settings)]
     checks += _programs(context.settings)
-    checks.append(await anyio.to_thread.run_sync(_embedded, context.settings))
+    checks.append(await anyio.to_thread.run_sync(_check_embedded, context.settings))
     checks.append(await _storage(context))
     checks.append(_seats(context))
     broken = any(check.state == "broken" for check in checks)
@@ -161,7 +161,7 @@ def _programs(settings: Settings) -> Iterator[Check]:
             yield Check(name, "ok", f"{binary}, used by {option}; not started, so its login is not tried")
 
 
-def _embedded(settings: Settings) -> Check:
+def _check_embedded(settings: Settings) -> Check:
     """Check the weights of the embedded model; this reads the whole file."""
     name = "embedded model"
     own_path = settings.model_path

@@ -156,7 +156,7 @@ def submit(
         _show(context, [status])
         if not context.screen.as_json:
             command = context.place.running("fleet", "work", *_limits_of(fleet, concurrency), *_name_of(fleet))
-            context.screen.remark(f"Start workers with: {command}")
+            context.screen.write_note(f"Start workers with: {command}")
         return ExitCode.OK
 
     return _run(arguments, act)
@@ -265,9 +265,9 @@ def retry(
             return ExitCode.OK
         if before.failed or before.cancelled:
             command = context.place.running("fleet", "work", "--until-done", job, *_name_of(fleet))
-            context.screen.remark(f"These debates wait for a worker. Start a worker with: {command}")
+            context.screen.write_note(f"These debates wait for a worker. Start a worker with: {command}")
         else:
-            context.screen.remark("Nothing to retry: no debate of this job failed or was cancelled.")
+            context.screen.write_note("Nothing to retry: no debate of this job failed or was cancelled.")
         return ExitCode.OK
 
     return _run(locals(), act)
@@ -297,7 +297,7 @@ def results(
             write_parts(Path(output), _parts(outcomes, rows, Path(output).suffix.lower()))
             if context.screen.as_json:
                 context.screen.data({"file": output, "results": len(rows)})
-            context.screen.remark(f"{len(rows):,} results are in {output}.")
+            context.screen.write_note(f"{len(rows):,} results are in {output}.")
         elif context.screen.as_json:
             context.screen.data([*rows])
         else:
@@ -379,16 +379,16 @@ async def _work(context: CommandContext, fleet: Fleet, concurrency: int, job: st
         if step > shown and not screen.quiet:
             shown = step
             failed = f", {status.failed:,} failed" if status.failed else ""
-            screen.remark(f"{status.ended:,} of {status.debates:,} debates have ended{failed}")
+            screen.write_note(f"{status.ended:,} of {status.debates:,} debates have ended{failed}")
 
     if job is None and not screen.quiet:
-        screen.remark(f"Worker of the fleet {fleet.name!r} is waiting for debates. Press Ctrl-C to end it.")
+        screen.write_note(f"Worker of the fleet {fleet.name!r} is waiting for debates. Press Ctrl-C to end it.")
     holding = partial(fleet.work, concurrency=concurrency, until_done=job, on_progress=progress)
     outcome = await interruptible(holding, screen)
     if outcome.code:
         until = () if job is None else ("--until-done", job)
         options = *until, *_limits_of(fleet, concurrency), *_name_of(fleet)
-        screen.remark(f"Continue with: {context.place.running('fleet', 'work', *options)}")
+        screen.write_note(f"Continue with: {context.place.running('fleet', 'work', *options)}")
         return outcome.code
     if job is None:
         return ExitCode.OK
@@ -397,7 +397,7 @@ async def _work(context: CommandContext, fleet: Fleet, concurrency: int, job: st
     if not status.failed:
         return ExitCode.OK
     why, again = (context.place.command("fleet", word, job, *_name_of(fleet)) for word in ("results", "retry"))
-    screen.remark(f"See why debates failed with: {why}. Queue them again with: {again}")
+    screen.write_note(f"See why debates failed with: {why}. Queue them again with: {again}")
     return ExitCode.FAILED
 
 

@@ -65,15 +65,15 @@ class HttpBinding(NamedTuple):
         except ConfigurationError as error:
             if wiring.options.agents is not None:
                 raise
-            context.screen.remark(f"Debates cannot start: {error.message}. {error.hint or ''}".rstrip())
+            context.screen.write_note(f"Debates cannot start: {error.message}. {error.hint or ''}".rstrip())
         await wiring.storage.list(SessionFilter(limit=1))
 
-    def tell(self, context: CommandContext, url: str, audience: str) -> None:
+    def show_address(self, context: CommandContext, url: str, audience: str) -> None:
         """Show the address of the server, and how to create tokens for callers."""
-        context.screen.remark(f"AI Roundtable answers at {url}")
+        context.screen.write_note(f"AI Roundtable answers at {url}")
         if self.asks:
             command = context.place.command("tokens", "create", "NAME", "--audience", audience)
-            context.screen.remark(f"Create a token for each user: {command}")
+            context.screen.write_note(f"Create a token for each user: {command}")
 
     def authenticator(self, storage: Storage, audience: str) -> Authenticator:
         """Return the authenticator: it checks tokens in the storage, or accepts all callers as this machine's user."""

@@ -82,7 +82,7 @@ def _report(error: RoundtableError, *, as_json: bool) -> None:
         Screen(as_json=as_json, debug=_is_debug_mode()).error(error)
         sys.stdout.flush()
     except OSError:
-        Screen().remark(error.message)
+        Screen().write_note(error.message)
         discard_stdout()
 
 

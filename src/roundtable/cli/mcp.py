@@ -129,7 +129,7 @@ async def _serve_many(context: CommandContext, binding: HttpBinding) -> ExitCode
         authenticator,
         host=binding.host,
         port=binding.port,
-        listening=lambda url: binding.tell(context, url, "mcp"),
+        listening=lambda url: binding.show_address(context, url, "mcp"),
         hosts=binding.names,
         origins=binding.origins,
     )

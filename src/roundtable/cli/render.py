@@ -98,7 +98,7 @@ class Screen:
         """Write a value as a JSON document."""
         self.document(json.dumps(value, ensure_ascii=False))
 
-    def remark(self, text: str) -> None:
+    def write_note(self, text: str) -> None:
         """Write a line to standard error; ignore a closed stream."""
         with suppress(OSError):
             self._err.write(line(text).text + "\n")
@@ -121,9 +121,9 @@ class Screen:
         if self.as_json:
             self.data({**error.to_dict(debug=self.debug), **more})
             return
-        self.remark(f"Error: {error.message}")
+        self.write_note(f"Error: {error.message}")
         if error.hint:
-            self.remark(f"Hint: {error.hint}")
+            self.write_note(f"Hint: {error.hint}")
 
     def progress(self, done: int, total: int) -> None:
         """Show the progress of a download, in bytes; can be called from any thread."""
@@ -135,10 +135,10 @@ class Screen:
                 self._err.flush()
         elif percent // 25 > self._progress_shown:
             self._progress_shown = percent // 25
-            self.remark(text)
+            self.write_note(text)
 
     @contextmanager
-    def following(self, story: EventPrinter) -> Generator[None]:
+    def show_live(self, story: EventPrinter) -> Generator[None]:
         """Show the live view at the bottom of a terminal while the block runs."""
         if self._console is None or self.quiet:
             yield

@@ -129,7 +129,7 @@ class _DebateView:
                 {agent.id: agent.name for agent in session.agents}, session.total_rounds, time.monotonic
             )
             if note is not None:
-                self._screen.remark(note)
+                self._screen.write_note(note)
             if not self._screen.quiet:
                 self._screen.show(heading_lines(session))
             unfinished = running.left if isinstance(running, ContinuedDebate) else None
@@ -138,7 +138,7 @@ class _DebateView:
                 await self._show_at_end(running, story, earlier_lines)
             else:
                 self._show(earlier_lines)
-                with self._screen.following(story):
+                with self._screen.show_live(story):
                     async for event in running:
                         self._show(story.handle_event(event))
         return await self._table.session(self.session_id)
@@ -153,14 +153,16 @@ class _DebateView:
         Output during the debate would also overwrite what the person types.
         """
         if not self._screen.quiet:
-            self._screen.remark("The debate is printed at its end: until then, a human agent sees only its own turns.")
+            self._screen.write_note(
+                "The debate is printed at its end: until then, a human agent sees only its own turns."
+            )
         try:
             async for event in running:
                 lines += story.handle_event(event)
         finally:
             self._show([Line(""), *lines])
 
-    async def failed(self, error: RoundtableError) -> ExitCode:
+    async def show_error(self, error: RoundtableError) -> ExitCode:
         """Show an error, and the partial result if there is one."""
         if self.session_id is None:
             raise error
@@ -169,7 +171,7 @@ class _DebateView:
             self._screen.show(summary_lines(partial, self._place, broken=False))
         self._screen.error(error, sessionId=self.session_id)
         if partial is None and self._place.is_persistent and not self._screen.as_json:
-            self._screen.remark(await self._advice(self.session_id))
+            self._screen.write_note(await self._advice(self.session_id))
         return exit_code(error)
 
     async def _advice(self, session_id: str) -> str:
@@ -232,7 +234,7 @@ async def run_debate(
             if outcome.code is not ExitCode.HUNG_UP:  # on hang-up the terminal is gone
                 raise
     except RoundtableError as error:
-        return await view.failed(error)
+        return await view.show_error(error)
     else:
         return outcome.code
 

@@ -179,7 +179,7 @@ class _HttpServer:
             port=self.binding.port,
             reuse_port=self.reuse_port,
             drain_s=self.drain_s,
-            listening=lambda url: self.binding.tell(context, url, "http"),
+            listening=lambda url: self.binding.show_address(context, url, "http"),
         )
         return ExitCode.OK
 

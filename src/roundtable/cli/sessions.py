@@ -108,7 +108,7 @@ async def list_sessions(
     )
     screen.show([Line(f"{header}TOPIC", "bold"), *(_row(summary, mode_width, topic_width) for summary in sessions)])
     if len(sessions) == wanted.limit:
-        screen.remark(f"There may be more sessions. To list them, add --after {sessions[-1].cursor}")
+        screen.write_note(f"There may be more sessions. To list them, add --after {sessions[-1].cursor}")
     return ExitCode.OK
 
 
@@ -316,5 +316,5 @@ def _confirm(context: CommandContext, question: str) -> bool:
     if not sys.stdin.isatty():
         msg = "cannot ask for confirmation: standard input is not a terminal"
         raise ConfigurationError(msg, hint="Add --yes to remove without confirmation.")
-    context.screen.remark(f"{question} [y/N]")
+    context.screen.write_note(f"{question} [y/N]")
     return sys.stdin.readline().strip().casefold() in {"y", "yes"}

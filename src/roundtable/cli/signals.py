@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import anyio
 
-from roundtable._core.eventloop import ends_at_once, hearing
+from roundtable._core.eventloop import ends_at_once, receive_signals
 from roundtable.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class _Interruption:
             self._asked = True
         if self.code is ExitCode.OK:
             self.code = ExitCode(128 + number)
-            self._screen.remark("Interrupted: saving what is done. Interrupt again to exit at once.")
+            self._screen.write_note("Interrupted: saving what is done. Interrupt again to exit at once.")
             self.scope.cancel()
 
 
@@ -63,7 +63,7 @@ async def interruptible(work: Callable[[], Awaitable[T]], screen: Screen) -> Out
     values: list[T] = []
     interruption = _Interruption(screen)
     try:
-        async with hearing(interruption.take):
+        async with receive_signals(interruption.take):
             with interruption.scope:
                 values.append(await work())
     except OSError:

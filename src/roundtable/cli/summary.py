@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from roundtable._core.words import counted
-from roundtable.cli.context import asked_lines
+from roundtable.cli.context import request_lines
 from roundtable.cli.event_printer import Line, line, percent, round_lines
 from roundtable.cli.storage_location import SHORT_ID
 from roundtable.report import choice_prefix, cost_in_words, flow_lines, pair_lines, short_answer, unmarked
@@ -191,7 +191,7 @@ def _next_steps(result: DebateResult, location: StorageLocation) -> list[Line]:
         return [*lines, line(f"Further rounds: {location.running('extend', short, '--rounds', '1')}", "dim")]
     if result.status == "needs_context":
         words = [f"--context={request.id}=..." for request in result.context_requests if request.priority == "required"]
-        lines += asked_lines(result)
+        lines += request_lines(result)
         return [*lines, line(f"Answer and resume: {location.running('resume', short, *words)}", "bold")]
     over_budget = result.exit is not None and result.exit.reason == "budget"
     extra = ("--budget=LIMIT=NUMBER",) if over_budget else ()

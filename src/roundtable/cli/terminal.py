@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.lowlevel
 
-from roundtable.providers.human import ABSTAINS, chosen, listed, scored
+from roundtable.providers.human import ABSTAINS, match_option, parse_scores, split_ranking
 from roundtable.report.sanitize import plain
 from roundtable.tools.approval import readable
 
@@ -133,9 +133,9 @@ def _parse_field(name: str, text: str, options: tuple[str, ...]) -> JsonValue:
         case "choice":
             return None if text.casefold() in ABSTAINS else _parse_option(text, options)
         case "ranking":
-            return [_parse_option(entry, options) for entry in listed(text)]
+            return [_parse_option(entry, options) for entry in split_ranking(text)]
         case "scores":
-            scores = {_parse_option(entry, options): number for entry, number in scored(text).items()}
+            scores = {_parse_option(entry, options): number for entry, number in parse_scores(text).items()}
             if not scores:
                 raise ValueError("For example: first option=8, second option=3")
             return dict[str, "JsonValue"](scores)
@@ -144,7 +144,7 @@ def _parse_field(name: str, text: str, options: tuple[str, ...]) -> JsonValue:
 
 
 def _parse_option(text: str, options: tuple[str, ...]) -> str:
-    match = chosen(text, options)
+    match = match_option(text, options)
     if match is not None or not options:
         return match or text
     number = int(text) if _allows_numbers(options) and text.isascii() and text.isdigit() and len(text) < 6 else 0

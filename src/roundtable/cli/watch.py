@@ -36,10 +36,10 @@ async def watch_session(context: CommandContext, id_prefix: str) -> ExitCode:
     session = await table.session(session_id)
     screen.show(heading_lines(session))
     if session.session_status in {"created", "active"}:
-        screen.remark("Following the session. Ctrl-C stops following; the debate continues.")
+        screen.write_note("Following the session. Ctrl-C stops following; the debate continues.")
     story = EventPrinter({agent.id: agent.name for agent in session.agents}, session.total_rounds, time.monotonic)
     failures: list[Exception] = []
-    with screen.following(story):
+    with screen.show_live(story):
         async with anyio.create_task_group() as group:
             group.start_soon(_report_lost_owner, context, session_id)
             try:
@@ -77,5 +77,5 @@ async def _report_lost_owner(context: CommandContext, session_id: str) -> None:
         misses = 0 if has_owner else misses + 1
         if misses == LOOKS:
             command = context.place.running("resume", session_id[:SHORT_ID])
-            context.screen.remark(f"The session stopped: its process is gone. Resume: {command}")
-            context.screen.remark("Still following the session. Ctrl-C stops following.")
+            context.screen.write_note(f"The session stopped: its process is gone. Resume: {command}")
+            context.screen.write_note("Still following the session. Ctrl-C stops following.")

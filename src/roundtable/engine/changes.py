@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from roundtable.record import Fold
     from roundtable.types import ContextRequest, JsonValue, RoundRecord
 
-__all__ = ["answered", "context_exit", "requested_events"]
+__all__ = ["context_exit", "match_answers", "request_events"]
 
 
-def requested_events(fold: Fold, record: RoundRecord, now: datetime) -> tuple[ContextRequested, ...]:
+def request_events(fold: Fold, record: RoundRecord, now: datetime) -> tuple[ContextRequested, ...]:
     """Return the event with the context requests of a round, without duplicates; empty if there are no requests.
 
     If several agents make equal requests, the first one counts; it is required if any of the equal requests is.
@@ -38,7 +38,7 @@ def requested_events(fold: Fold, record: RoundRecord, now: datetime) -> tuple[Co
 def context_exit(fold: Fold, events: Iterable[ContextRequested]) -> ExitResult | None:
     """Return the exit of a debate that waits for required context after a round; `None` if no answer is missing."""
     new_requests = [request for event in events for request in event.requests]
-    required = _required([*fold.context_requests, *new_requests])
+    required = _required_requests([*fold.context_requests, *new_requests])
     if not required:
         return None
     details = f"waits for information: {'; '.join(request.query for request in required)}"
@@ -50,7 +50,7 @@ def context_exit(fold: Fold, events: Iterable[ContextRequested]) -> ExitResult |
     )
 
 
-def answered(fold: Fold, results: Sequence[ContextResult], *, force: bool = False) -> tuple[ContextResult, ...]:
+def match_answers(fold: Fold, results: Sequence[ContextResult], *, force: bool = False) -> tuple[ContextResult, ...]:
     """Return the caller's answers to context requests, each with its question.
 
     Args:
@@ -71,7 +71,7 @@ def answered(fold: Fold, results: Sequence[ContextResult], *, force: bool = Fals
             hint="Correct the id. To add information that no agent requested, set `query` of the ContextResult too.",
         )
     answered_ids = {result.request_id for result in results}
-    missing = [request for request in _required(fold.context_requests) if request.id not in answered_ids]
+    missing = [request for request in _required_requests(fold.context_requests) if request.id not in answered_ids]
     if missing and not force:
         listed = "; ".join(f"{request.id}: {request.query}" for request in missing)
         facts: list[JsonValue] = [request.model_dump(mode="json") for request in missing]
@@ -97,7 +97,7 @@ def _queries(fold: Fold) -> dict[str, str]:
     return {request.id: request.query for turn in turns for request in turn.result.context_requests}
 
 
-def _required(requests: Iterable[ContextRequest]) -> list[ContextRequest]:
+def _required_requests(requests: Iterable[ContextRequest]) -> list[ContextRequest]:
     """Return the required requests, without duplicates."""
     by_id = {request.id: request for request in requests if request.priority == "required"}
     return list(by_id.values())

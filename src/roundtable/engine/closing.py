@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "broken_events",
+    "check_round_quorum",
+    "check_stage_quorum",
+    "closing_events",
+    "early_exit",
     "end_event",
     "error_event",
     "exit_after",
@@ -45,12 +49,8 @@ __all__ = [
     "independent_answers",
     "last_events",
     "leaving_events",
-    "lost_quorum",
-    "lost_round",
     "measure_round",
-    "measured_events",
-    "skipping",
-    "steps",
+    "step_figures",
     "with_measure",
     "without_votes",
 ]
@@ -100,13 +100,13 @@ def leaving_events(fold: Fold, now: datetime, *, step: bool) -> tuple[DebateExit
         return last_events(
             fold, now, ExitResult(should_exit=True, reason="stopped", details=f"{by} asked to stop"), "completed"
         )
-    result = ExitResult(should_exit=True, reason="paused", details=f"{by} asked to pause", figures=steps(step))
+    result = ExitResult(should_exit=True, reason="paused", details=f"{by} asked to pause", figures=step_figures(step))
     if fold.concluding and fold.wants_synthesis:
         return exit_event(fold, now, result), end_event(fold, now, "paused")
     return last_events(fold, now, result, "paused")
 
 
-def steps(step: bool) -> dict[str, JsonValue]:  # noqa: FBT001  (the only parameter)
+def step_figures(step: bool) -> dict[str, JsonValue]:  # noqa: FBT001  (the only parameter)
     """Return the figures of an exit that record whether the rounds run one at a time."""
     return {"step": True} if step else {}
 
@@ -126,7 +126,7 @@ def error_event(fold: Fold, error: RoundtableError, now: datetime) -> DebateErro
     )
 
 
-def lost_quorum(stage: Stage, turns: Sequence[AnyTurn], needed: int | None) -> QuorumLost | None:
+def check_stage_quorum(stage: Stage, turns: Sequence[AnyTurn], needed: int | None) -> QuorumLost | None:
     """Check the quorum of a finished stage: enough agents must give a position, if the stage requests positions.
 
     If a stage has fewer agents than the quorum, all of them must answer. A stage of one turn, as in modes in which
@@ -143,7 +143,7 @@ def lost_quorum(stage: Stage, turns: Sequence[AnyTurn], needed: int | None) -> Q
     return _quorum_error(turns, answered, len(slots), quorum)
 
 
-def lost_round(turns: Sequence[AnyTurn], needed: int | None) -> QuorumLost | None:
+def check_round_quorum(turns: Sequence[AnyTurn], needed: int | None) -> QuorumLost | None:
     """Check the quorum of a round: enough agents must give a position.
 
     Returns:
@@ -249,13 +249,13 @@ def _independent_turns(record: RoundRecord) -> list[AnyTurn]:
     return first if all(turn.outcome == "answered" and turn.independent for turn in first) else private
 
 
-def skipping(fold: Fold, record: RoundRecord, measured: ConsensusMeasured) -> ExitResult | None:
+def early_exit(fold: Fold, record: RoundRecord, measured: ConsensusMeasured) -> ExitResult | None:
     """Return the exit that skips the remaining rounds, if the independent answers agree enough; else `None`."""
     threshold, level = fold.record.config.skip_rounds_when, measured.independent_agreement
     remaining = fold.progress.total_rounds - record.number
     if threshold is None or level is None or remaining < 1 or exact(level) < exact(threshold):
         return None
-    answered, asked = _answered_alone(record, measured)
+    answered, asked = _count_independent(record, measured)
     if 2 * answered <= asked:
         return None
     saved = remaining * (len(without_votes(record)) - len(_private_turns(record)))
@@ -270,7 +270,7 @@ def skipping(fold: Fold, record: RoundRecord, measured: ConsensusMeasured) -> Ex
     return ExitResult(should_exit=True, reason="skipped", details=details, figures=figures)
 
 
-def _answered_alone(record: RoundRecord, measured: ConsensusMeasured) -> tuple[int, int]:
+def _count_independent(record: RoundRecord, measured: ConsensusMeasured) -> tuple[int, int]:
     """Return the number of agents that gave an independent answer and did not abstain, and of those that were asked."""
     turns = _independent_turns(record)
     if measured.baseline is None or not turns:
@@ -279,7 +279,7 @@ def _answered_alone(record: RoundRecord, measured: ConsensusMeasured) -> tuple[i
     return answered - len(measured.baseline.abstained), len({turn.agent_id for turn in turns})
 
 
-def measured_events(
+def closing_events(
     fold: Fold,
     record: RoundRecord,
     measured: Measured,

@@ -12,7 +12,7 @@ from roundtable._core.ledger import Ledger
 from roundtable._core.words import counted
 from roundtable.agents import config_of, first_synthesizer
 from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, check_decider
-from roundtable.engine.changes import answered
+from roundtable.engine.changes import match_answers
 from roundtable.engine.closing import leaving_events
 from roundtable.engine.events import EventHub, notices
 from roundtable.engine.journal import Journal
@@ -67,7 +67,16 @@ if TYPE_CHECKING:
         SynthesisResult,
     )
 
-__all__ = ["Adoption", "DebateEngine", "Extension", "adopted", "check_open", "check_past", "extended", "present"]
+__all__ = [
+    "Adoption",
+    "DebateEngine",
+    "Extension",
+    "adoption_event",
+    "agents_of",
+    "check_open",
+    "check_past",
+    "extension_event",
+]
 
 logger: logging.Logger = logging.getLogger("roundtable.engine")
 
@@ -82,14 +91,14 @@ class Adoption:
     """Version of the prompt texts."""
 
 
-def adopted(fold: Fold, asked: Adoption, now: datetime) -> Control:
+def adoption_event(fold: Fold, adoption: Adoption, now: datetime) -> Control:
     """Return the event that resumes a session with a new configuration."""
     return Control(
         session_id=fold.record.id,
         timestamp=now,
         action="resume",
-        agents=asked.agents,
-        prompt_version=asked.prompt_version,
+        agents=adoption.agents,
+        prompt_version=adoption.prompt_version,
     )
 
 
@@ -117,7 +126,7 @@ def check_past(fold: Fold) -> Fold:
     return fold
 
 
-def present(registry: AgentRegistry, fold: Fold) -> dict[str, Agent]:
+def agents_of(registry: AgentRegistry, fold: Fold) -> dict[str, Agent]:
     """Return the agents of a session by id: those that debate, and those with a role such as judge (`seats`)."""
     seated = {agent_id: registry.get_agent(agent_id) for ids in fold.record.config.seats.values() for agent_id in ids}
     return {
@@ -143,35 +152,35 @@ class Extension:
     """Most rounds that the session may have in total, with the rounds so far; the mode's limit when left out."""
 
 
-def extended(fold: Fold, asked: Extension, mode: DebateModeStrategy, now: datetime) -> Control:
+def extension_event(fold: Fold, extension: Extension, mode: DebateModeStrategy, now: datetime) -> Control:
     """Return the event that extends a session.
 
     Raises:
         ConfigurationError: The total exceeds the limit of rounds, or the mode cannot run so many.
         SessionConflict: An answer that agents require is missing, or the session is completed and `rounds` is 0.
     """
-    results = answered(fold, asked.context_results, force=asked.force)
+    results = match_answers(fold, extension.context_results, force=extension.force)
     planned = fold.progress.total_rounds
     if fold.progress.status == "completed":
         # A debate that ended early drops its remaining rounds. A round that was stopped halfway is finished first.
         planned = fold.current.number if fold.current is not None else 0
-    total = planned + asked.rounds
-    if asked.max_rounds is not None and total > asked.max_rounds:
-        limit = f"session {fold.record.id!r} may have {asked.max_rounds} rounds at most"
-        msg = f"{limit}; {asked.rounds} more would make {total}"
+    total = planned + extension.rounds
+    if extension.max_rounds is not None and total > extension.max_rounds:
+        limit = f"session {fold.record.id!r} may have {extension.max_rounds} rounds at most"
+        msg = f"{limit}; {extension.rounds} more would make {total}"
         raise ConfigurationError(msg, hint="Raise ROUNDTABLE_MAX_ROUNDS to allow more rounds.")
-    if asked.rounds == 0 and fold.progress.status == "completed":
+    if extension.rounds == 0 and fold.progress.status == "completed":
         raise SessionConflict(f"session {fold.record.id!r} is completed", hint="Extend it by at least one round.")
-    if asked.rounds < 0 or total not in mode.rounds:
+    if extension.rounds < 0 or total not in mode.rounds:
         allowed = f"{mode.rounds.start} to {mode.rounds.stop - 1}"
-        msg = f"mode {mode.name!r} takes {allowed} rounds; {asked.rounds} more would make {total}"
+        msg = f"mode {mode.name!r} takes {allowed} rounds; {extension.rounds} more would make {total}"
         raise ConfigurationError(msg)
     return Control(
         session_id=fold.record.id,
         timestamp=now,
         action="extend",
         total_rounds=total,
-        focus_question=asked.focus_question,
+        focus_question=extension.focus_question,
         context_results=results,
     )
 
@@ -395,7 +404,7 @@ class DebateEngine:
             mode = mode or mode_of(fold.record.config, self.modes)
             check_decider(fold.record.config, self.rules)
             exits = self._parse_exit(fold.record.config)  # refused before anything is stored
-            participants = agents if agents is not None else present(self.agents, fold)
+            participants = agents if agents is not None else agents_of(self.agents, fold)
             has_failed = fold.error is not None  # read now: an adoption is stored as a resume, which clears the error
             with RunBudget(self.ledger, fold, limits.budget) as funds:
                 await self._store_changes(journal, mode, extension, adoption, funds)
@@ -436,15 +445,15 @@ class DebateEngine:
         fold, now = journal.fold, self.sessions.clock.now()
         if extension is None:
             check_open(fold)
-            answered(fold, ())
-        extend_event = None if extension is None else extended(fold, extension, mode, now)
+            match_answers(fold, ())
+        extend_event = None if extension is None else extension_event(fold, extension, mode, now)
         funds.check_start(adds_rounds=extension is not None and extension.rounds > 0)
         if extend_event is not None:
             await journal.append(extend_event)
         if adoption is not None:
-            await journal.append(adopted(fold, adoption, now))
+            await journal.append(adoption_event(fold, adoption, now))
 
-    async def obey(self, session_id: str) -> None:
+    async def carry_out_control(self, session_id: str) -> None:
         """Carry out a pending request to pause or stop for a session that is not running.
 
         Raises:
@@ -497,9 +506,9 @@ class DebateEngine:
                 storage,
                 fold,
                 lease,
-                self.tell,
+                self.publish,
                 self.sessions.clock,
-                hears=partial(self.hub.hears, session_id),
+                hears=partial(self.hub.has_listeners, session_id),
                 hears_pieces=partial(self.hub.hears_pieces, session_id),
             )
             with (
@@ -512,7 +521,7 @@ class DebateEngine:
             if not refused:
                 await release(storage, session_id, owner, tenant)
 
-    def tell(self, event: DurableEvent | LiveEvent) -> None:
+    def publish(self, event: DurableEvent | LiveEvent) -> None:
         """Publish an event to all listeners."""
         self.hub.publish(event)
 

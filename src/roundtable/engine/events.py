@@ -59,7 +59,7 @@ class EventHub:
         for subscriber in tuple(self._subscribers.get(event.session_id, ())):
             subscriber.offer(event)
 
-    def hears(self, session_id: str) -> bool:
+    def has_listeners(self, session_id: str) -> bool:
         """Check whether a session has any listeners."""
         return bool(self._observers) or session_id in self._subscribers
 

@@ -82,16 +82,16 @@ class StoringHooks:
 
     def recorder(self, spec: TurnSpec) -> TurnRecorder:
         """Return the recorder of a turn."""
-        return TurnRecorder(self.journal, self.place(spec), self.may_call)
+        return TurnRecorder(self.journal, self.position_of(spec), self.may_call)
 
-    def place(self, spec: TurnSpec) -> TurnFields:
+    def position_of(self, spec: TurnSpec) -> TurnFields:
         """Return the position of a turn, for its events."""
         return TurnFields(agent=spec.agent, round=self.round, stage=self.stage, slot=spec.slot)
 
     def publish_start(self, spec: TurnSpec) -> None:
         """Publish the start of a turn."""
         journal = self.journal
-        journal.tell(
+        journal.publish(
             AgentStart(
                 session_id=journal.session_id,
                 timestamp=journal.clock.now(),
@@ -113,7 +113,7 @@ class StoringHooks:
     async def _store(self, turn: AnyTurn) -> None:
         journal = self.journal
         if turn.outcome == "answered":
-            await journal.append(self.answered(turn))
+            await journal.append(self.answer_event(turn))
             return
         logger.warning(
             "agent failed: %s",
@@ -132,7 +132,7 @@ class StoringHooks:
             )
         )
 
-    def answered(self, turn: Turn) -> DurableEvent:
+    def answer_event(self, turn: Turn) -> DurableEvent:
         """Return the event of an answered turn."""
         return AgentComplete(
             session_id=self.journal.session_id,
@@ -195,7 +195,7 @@ class TurnRecorder:
         journal = self.journal
         if not journal.hears():
             return
-        journal.tell(
+        journal.publish(
             AgentResponseChunk(
                 session_id=journal.session_id,
                 timestamp=journal.clock.now(),
@@ -210,7 +210,7 @@ class TurnRecorder:
         journal = self.journal
         if not journal.hears():
             return
-        journal.tell(
+        journal.publish(
             Retry(
                 session_id=journal.session_id,
                 timestamp=journal.clock.now(),

@@ -102,7 +102,7 @@ class Journal:
         """Tenant of the session."""
         return self.fold.record.tenant
 
-    def tell(self, event: LiveEvent) -> None:
+    def publish(self, event: LiveEvent) -> None:
         """Publish a live event."""
         self._publish(event)
 

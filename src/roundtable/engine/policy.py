@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from roundtable.engine.changes import context_exit, requested_events
+from roundtable.engine.changes import context_exit, request_events
 from roundtable.engine.closing import (
+    check_round_quorum,
+    closing_events,
+    early_exit,
     exit_after,
     exit_event,
     last_events,
-    lost_round,
     measure_round,
-    measured_events,
-    skipping,
     with_measure,
     without_votes,
 )
@@ -80,7 +80,7 @@ class SessionPolicy(Protocol):
             AgentError: An agent that the session needs failed.
         """
 
-    def lost_round(self, fold: Fold, turns: Sequence[AnyTurn]) -> QuorumLost | None:
+    def check_quorum(self, fold: Fold, turns: Sequence[AnyTurn]) -> QuorumLost | None:
         """Return the error of a round in which too few agents answered; `None` if enough answered."""
 
     async def close_round(
@@ -136,9 +136,9 @@ class DebatePolicy:
     def check_failed(self, fold: Fold, turns: Iterable[AnyTurn]) -> None:
         """Accept all failures: the quorum decides."""
 
-    def lost_round(self, fold: Fold, turns: Sequence[AnyTurn]) -> QuorumLost | None:
+    def check_quorum(self, fold: Fold, turns: Sequence[AnyTurn]) -> QuorumLost | None:
         """Check the quorum of the debate."""
-        return lost_round(turns, fold.record.config.quorum)
+        return check_round_quorum(turns, fold.record.config.quorum)
 
     async def close_round(
         self, fold: Fold, current: RoundRecord, ended_by_mode: str | None, now: Callable[[], datetime]
@@ -148,23 +148,23 @@ class DebatePolicy:
         Raises:
             QuorumLost: Too few agents answered.
         """
-        quorum_error = self.lost_round(fold, current.turns)
+        quorum_error = self.check_quorum(fold, current.turns)
         if quorum_error is not None:
             raise quorum_error
         rounds = [debate_round.to_record() for debate_round in fold.rounds[:-1]]
         measured = await self._measure(fold, current, rounds)
         closed = now()
         assigned = self._mode.assigns_stances
-        closing = measured_events(fold, current, *measured, closed, assigned=assigned, rules=self._rules, rounds=rounds)
+        closing = closing_events(fold, current, *measured, closed, assigned=assigned, rules=self._rules, rounds=rounds)
         rounds.append(with_measure(current, closing[0]))
         # Skip a criterion that was already met when the caller extended the debate: it must not end the debate again.
         exits = self._exits and without_met(guarded(self._exits), rounds[: fold.extended_after])
         result = exit_after(rounds, exits, fold.progress.total_rounds, ended_by_mode)
-        result = result or skipping(fold, current, closing[0])
+        result = result or early_exit(fold, current, closing[0])
         is_complete = result is not None
         if is_complete and (stage := await self._missing_vote(fold, current)) is not None:
             return RoundEnd(stage=stage)
-        requests = requested_events(fold, current, closed)
+        requests = request_events(fold, current, closed)
         result = result or context_exit(fold, requests)
         if result is None:
             return RoundEnd((*requests, *closing))

@@ -10,12 +10,12 @@ import anyio
 
 from roundtable.engine.closing import (
     broken_events,
+    check_stage_quorum,
     end_event,
     exit_event,
     last_events,
     leaving_events,
-    lost_quorum,
-    steps,
+    step_figures,
 )
 from roundtable.engine.lease import LeaseKeeper, wrap_error
 from roundtable.engine.plan_checks import plan_isolated, same_stage
@@ -285,7 +285,7 @@ class DebateRun:
         plan = await plan_isolated(self.mode, view)
         check_plan(self.mode, plan, {name for name, _ in current.turns})
         if isinstance(plan, Stage):
-            if plan.name in _ON_ROUND and (quorum_error := self.policy.lost_round(self.fold, current.in_order())):
+            if plan.name in _ON_ROUND and (quorum_error := self.policy.check_quorum(self.fold, current.in_order())):
                 raise quorum_error
             await self._take_stage(plan, {spec.slot: 1 for spec in plan.turns}, view)
         else:
@@ -357,7 +357,7 @@ class DebateRun:
         # The process may have died after the last failure, before it stored the loss of the quorum.
         if not attempts and await self._is_round_lost(planned):
             return await self._retry_round(planned, stages)
-        quorum_error = lost_quorum(plan, stage_turns, self.fold.record.config.quorum)
+        quorum_error = check_stage_quorum(plan, stage_turns, self.fold.record.config.quorum)
         if retry_failed or (not attempts and quorum_error):
             attempts |= {turn.slot: turn.attempt + 1 for turn in stage_turns if turn.outcome == "failed"}
         if attempts:
@@ -366,7 +366,7 @@ class DebateRun:
 
     async def _is_round_lost(self, turns: Sequence[AnyTurn]) -> bool:
         """Check whether the round lost its quorum and the mode asks no more agents in it."""
-        if self.policy.lost_round(self.fold, turns) is None:
+        if self.policy.check_quorum(self.fold, turns) is None:
             return False
         plan = await plan_isolated(self.mode, self.fold.view())
         return not isinstance(plan, Stage) or plan.name in _ON_ROUND
@@ -443,7 +443,7 @@ class DebateRun:
             state.is_stage_open = True
         if state.is_stage_open:
             return None
-        quorum_error = lost_quorum(stage, stage_turns, self.fold.record.config.quorum)
+        quorum_error = check_stage_quorum(stage, stage_turns, self.fold.record.config.quorum)
         if quorum_error is not None:
             raise quorum_error
         return stage_turns
@@ -502,7 +502,7 @@ class DebateRun:
     async def _end_early(self, reason: str, details: str) -> None:
         """Store the end of a run that stops early; limited in time, and shielded from cancellation."""
         self.state.has_ended = True
-        figures = steps(self.limits.rounds is not None)
+        figures = step_figures(self.limits.rounds is not None)
         result = ExitResult(should_exit=True, reason=reason, details=details, figures=figures)
         await self._append_last(*self.policy.early_end(self.fold, self.journal.clock.now(), result))
 

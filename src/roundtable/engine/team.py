@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from roundtable.engine.closing import error_event, last_events, lost_round
+from roundtable.engine.closing import check_round_quorum, error_event, last_events
 from roundtable.engine.hooks import StoringHooks, TurnRecorder
 from roundtable.engine.policy import Frame, RoundEnd
 from roundtable.errors import AgentError, RoundtableError
@@ -95,19 +95,19 @@ class TeamHooks(StoringHooks):
     def recorder(self, spec: TurnSpec) -> TurnRecorder:
         """Return the recorder of a turn."""
         recorder = {INITIATOR: _InitiatorRecorder, SUMMARIZER: _SummarizerRecorder}.get(self.stage, TurnRecorder)
-        return recorder(self.journal, self.place(spec), self.may_call)
+        return recorder(self.journal, self.position_of(spec), self.may_call)
 
     def publish_start(self, spec: TurnSpec) -> None:
         """Publish the start of a turn."""
         session_id, now, after = self.journal.session_id, self.journal.clock.now(), self.journal.fold.last_seq
         if self.stage == INITIATOR:
-            self.journal.tell(InitiatorStart(session_id=session_id, timestamp=now, after=after, agent=spec.agent))
+            self.journal.publish(InitiatorStart(session_id=session_id, timestamp=now, after=after, agent=spec.agent))
         elif self.stage == SUMMARIZER:
-            self.journal.tell(SummarizerStart(session_id=session_id, timestamp=now, after=after))
+            self.journal.publish(SummarizerStart(session_id=session_id, timestamp=now, after=after))
         else:
             super().publish_start(spec)
 
-    def answered(self, turn: Turn) -> DurableEvent:
+    def answer_event(self, turn: Turn) -> DurableEvent:
         """Return the event of an answered turn."""
         answer = turn.answer
         if isinstance(answer, PlanAnswer):
@@ -164,7 +164,7 @@ class _SummarizerRecorder(TurnRecorder):
         """Publish a piece of the summary."""
         journal = self.journal
         if journal.hears():
-            journal.tell(
+            journal.publish(
                 SummarizerChunk(
                     session_id=journal.session_id,
                     timestamp=journal.clock.now(),
@@ -214,10 +214,10 @@ class TeamPolicy:
             if turn.outcome == "failed" and _failed_with(fold, turn, "abort"):
                 raise _abort_error(turn)
 
-    def lost_round(self, fold: Fold, turns: Sequence[AnyTurn]) -> QuorumLost | None:
+    def check_quorum(self, fold: Fold, turns: Sequence[AnyTurn]) -> QuorumLost | None:
         """Check that at least one member reported."""
         members = [turn for turn in turns if turn.stage != INITIATOR]
-        return None if reports(members) else lost_round(members, 1)
+        return None if reports(members) else check_round_quorum(members, 1)
 
     async def close_round(
         self,
@@ -235,7 +235,7 @@ class TeamPolicy:
         turns = [turn for turn in current.turns if turn.stage != INITIATOR]
         self.check_failed(fold, turns)
         answered = reports(turns)
-        quorum_error = self.lost_round(fold, turns)
+        quorum_error = self.check_quorum(fold, turns)
         if quorum_error is not None:
             raise quorum_error
         event = RoundComplete(

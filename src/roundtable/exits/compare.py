@@ -27,9 +27,9 @@ __all__ = [
     "LeaderUnassailable",
     "NoProgress",
     "Stable",
-    "answered_of",
     "answers_of",
-    "held",
+    "count_answers",
+    "kept_position",
     "turns_of",
 ]
 
@@ -88,7 +88,7 @@ def turns_of(exit_round: ExitRound) -> tuple[AnyTurn, ...]:
     return tuple(turn for turn in turns if isinstance(turn, Turn | FailedTurn)) if isinstance(turns, tuple) else ()
 
 
-def answered_of(exit_round: ExitRound) -> tuple[int, int]:
+def count_answers(exit_round: ExitRound) -> tuple[int, int]:
     """Return how many agents gave an answer, without abstentions, and how many were asked."""
     missing: object = getattr(exit_round, "missing", ())
     spoke = {response.agent_id for response in exit_round.responses}
@@ -96,7 +96,7 @@ def answered_of(exit_round: ExitRound) -> tuple[int, int]:
     return len(spoke) - len(abstained), len(spoke) + (len(missing) if isinstance(missing, tuple) else 0)
 
 
-def held(before: AgentResponse, after: AgentResponse, key: TurnKey | None = None) -> bool:
+def kept_position(before: AgentResponse, after: AgentResponse, key: TurnKey | None = None) -> bool:
     """Check whether an agent certainly kept its position.
 
     The agent kept its position if its two answers are equal by the rules of `roundtable.scoring.camps`, if it declared
@@ -166,7 +166,7 @@ class Converged(Exit):
         everyone = sorted({agent for responses in window for agent in responses})
         present = [agent for agent in everyone if all(agent in responses for responses in window)]
         keys = [{turn.agent_id: turn.key for turn in _position_turns(round_)} for round_ in last]
-        moved = [agent for agent in present if not _held_through(agent, window, keys)]
+        moved = [agent for agent in present if not _kept_through(agent, window, keys)]
         figures: dict[str, JsonValue] = {
             "rounds": self.rounds,
             "compared": list(present),
@@ -181,12 +181,12 @@ class Converged(Exit):
         return ExitResult(should_exit=True, reason=self.kind, details=details, figures=figures)
 
 
-def _held_through(
+def _kept_through(
     agent: str, window: Sequence[Mapping[str, AgentResponse]], keys: Sequence[Mapping[str, TurnKey]]
 ) -> bool:
     """Check whether an agent kept its position in each pair of successive rounds."""
     return all(
-        held(before[agent], after[agent], key.get(agent))
+        kept_position(before[agent], after[agent], key.get(agent))
         for (before, after), key in zip(pairwise(window), keys, strict=False)
     )
 

@@ -16,8 +16,8 @@ from roundtable.exits.compare import (
     LeaderUnassailable,
     NoProgress,
     Stable,
-    answered_of,
     answers_of,
+    count_answers,
     turns_of,
 )
 from roundtable.protocols import ExitCriterion, ExitRound
@@ -94,7 +94,7 @@ class ConsensusReached(Exit):
         consensus = rounds[-1].consensus if rounds else None
         if consensus is None:
             return not_ended("agreement was not measured")
-        answered, asked = answered_of(rounds[-1])
+        answered, asked = count_answers(rounds[-1])
         level, threshold = exact(consensus.agreement_level), exact(self.threshold)
         figures: dict[str, JsonValue] = {
             "agreementLevel": consensus.agreement_level,
@@ -153,8 +153,8 @@ class AllConfident(Exit):
             return not_ended("nobody answered")
         last, threshold = rounds[-1], exact(self.threshold)
         least = min(exact(response.confidence) for response in responses)
-        opposed = self._opposed(last)
-        answered, asked = answered_of(last)
+        opposed = self._has_opponents(last)
+        answered, asked = count_answers(last)
         figures: dict[str, JsonValue] = {
             "leastConfidence": float(least),
             "threshold": as_json(threshold),
@@ -174,7 +174,7 @@ class AllConfident(Exit):
             return not_ended(f"{details}; but agents oppose each other", **figures)
         return ExitResult(should_exit=True, reason=self.kind, details=details, figures=figures)
 
-    def _opposed(self, last: ExitRound) -> bool:
+    def _has_opponents(self, last: ExitRound) -> bool:
         answers = answers_of([last])
         if answers.basis == "position" and {"YES", "NO"} <= {response.stance for response in last.responses}:
             return True
@@ -645,15 +645,15 @@ def exit_from_spec(spec: Mapping[str, JsonValue], exits: Registry[ExitFactory] |
         >>> exit_from_spec({"kind": "max_rounds", "rounds": 3})
         MaxRounds(rounds=3)
     """
-    return _loaded(spec, _BUILT_IN if exits is None else exits)
+    return _load_criterion(spec, _BUILT_IN if exits is None else exits)
 
 
-def _loaded(spec: Mapping[str, JsonValue], exits: Registry[ExitFactory], depth: int = 0) -> ExitCriterion:
+def _load_criterion(spec: Mapping[str, JsonValue], exits: Registry[ExitFactory], depth: int = 0) -> ExitCriterion:
     if depth > DEEPEST:
         raise too_deep()
 
     def load(member: JsonObject) -> ExitCriterion:
-        return _loaded(member, exits, depth + 1)
+        return _load_criterion(member, exits, depth + 1)
 
     kind = spec.get("kind")
     if not isinstance(kind, str):

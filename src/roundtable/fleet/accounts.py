@@ -92,7 +92,7 @@ class JobAccount:
         """Return what ended debates have consumed."""
         return _read(await self._values.get(self._key, tenant=self._tenant)).spent
 
-    async def deaths(self, session_id: str) -> int:
+    async def count_deaths(self, session_id: str) -> int:
         """Return how many workers have died while they ran a debate."""
         reserve = _read(await self._values.get(self._key, tenant=self._tenant)).reserves.get(session_id)
         return 0 if reserve is None else reserve.deaths + 1

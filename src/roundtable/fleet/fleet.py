@@ -346,7 +346,7 @@ class Fleet:
         rows = await queue.debates((await records.job(job)).workflow_ids, loads=True)
         outcomes = [await self._outcome(row) for row in rows]
         return [
-            _cancelled(debate) if outcome is None else outcome
+            _cancelled_debate(debate) if outcome is None else outcome
             for debate, outcome in zip(debates, outcomes, strict=True)
         ]
 
@@ -603,7 +603,7 @@ def _per_minute(rows: Sequence[QueuedDebate], now: float) -> float:
     return round(60 * sum(end >= since for end in ends) / max(until - since, 1.0), 3)
 
 
-def _cancelled(debate: NamedDebate) -> FailedDebate:
+def _cancelled_debate(debate: NamedDebate) -> FailedDebate:
     error = SessionConflict("the debate was cancelled before it gave an answer", hint="Submit it again.")
     return FailedDebate(topic=debate.request.topic, mode=debate.request.mode, error=error_info(error))
 

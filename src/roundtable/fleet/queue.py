@@ -230,7 +230,7 @@ class JobQueue:
                     load_output=loads,
                 )
             )
-            queued += sorted(map(_queued, rows))
+            queued += sorted(map(_to_queued, rows))
         return queued
 
     async def has_open(self, prefix: str) -> bool:
@@ -328,7 +328,7 @@ class JobQueue:
         )
 
 
-def _queued(row: WorkflowStatus) -> QueuedDebate:
+def _to_queued(row: WorkflowStatus) -> QueuedDebate:
     arguments = ("", "") if row.input is None else row.input["args"]
     error = None if row.error is None else _error_of(row.error)
     return QueuedDebate(

@@ -130,7 +130,7 @@ async def _hold_debate(session_id: str, request: str) -> None:
     workflow_id = DBOS.workflow_id
     if _worker is None or workflow_id is None:
         raise asyncio.CancelledError  # the worker has ended; the debate stays in the queue for other workers
-    await _worker.hold(workflow_id, session_id, request)
+    await _worker.run_debate(workflow_id, session_id, request)
 
 
 class _Run:
@@ -341,7 +341,7 @@ class Worker:
         except StorageError as error:
             logger.warning("other workers will take over after %s s: %s", _ALIVE_S, error.message)
 
-    async def hold(self, workflow_id: str, session_id: str, request: str) -> None:
+    async def run_debate(self, workflow_id: str, session_id: str, request: str) -> None:
         """Run a debate, or continue it where it was interrupted.
 
         Raises:
@@ -413,7 +413,7 @@ class Worker:
     async def _hold_once(self, run: _Run, workflow_id: str, request: DebateRequest) -> None:
         session_id = run.session_id
         job, account = await self._job(job_of(workflow_id))
-        stored = await self._stored(session_id)
+        stored = await self._load_fold(session_id)
         before = Usage() if stored is None else stored.usage
         if stored is not None and stored.progress.status == "completed":
             await account.settle(session_id, before)  # a worker that died may have left the reserve
@@ -433,7 +433,7 @@ class Worker:
             )
         except _Suspect:
             async with self._suspects:
-                deaths = await account.deaths(session_id)
+                deaths = await account.count_deaths(session_id)
                 if deaths >= _MOST_DEATHS:
                     await account.settle(session_id, before)
                     msg = f"{deaths} workers died while they ran this debate"
@@ -496,11 +496,11 @@ class Worker:
             if not is_suspect:
                 with CancelScope(shield=True):
                     if consumed is None:
-                        stored = await self._stored(session_id)
+                        stored = await self._load_fold(session_id)
                         consumed = Usage() if stored is None else stored.usage
                     await account.settle(session_id, consumed)
 
-    async def _stored(self, session_id: str) -> Fold | None:
+    async def _load_fold(self, session_id: str) -> Fold | None:
         """Return the state of a session, or `None` if it does not exist."""
         try:
             return await self._table.wiring.sessions.load(session_id)

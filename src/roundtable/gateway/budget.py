@@ -251,7 +251,7 @@ class ReservedModel(WrappedModel):
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer once; raises the errors of the model."""
         try:
-            return self._settled(await self.inner.complete(request), request)
+            return self._with_cost(await self.inner.complete(request), request)
         except BaseException as error:
             self._settle_failed(error, request, begun=False)
             raise
@@ -263,7 +263,7 @@ class ReservedModel(WrappedModel):
         try:
             async for piece in pieces:
                 begun = True
-                yield piece if isinstance(piece, ChatDelta) else self._settled(piece, request)
+                yield piece if isinstance(piece, ChatDelta) else self._with_cost(piece, request)
         except BaseException as error:
             self._settle_failed(error, request, begun=begun)
             raise
@@ -273,7 +273,7 @@ class ReservedModel(WrappedModel):
             if self._ticket is not None:
                 self._ticket.settle()
 
-    def _settled(self, response: ChatResponse, request: ChatRequest) -> ChatResponse:
+    def _with_cost(self, response: ChatResponse, request: ChatRequest) -> ChatResponse:
         # A third-party model may return anything. The gateway then raises the error; here, the whole reservation is
         # charged.
         if not isinstance(response, ChatResponse):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -165,7 +165,7 @@ class FallbackModel:
             fitted = self._fit(request, model)
             try:
                 ready = await self._ready(model)
-                return failures.mark(await ready.complete(fitted), model, _left_out(request, fitted))
+                return failures.mark(await ready.complete(fitted), model, _unsupported_parts(request, fitted))
             except RoundtableError as error:
                 failures.add(error, model)
         raise failures.to_error()
@@ -188,7 +188,7 @@ class FallbackModel:
                 pieces = ready.stream(fitted)
                 async for piece in pieces:
                     if isinstance(piece, ChatResponse):
-                        yield failures.mark(piece, model, _left_out(request, fitted))
+                        yield failures.mark(piece, model, _unsupported_parts(request, fitted))
                         return
                     shown = shown or bool(piece.text)
                     yield piece
@@ -304,7 +304,7 @@ class _Failures:
         return failure
 
 
-def _left_out(request: ChatRequest, fitted: ChatRequest) -> tuple[str, ...]:
+def _unsupported_parts(request: ChatRequest, fitted: ChatRequest) -> tuple[str, ...]:
     """Return warnings about the parts of a request that this model does not support."""
     warnings = []
     if request.search and not fitted.search:

@@ -49,7 +49,7 @@ __all__ = [
     "RetryNotice",
     "as_own_error",
     "is_missed",
-    "named",
+    "with_tries",
 ]
 
 _log: logging.Logger = logging.getLogger("roundtable.gateway")
@@ -87,7 +87,7 @@ class CallReport:
         """Note that the first piece of text has arrived."""
         self._first_text_s = self._clock.monotonic() - self._start
 
-    def answered(self, response: ChatResponse) -> None:
+    def report_answer(self, response: ChatResponse) -> None:
         """Send the report of a try that returned an answer."""
         call = self._call(response.provider)
         self._send(
@@ -100,7 +100,7 @@ class CallReport:
             )
         )
 
-    def failed(self, error: RoundtableError | None) -> None:
+    def report_failure(self, error: RoundtableError | None) -> None:
         """Send the report of a try that failed; without an error, the try was cancelled."""
         call = self._call(None)
         if error is None:
@@ -187,7 +187,7 @@ class Deadline:
         """Advance the time of the deadline without waiting."""
         self._at -= seconds
 
-    def missed(self, provider: str) -> APITimeoutError:
+    def timeout_error(self, provider: str) -> APITimeoutError:
         """Return the error of a call that missed the deadline; see `is_missed`."""
         return APITimeoutError(
             f"no complete answer within {self.timeout_s:g} s", provider=provider, details={_MISSED: self.timeout_s}
@@ -240,7 +240,7 @@ class RetryLoop:
         self._wait_refusal = ""
         self._attempts: AsyncRetrying | None = None
 
-    async def again(self, error: RoundtableError, *, shown: str = "", begun: bool = False) -> None:
+    async def wait_for_retry(self, error: RoundtableError, *, shown: str = "", begun: bool = False) -> None:
         """Record a failed try, and wait until the next one may start.
 
         Args:
@@ -267,7 +267,7 @@ class RetryLoop:
         except RoundtableError:
             self._give_up()
 
-    def settled(self, response: ChatResponse) -> ChatResponse:
+    def add_failed_usage(self, response: ChatResponse) -> ChatResponse:
         """Add the usage of the failed tries to the answer of a later try."""
         if not self._usage.calls:
             return response
@@ -279,7 +279,7 @@ class RetryLoop:
             error.usage = self._usage if error.usage is None else self._usage + error.usage
 
     def _give_up(self) -> NoReturn:
-        error = named(self._last, self._failures, self._shown, self._usage, unwaited=self._wait_refusal)
+        error = with_tries(self._last, self._failures, self._shown, self._usage, unwaited=self._wait_refusal)
         raise error from error.__cause__
 
     def _make_attempts(self) -> AsyncRetrying:
@@ -307,10 +307,10 @@ class RetryLoop:
         ):
             return False
         requested_s = error.retry_after_s or 0.0
-        self._wait_refusal = self._refused_wait(requested_s, requested_s)
+        self._wait_refusal = self._why_not_waiting(requested_s, requested_s)
         return not self._wait_refusal
 
-    def _refused_wait(self, requested_s: float, wait_s: float) -> str:
+    def _why_not_waiting(self, requested_s: float, wait_s: float) -> str:
         """Return why the wait that a provider requests is too long; empty if it is not too long, or not requested."""
         if not requested_s:
             return ""
@@ -326,7 +326,7 @@ class RetryLoop:
 
     def _pay_or_stop(self, state: RetryCallState) -> bool:
         wait_s = state.upcoming_sleep
-        self._wait_refusal = self._refused_wait(self._last.retry_after_s or 0.0, wait_s)
+        self._wait_refusal = self._why_not_waiting(self._last.retry_after_s or 0.0, wait_s)
         # If the breaker opened meanwhile, the error of the call is more useful than the breaker's refusal.
         if wait_s >= self._deadline.left_s or self._endpoint_state.breaker.wait_s > wait_s:
             return True
@@ -367,7 +367,9 @@ def _seconds_text(seconds: float) -> str:
     return f"{seconds:.1f}".removesuffix(".0") if seconds < 1e9 else f"{seconds:g}"
 
 
-def named(error: RoundtableError, attempts: int, shown: str, usage: Usage, *, unwaited: str = "") -> RoundtableError:
+def with_tries(
+    error: RoundtableError, attempts: int, shown: str, usage: Usage, *, unwaited: str = ""
+) -> RoundtableError:
     """Return an error with the number of tries, the text passed on and the usage, or the same object.
 
     A model may raise one error object several times, so the error is copied, not changed.
@@ -486,10 +488,10 @@ class GuardedModel(WrappedModel):
                 try:
                     with call:
                         response = await call.start(partial(call.answering.complete, request))
-                        return call.done(self._checked_response(response))
+                        return call.done(self._check_response(response))
                 except RoundtableError as error:
                     failure = error
-                await call.again(failure)
+                await call.wait_for_retry(failure)
 
     def stream(self, request: ChatRequest) -> ChatStream:
         """Answer in pieces, then with the complete response; see `ChatStream`.
@@ -512,19 +514,19 @@ class GuardedModel(WrappedModel):
                     with call:
                         piece = await call.start(step)
                         while isinstance(piece, ChatDelta):
-                            call.given(piece)
+                            call.record_piece(piece)
                             yield piece
-                            piece = await (step() if call.is_ended_by_model else call.within(step))
-                        response = call.done(self._checked_response(piece))
+                            piece = await (step() if call.is_ended_by_model else call.run_step(step))
+                        response = call.done(self._check_response(piece))
                     break
                 except RoundtableError as error:
                     failure = error
                 finally:
                     await close_stream(pieces)
-                await call.again(failure)
+                await call.wait_for_retry(failure)
             yield response
 
-    def _checked_response(self, response: object) -> ChatResponse:
+    def _check_response(self, response: object) -> ChatResponse:
         if not isinstance(response, ChatResponse):
             raise AgentError(
                 f"the model {self.model!r} returned {type(response).__name__} instead of a ChatResponse",
@@ -579,7 +581,7 @@ class _Call:
             self._sent_at = model.gateway.clock.monotonic()
         try:
             if isinstance(model.inner, MeteredModel):
-                self.answering = await self.within(partial(model.inner.reserved, self._request))
+                self.answering = await self.run_step(partial(model.inner.reserved, self._request))
             if self._deadline is None:
                 # The deadline starts with the admission, since time in the library's own queue must not count for the
                 # provider.
@@ -614,7 +616,7 @@ class _Call:
         own_error = as_own_error(error, self._model.provider) if isinstance(error, Exception) else None
         self._endpoint_state.failed(own_error or error, probe=self._probe, set_aside=self._set_aside)
         if self._report is not None:
-            self._report.failed(own_error)
+            self._report.report_failure(own_error)
         if own_error is not None and is_missed(own_error) and not own_error.is_recorded:
             notify_timeout(self.answering, self._request, own_error, self._shown)
         if own_error is not None and own_error is not error:
@@ -629,11 +631,11 @@ class _Call:
     async def start(self, step: Callable[[], Awaitable[T]]) -> T:
         """Run the first step of a try within the call's deadline."""
         if not self.is_ended_by_model:
-            return await self.within(step)
+            return await self.run_step(step)
         with ending_at(self._deadline):
             return await step()
 
-    async def within(self, step: Callable[[], Awaitable[T]]) -> T:
+    async def run_step(self, step: Callable[[], Awaitable[T]]) -> T:
         """Run a step of the call within the call's deadline."""
         deadline = self._deadline
         if deadline is None or deadline.timeout_s is None:
@@ -641,7 +643,7 @@ class _Call:
         # A cancel scope must not stay open across a yield, so each step of a stream has its own scope.
         with anyio.CancelScope(deadline=anyio.current_time() + deadline.own_s):
             return await step()
-        raise deadline.missed(self._model.provider)
+        raise deadline.timeout_error(self._model.provider)
 
     def _release(self) -> None:
         """Release the reservations of a try that does not start."""
@@ -652,7 +654,7 @@ class _Call:
             self._endpoint_state.give_back(requests=1, tokens=self._set_aside)
             self._set_aside = 0.0
 
-    def given(self, piece: ChatDelta) -> None:
+    def record_piece(self, piece: ChatDelta) -> None:
         """Record a piece that is passed on.
 
         Raises:
@@ -661,7 +663,7 @@ class _Call:
         """
         deadline = self._deadline
         if deadline is not None and deadline.own_s <= 0:
-            raise deadline.missed(self._model.provider)
+            raise deadline.timeout_error(self._model.provider)
         if piece.text:
             if self._report is not None and not self._has_output:
                 self._report.has_text()
@@ -677,10 +679,10 @@ class _Call:
         if self._is_admitted:
             self._endpoint_state.adopt_limit(response.rate_limit, self._sent_at)
         if self._report is not None:
-            self._report.answered(response)
-        return response if self._retries is None else self._retries.settled(response)
+            self._report.report_answer(response)
+        return response if self._retries is None else self._retries.add_failed_usage(response)
 
-    async def again(self, error: RoundtableError) -> None:
+    async def wait_for_retry(self, error: RoundtableError) -> None:
         """Wait for the next try.
 
         Raises:
@@ -696,7 +698,7 @@ class _Call:
                 random=gateway.random,
                 tell=guard.on_retry,
             )
-        await self._retries.again(error, shown="".join(self._shown), begun=self._has_output)
+        await self._retries.wait_for_retry(error, shown="".join(self._shown), begun=self._has_output)
 
 
 def as_own_error(exc: Exception, provider: str) -> RoundtableError:

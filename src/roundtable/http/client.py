@@ -386,7 +386,7 @@ class _Deadline:
     def to_error(self) -> APITimeoutError:
         """Return the error of a request that missed the deadline."""
         if self._handed is not None:
-            return self._handed.missed(self._provider)
+            return self._handed.timeout_error(self._provider)
         return APITimeoutError(
             f"{self.address}: no complete answer within {self._timeout_s:g} s", provider=self._provider
         )

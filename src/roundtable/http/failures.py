@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "broken_connection",
-    "failed_connection",
+    "connection_error",
     "forbidden",
     "library_errors",
     "no_connection",
@@ -78,7 +78,7 @@ def broken_connection(provider: str, address: str) -> APINetworkError:
     return APINetworkError(message, provider=provider)
 
 
-def failed_connection(exc: Exception, provider: str, address: str) -> APINetworkError:
+def connection_error(exc: Exception, provider: str, address: str) -> APINetworkError:
     """Return the error of a connection that failed according to the operating system."""
     return APINetworkError(f"{_prefix(address)}the connection failed", provider=provider, cause=exc)
 
@@ -154,7 +154,7 @@ def to_library_error(exc: Exception, provider: str, address: str) -> RoundtableE
             message = f"{_prefix(address)}the proxy refused the connection"
             return APINetworkError(message, provider=provider, cause=exc)
         case httpx.HTTPError() | OSError():
-            return failed_connection(exc, provider, address)
+            return connection_error(exc, provider, address)
         case _:
             return unusable_client(exc, provider, address)
 

@@ -14,7 +14,7 @@ from roundtable._core.eventloop import on_thread
 from roundtable.errors import RoundtableError
 from roundtable.http.failures import (
     broken_connection,
-    failed_connection,
+    connection_error,
     forbidden,
     no_connection,
     not_an_address,
@@ -179,12 +179,12 @@ def _to_library_error(exc: Exception, provider: str, address: str) -> Roundtable
         case aiohttp.ClientConnectorError():
             return no_connection(exc, provider, address)
         case aiohttp.ClientOSError():
-            return failed_connection(exc, provider, address)
+            return connection_error(exc, provider, address)
         case aiohttp.ClientError():
             # The message may quote the response, which may repeat the request.
             return broken_connection(provider, address)
         case OSError():
-            return failed_connection(exc, provider, address)
+            return connection_error(exc, provider, address)
         case ValueError():
             # The message may quote the invalid header, which may be the key.
             return unusable_request(provider, address)

@@ -250,17 +250,17 @@ def web_address(url: str, *, ports: Collection[int] = WEB_PORTS, allow: Collecti
     if address.is_allowed:
         return address
     if address.port not in ports:
-        raise _refused(url, f"port {address.port} is not one of {', '.join(map(str, sorted(ports)))}")
+        raise _refusal(url, f"port {address.port} is not one of {', '.join(map(str, sorted(ports)))}")
     if not address.is_ip:
         labels = f".{address.host.rstrip('.')}"
         if any(labels.endswith(f".{name}") for name in _LOCAL_NAMES):
-            raise _refused(url, "the name belongs to a local network")
+            raise _refusal(url, "the name belongs to a local network")
         if not _NAME.fullmatch(address.host.removesuffix(".")):
-            raise _refused(url, "the host is not a name of the public web")
+            raise _refusal(url, "the host is not a name of the public web")
         if _NUMBER.fullmatch(address.host.rstrip(".").rpartition(".")[2]):
-            raise _refused(url, "the host must not end in a number")
+            raise _refusal(url, "the host must not end in a number")
     elif not is_public(address.host):
-        raise _refused(url, "the IP address is not public, or not in the usual spelling")
+        raise _refusal(url, "the IP address is not public, or not in the usual spelling")
     return address
 
 
@@ -268,23 +268,23 @@ def _parse(url: str, allow: Collection[str]) -> WebAddress:
     import httpx
 
     if len(url) > LONGEST:
-        raise _refused(url, f"it is longer than {LONGEST} characters")
+        raise _refusal(url, f"it is longer than {LONGEST} characters")
     if _FORBIDDEN_CHARACTERS.search(url):
-        raise _refused(url, "it contains a space, a control character or a backslash")
+        raise _refusal(url, "it contains a space, a control character or a backslash")
     try:
         parts = httpx.URL(url)
         host, port = parts.raw_host.decode("ascii").lower(), parts.port
     except (httpx.InvalidURL, ValueError) as exc:
         # The message of httpx may quote the whole address with its query.
-        raise _refused(url, "it cannot be parsed") from exc
+        raise _refusal(url, "it cannot be parsed") from exc
     if parts.scheme not in {"http", "https"} or not host:
-        raise _refused(url, "it is not an http or https address")
+        raise _refusal(url, "it is not an http or https address")
     if parts.userinfo or "@" in re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0]:
-        raise _refused(url, "it contains a user name")
+        raise _refusal(url, "it contains a user name")
     port = (443 if parts.scheme == "https" else 80) if port is None else port
     allowed = f"{f'[{host}]' if ':' in host else host}:{port}" in allow
     return WebAddress(parts.scheme, host, port, parts.raw_path.decode("ascii"), allowed)
 
 
-def _refused(url: str, reason: str) -> AddressRefused:
+def _refusal(url: str, reason: str) -> AddressRefused:
     return AddressRefused(f"{masked_url(url)}: {reason}", hint="Use the http or https address of a public web page.")

@@ -145,7 +145,7 @@ class CallDeadline(Protocol):
     def ends_at(self) -> float:
         """End of the call, on the clock of the event loop."""
 
-    def missed(self, provider: str) -> APITimeoutError:
+    def timeout_error(self, provider: str) -> APITimeoutError:
         """Return the error of a call that missed the deadline."""
 
 

@@ -13,7 +13,7 @@ import anyio
 from mcp import types
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from roundtable._core.eventloop import ends_at_once, hearing
+from roundtable._core.eventloop import ends_at_once, receive_signals
 from roundtable.auth import LocalUser
 from roundtable.auth.guard import MOST_BODY_BYTES, AccessGuard, GuardBehavior, cors_options
 from roundtable.auth.listening import LocalOnly, address_of, listen
@@ -216,6 +216,6 @@ async def serve_http(
     )
     web = Server(config)
     with listen(host, port) as sock:
-        async with hearing(web.hear):
+        async with receive_signals(web.hear):
             listening(address_of(sock) + PATH)
             await web.serve([sock])

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from roundtable.api import Roundtable
 
-__all__ = ["LISTED", "available_modes", "listed_tools", "may_have_plugin_modes", "mode_schema"]
+__all__ = ["LISTED", "available_modes", "may_have_plugin_modes", "mode_schema", "tool_list"]
 
 LISTED: Final = Path(__file__).with_name("tools.json")
 """The result of `tools/list`, in wire format."""
 
 
-def listed_tools(modes: Iterable[str] | None = None) -> types.ListToolsResult:
+def tool_list(modes: Iterable[str] | None = None) -> types.ListToolsResult:
     """Return the list of tools.
 
     Args:

@@ -28,11 +28,11 @@ __all__ = [
     "TEMPLATES",
     "Kind",
     "Page",
-    "listed_prompts",
-    "listed_resources",
-    "listed_templates",
     "modes_of",
+    "prompt_list",
     "read",
+    "resource_list",
+    "template_list",
 ]
 
 
@@ -152,7 +152,7 @@ def _guide(table: Roundtable, name: str) -> str:
     return "\n".join([*lines, f'Call `start_roundtable` with `"mode": "{name}"`.', ""])
 
 
-def listed_resources(modes: Iterable[Kind]) -> types.ListResourcesResult:
+def resource_list(modes: Iterable[Kind]) -> types.ListResourcesResult:
     """List the resources with a fixed address, and the resources of the modes."""
     return types.ListResourcesResult(
         resources=[
@@ -168,7 +168,7 @@ def listed_resources(modes: Iterable[Kind]) -> types.ListResourcesResult:
     )
 
 
-def listed_templates() -> types.ListResourceTemplatesResult:
+def template_list() -> types.ListResourceTemplatesResult:
     """List the resource templates."""
     return types.ListResourceTemplatesResult(
         resource_templates=[
@@ -184,7 +184,7 @@ def listed_templates() -> types.ListResourceTemplatesResult:
     )
 
 
-def listed_prompts() -> types.ListPromptsResult:
+def prompt_list() -> types.ListPromptsResult:
     """List the prompts."""
     return types.ListPromptsResult(
         prompts=[

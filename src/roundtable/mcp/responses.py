@@ -18,7 +18,7 @@ from roundtable.mcp.elicitation import Elicitor, InputRequired, caller_of, is_re
 from roundtable.mcp.errors import error_of
 from roundtable.mcp.progress import HEARTBEAT_S, OpenWaits
 from roundtable.mcp.prompts import prompt_text
-from roundtable.mcp.resources import listed_resources, modes_of, read
+from roundtable.mcp.resources import modes_of, read, resource_list
 from roundtable.mcp.sampling import ClientSampler
 from roundtable.mcp.tool import ToolCallContext
 from roundtable.mcp.tools import TOOLS
@@ -65,7 +65,7 @@ async def list_resources(ctx: Context) -> types.ListResourcesResult:
     """List the resources."""
     with _protocol_errors(ctx):
         call = await _call(ctx, "read", Elicitor(ctx))
-        return listed_resources(modes_of(call.tenant_session.table))
+        return resource_list(modes_of(call.tenant_session.table))
 
 
 async def read_resource(ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
@@ -99,7 +99,7 @@ async def _call(
     """
     caller = caller_of(ctx)
     caller.require(scope)
-    tenant_session = await ctx.lifespan_context.of(caller.tenant)
+    tenant_session = await ctx.lifespan_context.session_of(caller.tenant)
     return ToolCallContext(
         tenant_session=tenant_session,
         progress=ctx.session.report_progress,

@@ -62,12 +62,12 @@ async def continue_debate(call: ToolCallContext, arguments: ContinueInput) -> De
             hint = "Wait for its end with get_consensus, or pause it with control_session."
             raise RoundtableError(msg, code="SESSION_ERROR", retryable=True, hint=hint)
         return await _outcome(call, session_id, arguments, call.tenant_session.running(session_id))
-    results = _checked_results(before, arguments.context_results)
+    results = _check_results(before, arguments.context_results)
     _check_continuable(before, arguments)
     if not arguments.force:
         results = (*results, *await _ask_user(call, before, results))
         _check_answered(before, results)
-    async with _unchanged(call, before):
+    async with _hold_session(call, before):
         handle = await table.start_resume(
             session_id,
             rounds=arguments.rounds or 0,
@@ -84,14 +84,14 @@ async def continue_debate(call: ToolCallContext, arguments: ContinueInput) -> De
 
 
 @asynccontextmanager
-async def _unchanged(call: ToolCallContext, before: DebateResult) -> AsyncGenerator[None]:
+async def _hold_session(call: ToolCallContext, before: DebateResult) -> AsyncGenerator[None]:
     """Keep other calls from continuing a session while the block is open.
 
     Raises:
         RoundtableError: Another call has continued the session since it was read.
     """
     session_id = before.session_id
-    async with call.tenant_session.alone(session_id):
+    async with call.tenant_session.lock_session(session_id):
         now, running = await latest(call, session_id)
         if running or (now.session_status, now.head) != (before.session_status, before.head):
             msg = f"session {session_id!r} was continued by another call at the same time"
@@ -141,7 +141,7 @@ def _check_continuable(before: DebateResult, arguments: ContinueInput) -> None:
     raise RoundtableError(msg, code="SESSION_ERROR", hint=hint)
 
 
-def _checked_results(before: DebateResult, results: Sequence[ContextResult]) -> tuple[ContextResult, ...]:
+def _check_results(before: DebateResult, results: Sequence[ContextResult]) -> tuple[ContextResult, ...]:
     """Check that each answer of the caller belongs to an open request, and return the answers.
 
     A client may repeat a call because the first response was lost. This check refuses the repeated call, which would
@@ -166,7 +166,7 @@ async def _ask_user(
     call: ToolCallContext, before: DebateResult, results: Sequence[ContextResult]
 ) -> tuple[ContextResult, ...]:
     """Ask the user for required information that the call does not contain, if the client can ask its user."""
-    open_requests = _unanswered(before, results)
+    open_requests = _unanswered_requests(before, results)
     if not open_requests:
         return ()
     names = {agent.id: agent.name for agent in before.agents}
@@ -179,7 +179,7 @@ async def _ask_user(
     )
 
 
-def _unanswered(before: DebateResult, results: Sequence[ContextResult]) -> list[ContextRequest]:
+def _unanswered_requests(before: DebateResult, results: Sequence[ContextResult]) -> list[ContextRequest]:
     """Return the required requests without an answer."""
     if before.status != "needs_context":
         return []
@@ -195,7 +195,7 @@ def _check_answered(before: DebateResult, results: Sequence[ContextResult] = ())
     Raises:
         RoundtableError: Agents wait for information; `details["missing"]` lists the requests.
     """
-    missing = _unanswered(before, results)
+    missing = _unanswered_requests(before, results)
     if missing:
         queries = "; ".join(f"{request.id}: {request.query}" for request in missing)
         raise RoundtableError(
@@ -234,7 +234,7 @@ async def control(call: ToolCallContext, arguments: ControlInput) -> ControlOutp
     elif arguments.action == "stop":
         await table.stop(session_id)
     else:
-        async with call.tenant_session.alone(session_id):  # if two calls arrive together, only one resumes
+        async with call.tenant_session.lock_session(session_id):  # if two calls arrive together, only one resumes
             runs = await _resume(call, *await latest(call, session_id))
     after = (await table.session(session_id)).session_status
     return ControlOutput(

@@ -198,18 +198,18 @@ class McpServer:
             yield sessions
 
     async def _list_tools(self, ctx: _Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        from roundtable.mcp.listing import available_modes, listed_tools, may_have_plugin_modes
+        from roundtable.mcp.listing import available_modes, may_have_plugin_modes, tool_list
 
         if not may_have_plugin_modes():
-            return listed_tools()
+            return tool_list()
         from roundtable.mcp.elicitation import caller_of
 
         try:
-            session = await ctx.lifespan_context.of(caller_of(ctx).tenant)
-            return listed_tools(available_modes(session.table))
+            session = await ctx.lifespan_context.session_of(caller_of(ctx).tenant)
+            return tool_list(available_modes(session.table))
         except Exception as error:  # noqa: BLE001  (the first tool call reports why a table cannot be created)
             logger.debug("the modes of plugins cannot be listed: %s", error_text(error))
-            return listed_tools()
+            return tool_list()
 
     async def _call_tool(
         self, ctx: _Context, params: types.CallToolRequestParams
@@ -228,9 +228,9 @@ class McpServer:
     async def _list_templates(
         self, ctx: _Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        from roundtable.mcp.resources import listed_templates
+        from roundtable.mcp.resources import template_list
 
-        return listed_templates()
+        return template_list()
 
     async def _read_resource(self, ctx: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         from roundtable.mcp.responses import read_resource
@@ -240,9 +240,9 @@ class McpServer:
     async def _list_prompts(
         self, ctx: _Context, params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
-        from roundtable.mcp.resources import listed_prompts
+        from roundtable.mcp.resources import prompt_list
 
-        return listed_prompts()
+        return prompt_list()
 
     async def _get_prompt(self, ctx: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         from roundtable.mcp.responses import get_prompt

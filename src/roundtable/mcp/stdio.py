@@ -11,7 +11,7 @@ import anyio
 from anyio import to_thread
 from mcp import types
 
-from roundtable._core.eventloop import hearing
+from roundtable._core.eventloop import receive_signals
 from roundtable.mcp.jsonrpc_errors import InvalidMessage, message_error
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mcp.server.lowlevel import Server
 
-__all__ = ["MOST_LINE_BYTES", "Wire", "reserved_stdio", "serve_stdio"]
+__all__ = ["MOST_LINE_BYTES", "Wire", "reserve_stdio", "serve_stdio"]
 
 MOST_LINE_BYTES: Final = 4 * 1024 * 1024
 """Maximum bytes of one message."""
@@ -94,7 +94,7 @@ class Wire:
 
 
 @contextmanager
-def reserved_stdio() -> Generator[tuple[BinaryIO, BinaryIO]]:
+def reserve_stdio() -> Generator[tuple[BinaryIO, BinaryIO]]:
     """Reserve standard input and output for the protocol.
 
     In this block, all other code and its child processes read an empty input, and write to standard error.
@@ -125,7 +125,7 @@ async def serve_stdio(server: Server[Any]) -> signal.Signals | None:
         signals.append(number)
         serving.cancel()
 
-    async with hearing(end):
+    async with receive_signals(end):
         with serving:
             await _serve(server)
     return signals[0] if signals else None
@@ -134,7 +134,7 @@ async def serve_stdio(server: Server[Any]) -> signal.Signals | None:
 async def _serve(server: Server[Any]) -> None:
     from mcp.server.stdio import stdio_server
 
-    with reserved_stdio() as (source, target):
+    with reserve_stdio() as (source, target):
         wire: Any = Wire(source, target)
         async with stdio_server(stdin=wire, stdout=wire) as (reader, writer):
             await server.run(reader, writer, server.create_initialization_options())

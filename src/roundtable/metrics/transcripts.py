@@ -149,13 +149,13 @@ def _metadata(**values: str | None) -> dict[str, str]:
 
 def _jsonl(text: str) -> Iterator[Transcript]:
     for number, record in _lines(text):
-        debate = _checked(_JsonlDebate, record, f"line {number}")
+        debate = _validate(_JsonlDebate, record, f"line {number}")
         answers = debate.extracted_answers
         if answers is None:
             answers = tuple(tuple(entry.answer for entry in entries) for entries in debate.rounds)
         if [len(row) for row in answers] != [len(entries) for entries in debate.rounds]:
             raise ConfigurationError(f"line {number}: extracted_answers must have one entry for each utterance")
-        agents, rounds = _told_apart(
+        agents, rounds = _number_names(
             debate.agents,
             tuple(
                 tuple(Utterance(entry.agent, entry.text, answer) for entry, answer in zip(entries, row, strict=True))
@@ -167,7 +167,7 @@ def _jsonl(text: str) -> Iterator[Transcript]:
         yield Transcript(debate.id, debate.question or "", agents, rounds, debate.gold_answer, metadata=metadata)
 
 
-def _checked(kind: type[M], record: JsonValue, where: str) -> M:
+def _validate(kind: type[M], record: JsonValue, where: str) -> M:
     """Return a record as a model, or raise an error that says where in the file the record is."""
     try:
         return kind.model_validate(record)
@@ -180,7 +180,7 @@ def _first_problem(error: ValidationError) -> str:
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
-def _told_apart(
+def _number_names(
     agents: tuple[str, ...], rounds: tuple[tuple[Utterance, ...], ...], where: str
 ) -> tuple[tuple[str, ...], tuple[tuple[Utterance, ...], ...]]:
     """Number agents that share a name: `qwen`, `qwen (2)`; their order is taken to be the same in each round."""
@@ -317,7 +317,7 @@ def _mallm(text: str) -> Iterator[Transcript]:
     if not isinstance(debates, list):
         raise ConfigurationError("a log of MALLM is a list of objects")
     for number, record in enumerate(debates, 1):
-        debate = _checked(_MallmDebate, record, f"debate {number}")
+        debate = _validate(_MallmDebate, record, f"debate {number}")
         memory = debate.memory or ()
         turns = sorted({entry.turn for entry in memory})
         rounds = tuple(

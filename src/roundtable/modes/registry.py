@@ -128,7 +128,7 @@ class ModeRegistry:
         except ValueError as error:
             msg = f"mode {mode!r}: {error}"
             raise ConfigurationError(msg, hint="Write 'mode:option=value,option=value', each option once.") from error
-        return _configured(self.registry.get(name), mode, settings)
+        return _configure(self.registry.get(name), mode, settings)
 
     def has_mode(self, mode: str) -> bool:
         """Check whether a mode is known."""
@@ -153,7 +153,7 @@ class ModeRegistry:
             self.registry.add(name, kind(), summary=summary)
 
 
-def _configured(strategy: DebateModeStrategy, mode: str, settings: dict[str, str]) -> DebateModeStrategy:
+def _configure(strategy: DebateModeStrategy, mode: str, settings: dict[str, str]) -> DebateModeStrategy:
     """Return a new instance of a mode, with these options."""
     readers = strategy.options if isinstance(strategy, BaseModeStrategy) else {}
     options: dict[str, object] = {}

@@ -162,11 +162,11 @@ class VotedMode(WrappedMode):
         orders = voting_orders(motions.names, [seat.id for seat in view.agents], seed)
         form_task = _TASK_BY_FORM[self.form].format(scale=_in_words(*self.scale))
         if view.options:
-            notes_of = partial(_option_notes, _held(view))
+            notes_of = partial(_option_notes, _notes_on_options(view))
             names_by_label = {agent: {name: name for name in order} for agent, order in orders.items()}
             task = _OPTION_TASK + form_task
         else:
-            notes_of = partial(_motion_notes, _shown(view, motions))
+            notes_of = partial(_motion_notes, _motion_texts(view, motions))
             letters = _letters(motions)
             names_by_label = {agent: dict(zip(letters, order, strict=True)) for agent, order in orders.items()}
             task = f"{_VOTE_TASK}{_SAME_TASK}{_SAME_BY_FORM[self.form]} {form_task}"
@@ -212,7 +212,7 @@ def _mask_of(view: DebateContext, spared: Iterable[str] = ()) -> NameMask:
     return NameMask(view, aliases, spared)
 
 
-def _shown(view: DebateContext, motions: Motions) -> dict[str, tuple[str, str]]:
+def _motion_texts(view: DebateContext, motions: Motions) -> dict[str, tuple[str, str]]:
     """Return the text of each motion for voters: its answer in few words and its position, without names."""
     mask = _mask_of(view, motions.names)
     return {
@@ -224,7 +224,7 @@ def _shown(view: DebateContext, motions: Motions) -> dict[str, tuple[str, str]]:
     }
 
 
-def _held(view: DebateContext) -> dict[str, Note]:
+def _notes_on_options(view: DebateContext) -> dict[str, Note]:
     """Return a note for voters on each option that agents chose: the shortest position, with reasons, without names."""
     turns = tuple(turn for turn in view.transcript if turn.round == view.current_round)
     mask = _mask_of(view)

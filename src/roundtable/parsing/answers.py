@@ -350,7 +350,7 @@ def _position(fields: JsonObject, options: _SpellingTables | None, scale: int) -
     # Without options, a choice adds nothing to the position.
     choice, unknown = (None, ()) if options is None else _choice_or_position(position, fields.get("choice"), options)
     bottom_line, unusable = _bottom_line(fields.get("bottom_line") or fields.get("bottomLine"))
-    compared, dropped = _compared(fields.get("compared"))
+    compared, dropped = _parse_comparisons(fields.get("compared"))
     warnings += unknown + unusable + dropped
     return Parsed(
         position=position,
@@ -375,7 +375,9 @@ def _bottom_line(value: JsonValue) -> tuple[str | None, tuple[str, ...]]:
     return None, () if value is None or value == "" else ("the bottom line is not a text and does not count",)
 
 
-def _compared(value: JsonValue) -> tuple[tuple[tuple[str, Literal["same", "different"]], ...], tuple[str, ...]]:
+def _parse_comparisons(
+    value: JsonValue,
+) -> tuple[tuple[tuple[str, Literal["same", "different"]], ...], tuple[str, ...]]:
     """Return the verdicts on earlier answers by label, and a warning for each that cannot be read."""
     if not isinstance(value, dict):
         return (), () if value is None else ("the comparison with earlier answers is not an object; it does not count",)

@@ -178,7 +178,7 @@ def _outermost(text: str) -> tuple[list[tuple[int, int]], Document | None]:
         inside = scanned.inside
         if scanned.unclosed is None:
             break
-        tail = _truncated(text, scanned.unclosed)
+        tail = _parse_truncated(text, scanned.unclosed)
         if tail is not None:
             return spans[-_MAX_OBJECTS:], tail
         at, budget = scanned.unclosed + 1, budget - scanned.tokens
@@ -273,7 +273,7 @@ def _is_complete_string(raw: str, value: str) -> bool:
     return False
 
 
-def _truncated(text: str, start: int) -> Document | None:
+def _parse_truncated(text: str, start: int) -> Document | None:
     """Parse an object without its end; `None` if the existing part is not JSON."""
     remainder = text[start:]
     try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from roundtable._core.registry import Entry
 
-__all__ = ["make", "using"]
+__all__ = ["make", "use_entry"]
 
 
 P = ParamSpec("P")
@@ -42,7 +42,7 @@ _EXPECTED: Final = {
 
 
 @contextmanager
-def using(kind: str, entry: Entry[T]) -> Generator[T]:
+def use_entry(kind: str, entry: Entry[T]) -> Generator[T]:
     """Yield the registered object of an entry; exceptions raised while it is used become errors that name its plugin.
 
     Errors of the library stay unchanged, because plugins raise them on purpose. Exceptions of built-in objects stay
@@ -68,7 +68,7 @@ def make(kind: str, entry: Entry[Callable[P, T]], *args: P.args, **keywords: P.k
     Raises:
         PluginError: The factory of a plugin failed, or returned an object of another kind.
     """
-    with using(kind, entry) as factory:
+    with use_entry(kind, entry) as factory:
         product = factory(*args, **keywords)
     if inspect.iscoroutine(product):
         product.close()  # it is never awaited

@@ -162,7 +162,7 @@ def load_plugins(plugins: PluginChoice = None, settings: Settings | None = None)
         >>> load_plugins(Plugins.none()).catalog.storages.names()
         ('memory', 'postgres', 'postgresql', 'sqlite')
     """
-    chosen = plugins_of(plugins).narrowed(Settings() if settings is None else settings)
+    chosen = plugins_of(plugins).apply_environment(Settings() if settings is None else settings)
     return LoadedPlugins(chosen)
 
 
@@ -341,17 +341,17 @@ def _load_with_timeout(
         # The import already runs for another table, which may have given up; wait only for the rest of the time limit.
         abandoned.join(max(0.0, timeout_s - abandoned.age_s))
         if abandoned.is_alive():
-            return abandoned.task.stage, _late(plugin, abandoned.task.stage, timeout_s)
+            return abandoned.task.stage, _timeout_error(plugin, abandoned.task.stage, timeout_s)
     task = _LoadTask(plugin, scratch)
     thread = _LoadThread(plugin.name, task)
     thread.start()
     thread.join(timeout_s)
     if not thread.is_alive():
         return task.stage, task.error
-    return task.stage, _late(plugin, task.stage, timeout_s)
+    return task.stage, _timeout_error(plugin, task.stage, timeout_s)
 
 
-def _late(plugin: Installed, stage: PluginStage, timeout_s: float) -> PluginError:
+def _timeout_error(plugin: Installed, stage: PluginStage, timeout_s: float) -> PluginError:
     msg = f"plugin {plugin.name!r} took longer than {timeout_s:g} s in the stage {stage!r}"
     hint = "Move slow work into the plugin's factories, which run when something is used."
     return PluginError(msg, plugin=plugin.name, stage=stage, hint=hint)

@@ -241,7 +241,7 @@ class ObserverThreads:
         self._settings = settings
         self._threads: dict[str, ObserverThread] = {}
 
-    def named(self, name: str) -> Callable[[Event], None]:
+    def callback_of(self, name: str) -> Callable[[Event], None]:
         """Return the callback of the observer with this name, and start it if needed.
 
         Raises:

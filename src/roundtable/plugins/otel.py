@@ -85,7 +85,7 @@ def within(traceparent: str, *, is_decided: bool = True) -> Generator[None]:
         int(trace_id, 16), int(span_id, 16), is_remote=True, trace_flags=trace.TraceFlags(int(flags, 16))
     )
     if not is_decided:
-        parent = _sampled(parent, trace.get_tracer("roundtable", __version__))
+        parent = _with_sampling(parent, trace.get_tracer("roundtable", __version__))
     within_span = trace.set_span_in_context(trace.NonRecordingSpan(parent))
     token = context.attach(context.set_value(_UNDECIDED, not is_decided, within_span))
     try:
@@ -94,7 +94,7 @@ def within(traceparent: str, *, is_decided: bool = True) -> Generator[None]:
         context.detach(token)
 
 
-def _sampled(parent: SpanContext, tracer: Tracer) -> SpanContext:
+def _with_sampling(parent: SpanContext, tracer: Tracer) -> SpanContext:
     """Return a parent whose flags hold the decision of the tracer's sampler for this trace id."""
     from opentelemetry import trace
     from opentelemetry.context import Context
@@ -271,7 +271,7 @@ class OpenTelemetryObserver:
         """Return the parent's context with this tracer's decision whether to record; `None` if others have decided."""
         if not self._context.get_value(_UNDECIDED):
             return None
-        parent = _sampled(self._trace.get_current_span().get_span_context(), self._tracer)
+        parent = _with_sampling(self._trace.get_current_span().get_span_context(), self._tracer)
         return self._trace.set_span_in_context(self._trace.NonRecordingSpan(parent))
 
     def _turn_parent(self, event: Event) -> Span:

@@ -85,7 +85,7 @@ class Plugins:
         """Choose every installed plugin, as the command line does."""
         return cls("all", strict=strict, to_stderr=to_stderr)
 
-    def narrowed(self, settings: Settings) -> Self:
+    def apply_environment(self, settings: Settings) -> Self:
         """Apply `ROUNDTABLE_PLUGINS` and `ROUNDTABLE_DISABLE_PLUGINS` from the environment.
 
         Plugins passed as objects are not affected, and `ROUNDTABLE_PLUGINS` does not change the choice of `Plugins.of`.

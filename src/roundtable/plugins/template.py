@@ -178,7 +178,7 @@ def write_plugin(name: str, kinds: Sequence[str], folder: Path) -> tuple[NewPlug
     Raises:
         ConfigurationError: The name or a kind is not valid, or the folder has files in it or cannot be written.
     """
-    plugin = _checked(name, kinds)
+    plugin = _check_names(name, kinds)
     contents = render_plugin(plugin)
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -195,7 +195,7 @@ def write_plugin(name: str, kinds: Sequence[str], folder: Path) -> tuple[NewPlug
     return plugin, tuple(paths)
 
 
-def _checked(name: str, kinds: Iterable[str]) -> NewPlugin:
+def _check_names(name: str, kinds: Iterable[str]) -> NewPlugin:
     if not _NAME.fullmatch(name):
         msg = f"{name!r} cannot be the name of a plugin"
         raise ConfigurationError(msg, hint="Use lower-case letters, digits and single hyphens, such as 'tea-house'.")
@@ -217,7 +217,7 @@ def render_plugin(plugin: NewPlugin) -> dict[str, str]:
     source = f"src/{plugin.module}"
     return {
         "pyproject.toml": _file(plugin, "pyproject.toml"),
-        "README.md": _file(plugin, "README.md", added="\n".join(f"- {line}" for line in _added(plugin))),
+        "README.md": _file(plugin, "README.md", added="\n".join(f"- {line}" for line in _registrations(plugin))),
         "CHANGELOG.md": _file(plugin, "CHANGELOG.md"),
         ".github/workflows/tests.yml": _file(plugin, "tests.yml"),
         "example.py": _example(plugin),
@@ -235,30 +235,30 @@ def _requires() -> str:
 
 def _file(plugin: NewPlugin, name: str, **more: str) -> str:
     text = files("roundtable.plugins").joinpath("template_files", f"{name}.txt").read_text("utf-8")
-    return _filled(plugin, text, **more)
+    return _fill(plugin, text, **more)
 
 
-def _filled(plugin: NewPlugin, text: str, **more: str) -> str:
+def _fill(plugin: NewPlugin, text: str, **more: str) -> str:
     return Template(text).substitute(plugin.words | more)
 
 
-def _added(plugin: NewPlugin) -> list[str]:
-    return [_filled(plugin, KINDS[kind].added) for kind in plugin.kinds]
+def _registrations(plugin: NewPlugin) -> list[str]:
+    return [_fill(plugin, KINDS[kind].added) for kind in plugin.kinds]
 
 
 def _hooks(plugin: NewPlugin) -> str:
     """Write the module with the hooks of all kinds."""
-    names = [(kind, _filled(plugin, KINDS[kind].imports)) for kind in plugin.kinds]
+    names = [(kind, _fill(plugin, KINDS[kind].imports)) for kind in plugin.kinds]
     hooks = "".join(
-        _filled(
+        _fill(
             plugin,
             _HOOK,
             hook=KINDS[kind].hook,
             registrar=KINDS[kind].registrar,
             added=added,
-            registers=_filled(plugin, KINDS[kind].registers),
+            registers=_fill(plugin, KINDS[kind].registers),
         )
-        for kind, added in zip(plugin.kinds, _added(plugin), strict=True)
+        for kind, added in zip(plugin.kinds, _registrations(plugin), strict=True)
     )
     return _file(
         plugin,
@@ -271,7 +271,7 @@ def _hooks(plugin: NewPlugin) -> str:
 
 def _plugin_test(plugin: NewPlugin) -> str:
     """Write the test that the installed plugin is found, and that a debate uses it."""
-    found = "".join(f"    {_filled(plugin, KINDS[kind].found)}\n" for kind in plugin.kinds)
+    found = "".join(f"    {_fill(plugin, KINDS[kind].found)}\n" for kind in plugin.kinds)
     return _file(plugin, "test_plugin.py", found=found, **_debate_parts(plugin, indent=8))
 
 
@@ -290,7 +290,7 @@ def _debate_parts(plugin: NewPlugin, *, indent: int) -> dict[str, str]:
     agents = '["$name:plain", "$name:bold"]' if has_provider else 'scripted_agents({"ada": "Tea", "bo": "Coffee"})'
     return {
         "imports": "" if has_provider else "from roundtable.testing import scripted_agents\n",
-        "agents": _filled(plugin, agents),
-        "table": "".join(f"{' ' * indent}{_filled(plugin, argument)},\n" for argument in table),
-        "debate": "".join(f"{' ' * (indent + 4)}{_filled(plugin, argument)},\n" for argument in debate),
+        "agents": _fill(plugin, agents),
+        "table": "".join(f"{' ' * indent}{_fill(plugin, argument)},\n" for argument in table),
+        "debate": "".join(f"{' ' * (indent + 4)}{_fill(plugin, argument)},\n" for argument in debate),
     }

@@ -1,6 +1,6 @@
 """Prompt texts with versions, the layers that they form, and the fence around all untrusted text."""
 
-from roundtable.prompts.answer_format import JSON_WANTED, answer_example, answer_format, answer_schema, asked_value
+from roundtable.prompts.answer_format import JSON_WANTED, answer_example, answer_format, answer_schema, value_schema_of
 from roundtable.prompts.claims import asks_claims, claim_id, label_claims
 from roundtable.prompts.compose import (
     PROMPT_VERSION,
@@ -39,7 +39,6 @@ __all__ = [
     "answer_example",
     "answer_format",
     "answer_schema",
-    "asked_value",
     "asks_claims",
     "claim_id",
     "comparable",
@@ -56,4 +55,5 @@ __all__ = [
     "render_layers",
     "resolve_comparisons",
     "shown_claims",
+    "value_schema_of",
 ]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import AnswerKind, DebateContext, JsonObject, JsonValue, ModelProfile
 
-__all__ = ["JSON_WANTED", "answer_example", "answer_format", "answer_schema", "asked_value"]
+__all__ = ["JSON_WANTED", "answer_example", "answer_format", "answer_schema", "value_schema_of"]
 
 JSON_WANTED: Final = "Answer with one JSON object and nothing else:"
 """First line of the part of a full prompt that tells a model how to write its answer."""
@@ -104,7 +104,7 @@ def _is_lettered(context: DebateContext) -> bool:
     return context.turn is not None and bool(context.turn.motions) and not context.options
 
 
-def asked_value(context: DebateContext, profile: ModelProfile) -> JsonObject | None:
+def value_schema_of(context: DebateContext, profile: ModelProfile) -> JsonObject | None:
     """Return the schema of the value that a turn requests; `None` if it requests no value.
 
     Every turn that requests a position also requests the value, except private answers before a debate. People and tiny
@@ -183,7 +183,7 @@ def answer_format(
         fields.append('"choice": one of the options, spelt exactly as given')
     if asks_claims(context):
         fields.append(claims_field(claims))
-    wanted = asked_value(context, profile)
+    wanted = value_schema_of(context, profile)
     if wanted is not None:
         fields.append('"value": an object that says the same as your position, and fits the JSON Schema below')
     lines = [JSON_WANTED, *(f"- {field}" for field in fields)]
@@ -297,7 +297,7 @@ def answer_schema(
         group: JsonObject = {"type": "array", "items": choice}
         properties = {"same": {"type": "array", "items": group}, **properties}
     definition = _object_schema(properties)
-    if (wanted := asked_value(context, profile)) is not None:
+    if (wanted := value_schema_of(context, profile)) is not None:
         own = {keyword: part for keyword, part in wanted.items() if keyword != "$defs"}
         definition = _object_schema({**properties, "value": own})
         if "$defs" in wanted:  # references begin at the root of the whole schema

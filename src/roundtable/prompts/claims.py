@@ -110,8 +110,8 @@ def claims_schema(shown: Collection[str]) -> JsonObject:
     if shown:
         label: JsonObject = {"type": "string", "enum": [*shown]} if len(shown) <= _MOST_ENUM else string
         properties |= {name: {"type": "array", "items": label} for name in ("supports", "attacks")}
-    properties["evidence"] = {"type": "array", "items": _closed(source)}
-    return {"type": "array", "items": _closed(properties), "maxItems": MOST_CLAIMS}
+    properties["evidence"] = {"type": "array", "items": _close_schema(source)}
+    return {"type": "array", "items": _close_schema(properties), "maxItems": MOST_CLAIMS}
 
 
 def compact_claims_schema(sentence: JsonObject) -> JsonObject:
@@ -123,7 +123,7 @@ def compact_claims_schema(sentence: JsonObject) -> JsonObject:
     return {"type": "array", "items": sentence, "minItems": 1, "maxItems": _MOST_COMPACT}
 
 
-def _closed(properties: dict[str, JsonValue]) -> JsonObject:
+def _close_schema(properties: dict[str, JsonValue]) -> JsonObject:
     return {
         "type": "object",
         "properties": properties,
@@ -159,8 +159,8 @@ def label_claims(
     claims: list[Claim] = []
     warnings: list[str] = []
     for number, claim in enumerate(parsed, 1):
-        supports, unknown = _known(claim.supports, times, twice)
-        attacks, unknown_too = _known(claim.attacks, times, twice)
+        supports, unknown = _known_labels(claim.supports, times, twice)
+        attacks, unknown_too = _known_labels(claim.attacks, times, twice)
         warnings += unknown + unknown_too
         both = set(supports) & set(attacks)
         warnings += [f"claim {number} both supports and attacks {label}; neither counts" for label in sorted(both)]
@@ -176,7 +176,7 @@ def label_claims(
     return tuple(claims), tuple(dict.fromkeys(warnings))
 
 
-def _known(labels: Sequence[str], ids: Collection[str], twice: Collection[str]) -> tuple[list[str], list[str]]:
+def _known_labels(labels: Sequence[str], ids: Collection[str], twice: Collection[str]) -> tuple[list[str], list[str]]:
     """Return the labels that belong to exactly one shown claim, and warnings about the other labels."""
     known: list[str] = []
     warnings: list[str] = []

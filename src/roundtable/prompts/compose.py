@@ -390,7 +390,7 @@ def _head(context: DebateContext, fence: Fence) -> str:
         f"Round {context.current_round} of {context.total_rounds}. {heading}:",
         fence.quote(context.topic, label=label),
     ]
-    parts += _attached(context.attachments, fence)
+    parts += _attachment_texts(context.attachments, fence)
     if context.focus_question:
         parts += ["Focus of this round:", fence.quote(context.focus_question, label="focus question")]
     if context.context_results:
@@ -402,7 +402,7 @@ def _head(context: DebateContext, fence: Fence) -> str:
     return "\n".join(parts)
 
 
-def _attached(attachments: Sequence[Attachment], fence: Fence) -> Iterator[str]:
+def _attachment_texts(attachments: Sequence[Attachment], fence: Fence) -> Iterator[str]:
     """Yield the texts that belong to the question, and the names of its images and documents."""
     texts = [attachment for attachment in attachments if attachment.kind == "text"]
     shown = [f"{Fence.inline(each.name)} ({each.kind})" for each in attachments if each.kind != "text"]
@@ -423,12 +423,12 @@ def _supplied_text(item: ContextResult) -> str:
 
 def quote_answer(quotation: Quotation, fence: Fence) -> str:
     """Quote an earlier answer with its round, speaker, choice, confidence and sources."""
-    return fence.around(_rendered(quotation.response).body, label=quotation.label)
+    return fence.around(_render(quotation.response).body, label=quotation.label)
 
 
 def _quote_with_tokens(quotation: Quotation, fence: Fence) -> tuple[str, int]:
     """Quote an earlier answer; return the quotation and the estimated number of its tokens."""
-    rendered = _rendered(quotation.response)
+    rendered = _render(quotation.response)
     begin, end = fence.markers(quotation.label)
     english, other = _bytes_by_script(f"{begin}\n\n{end}")
     text = f"{begin}\n{rendered.body}\n{end}"
@@ -448,7 +448,7 @@ _rendered_answers: dict[int, tuple[ref[AgentResponse], _Rendered]] = {}
 rounds."""
 
 
-def _rendered(answer: AgentResponse) -> _Rendered:
+def _render(answer: AgentResponse) -> _Rendered:
     known = _rendered_answers.get(id(answer))
     if known is not None and known[0]() is answer:
         return known[1]

@@ -13,7 +13,7 @@ from roundtable.http.client import HttpRequest
 from roundtable.providers.failures import error_for, read_refusal
 from roundtable.providers.http_model import EventDecoder, ParseDocument
 from roundtable.providers.response_builder import ResponseBuilder
-from roundtable.providers.schemas import ANTHROPIC, transformed
+from roundtable.providers.schemas import ANTHROPIC, to_dialect
 from roundtable.providers.wire import (
     dump_json,
     items_of,
@@ -224,7 +224,7 @@ def build_request(request: ChatRequest, *, provider: str, base_url: str, stream:
             body["tool_choice"] = _choice(choice)
     if request.output_schema is not None and not request.search:
         # Search results are cited, and the API does not combine citations with a schema.
-        schema = transformed(request.output_schema.definition, ANTHROPIC)
+        schema = to_dialect(request.output_schema.definition, ANTHROPIC)
         if schema is not None:
             body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     if stream:
@@ -401,7 +401,7 @@ class MessageDecoder(EventDecoder[MessageBuilder]):
             case "message_stop":
                 self._stop()
             case _ if fields.get("error"):
-                raise self.reported(fields)
+                raise self.reported_error(fields)
             case _:
                 # `ping` and unknown events; the documentation asks clients to ignore them.
                 return
@@ -515,7 +515,7 @@ class AnthropicMessages:
         answer = load_object(body, self.provider)
         draft = MessageBuilder(self.provider, headers)
         draft.take_message(answer)
-        with draft.charged():
+        with draft.add_usage_to_errors():
             if answer.get("type") == "error" or answer.get("error"):
                 raise error_for(self.provider, status, headers, read_refusal(answer))
             if not isinstance(answer.get("content"), list):

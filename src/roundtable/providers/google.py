@@ -15,7 +15,7 @@ from roundtable.http.sse import SseEvent
 from roundtable.providers.failures import error_for, read_refusal
 from roundtable.providers.http_model import EventDecoder, ParseDocument
 from roundtable.providers.response_builder import ResponseBuilder
-from roundtable.providers.schemas import GOOGLE, transformed
+from roundtable.providers.schemas import GOOGLE, to_dialect
 from roundtable.providers.wire import (
     dump_json,
     items_of,
@@ -464,7 +464,7 @@ def _generation(request: ChatRequest) -> JsonObject:
     if request.seed is not None:
         settings["seed"] = request.seed
     if request.output_schema is not None and (combines(request.model) or not (request.tools or request.search)):
-        schema = transformed(request.output_schema.definition, GOOGLE)
+        schema = to_dialect(request.output_schema.definition, GOOGLE)
         settings["responseMimeType"] = "application/json"
         if schema is not None:
             settings["responseJsonSchema"] = schema
@@ -536,7 +536,7 @@ def _tool(tool: AgentTool) -> JsonObject:
     declaration: JsonObject = {"name": tool.name, "description": tool.description}
     if tool.parameters:
         # An unsupported schema is sent unchanged: the error of the provider says more than a silent change.
-        declaration["parametersJsonSchema"] = transformed(dict(tool.parameters), GOOGLE) or dict(tool.parameters)
+        declaration["parametersJsonSchema"] = to_dialect(dict(tool.parameters), GOOGLE) or dict(tool.parameters)
     return declaration
 
 
@@ -586,7 +586,7 @@ class GoogleGenerate:
             answers = [object_of(item) for item in items_of(load_json(body))]
         else:
             answers = [load_object(body, self.provider)]
-        with draft.charged():
+        with draft.add_usage_to_errors():
             for answer in answers:
                 draft.take_chunk(answer)
                 if answer.get("error"):

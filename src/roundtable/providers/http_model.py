@@ -149,13 +149,13 @@ class EventDecoder(ABC, Generic[DraftT]):
             self._events += 1
             return
         if event.event == "error":
-            raise self.reported(event.data)
+            raise self.reported_error(event.data)
         if not event.data.strip(_SPACE):
             # Some proxies send empty data to keep the connection open.
             return
         value = load_json(event.data)
         if isinstance(value, dict) and "error" in (value.get("type"), value.get("object")):
-            raise self.reported(value)
+            raise self.reported_error(value)
         if value is None:
             return
         if not isinstance(value, dict):
@@ -182,9 +182,9 @@ class EventDecoder(ABC, Generic[DraftT]):
         if isinstance(value, list):
             value = value[0] if value else None
         if error := object_of(value).get("error"):
-            raise self.reported({"error": error})
+            raise self.reported_error({"error": error})
 
-    def reported(self, refusal: bytes | JsonValue) -> RoundtableError:
+    def reported_error(self, refusal: bytes | JsonValue) -> RoundtableError:
         """Return the error that the stream reports, with the usage of the answer so far."""
         error = error_for(self.draft.provider, 200, self.draft.headers, read_refusal(refusal))
         self.draft.charge(error)
@@ -304,16 +304,16 @@ class HttpChatModel:
             with self._error_context({}):
                 http_request = (await self._request(request, stream=True)).with_headers(self._auth())
                 async with self._http.stream(http_request, timeout_s=self._timeout_s) as answer:
-                    with self._error_context(answer.headers), _parsing():
+                    with self._error_context(answer.headers), _dialect_errors():
                         if not 200 <= answer.status < 300:
                             error = dialect.parse_error(answer.status, answer.headers, await answer.read())
-                            raise self._expected(error, RoundtableError, "parse_error")
+                            raise self._check_type(error, RoundtableError, "parse_error")
                         decoder = dialect.stream_decoder(answer.headers)
                         async for chunk in answer:
                             for delta in decoder.feed(chunk):
                                 streamed = True
                                 yield delta
-                        finished = self._expected(decoder.finish(), ChatResponse, "finish")
+                        finished = self._check_type(decoder.finish(), ChatResponse, "finish")
                         response = self._with_warnings(finished, request)
         except RoundtableError as error:
             # A traceback may show the variables of this frame.
@@ -371,18 +371,20 @@ class HttpChatModel:
 
     def _read(self, status: int, headers: Mapping[str, str], body: bytes, request: ChatRequest) -> ChatResponse:
         self._check_status(status, headers, body)
-        with self._error_context(headers), _parsing():
+        with self._error_context(headers), _dialect_errors():
             parsed = self._spec.dialect.parse_response(status, headers, body)
-            response = self._expected(parsed, ChatResponse, "parse_response")
+            response = self._check_type(parsed, ChatResponse, "parse_response")
         return self._with_warnings(response, request)
 
     def _check_status(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         if 200 <= status < 300:
             return
-        with self._error_context(headers), _parsing():
-            raise self._expected(self._spec.dialect.parse_error(status, headers, body), RoundtableError, "parse_error")
+        with self._error_context(headers), _dialect_errors():
+            raise self._check_type(
+                self._spec.dialect.parse_error(status, headers, body), RoundtableError, "parse_error"
+            )
 
-    def _expected(self, value: object, kind: type[T], method: str) -> T:
+    def _check_type(self, value: object, kind: type[T], method: str) -> T:
         """Return a value that a dialect returned, after a check of its type; the dialect may come from a plugin.
 
         Raises:
@@ -424,7 +426,7 @@ class HttpChatModel:
             cached = (*before, last.model_copy(update={"cache": True}))
             request = request.model_copy(update={"messages": cached})
         built = self._spec.dialect.build_request(request, base_url=self._base_url, stream=stream)
-        return self._expected(built, HttpRequest, "build_request")
+        return self._check_type(built, HttpRequest, "build_request")
 
     async def _first_listed(self) -> str:
         request = HttpRequest("GET", f"{self._base_url}/models", {"accept": "application/json"})
@@ -459,7 +461,7 @@ class HttpChatModel:
 
 
 @contextmanager
-def _parsing() -> Generator[None]:
+def _dialect_errors() -> Generator[None]:
     """Turn any exception of a dialect into an `AgentError` without a cause: the cause may hold the whole answer."""
     try:
         yield

@@ -66,7 +66,7 @@ class HttpProvider:
         if config.profile is None and spec.variant_at is not None and (server := spec.variant_at(base_url)):
             spec = spec.variants[server]
         if config.inputs is not None:
-            spec = _seeing(spec, config.inputs)
+            spec = _with_inputs(spec, config.inputs)
         key = _key(spec, config, settings, base_url)
         name = _model(spec, model, settings, FIRST_LISTED if is_host else None)
         if not (config.timeout_s > 0 and math.isfinite(config.timeout_s)):
@@ -124,7 +124,7 @@ def _batches(spec: ProviderSpec, options: BatchOptions, settings: Settings) -> C
     return lambda model: BatchModel(model, wire, journal, options)
 
 
-def _seeing(spec: ProviderSpec, inputs: tuple[InputKind, ...]) -> ProviderSpec:
+def _with_inputs(spec: ProviderSpec, inputs: tuple[InputKind, ...]) -> ProviderSpec:
     """Return a copy of a provider in which every model accepts these kinds of files."""
     changes = {"inputs": inputs}
     profiles = {start: profile.model_copy(update=changes) for start, profile in spec.profiles.items()}

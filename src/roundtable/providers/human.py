@@ -26,11 +26,11 @@ __all__ = [
     "HumanProvider",
     "HumanReply",
     "HumanTurn",
-    "chosen",
-    "listed",
+    "match_option",
+    "parse_scores",
     "plain_text",
     "reply_text",
-    "scored",
+    "split_ranking",
     "turn_of",
 ]
 
@@ -200,8 +200,8 @@ def plain_text(text: str, turn: HumanTurn, request: ChatRequest) -> str:
     parsers: dict[str, Callable[[str, HumanTurn], JsonObject]] = {
         "position": _position,
         "choice": lambda value, _: {"choice": None if value.casefold() in ABSTAINS else value},
-        "ranking": lambda value, _: {"ranking": [*listed(value)]},
-        "scores": lambda value, _: {"scores": scored(value)},
+        "ranking": lambda value, _: {"ranking": [*split_ranking(value)]},
+        "scores": lambda value, _: {"scores": parse_scores(value)},
         "goal": lambda value, _: {"goal": value, "strategy": "", "successCriteria": []},
     }
     return json.dumps(parsers[kind](text.strip(), turn), ensure_ascii=False) if kind else text
@@ -219,12 +219,14 @@ def _problem(text: str, turn: HumanTurn) -> str:
     for value in (answer.get("ranking"), answer.get("scores")):
         if isinstance(value, list | dict):
             named += [option for entry in value for option in (entry if isinstance(entry, list) else [entry])]
-    unknown = [option for option in named if option is not None and chosen(str(option).strip(), turn.options) is None]
+    unknown = [
+        option for option in named if option is not None and match_option(str(option).strip(), turn.options) is None
+    ]
     return f"{unknown[0]!r} is not one of the options: {', '.join(turn.options)}" if unknown else ""
 
 
 def _position(text: str, turn: HumanTurn) -> JsonObject:
-    option = chosen(text, turn.options)
+    option = match_option(text, turn.options)
     answer: JsonObject = {"position": text, "reasoning": ""}
     return answer | ({"choice": option} if option is not None else {})
 
@@ -255,17 +257,17 @@ class HumanProvider:
         return HumanModel(cast("Asker", config.client), model=name)
 
 
-def chosen(text: str, options: tuple[str, ...]) -> str | None:
+def match_option(text: str, options: tuple[str, ...]) -> str | None:
     """Return the option that a text names, ignoring case; `None` if there is none."""
     return next((option for option in options if option.casefold() == text.casefold()), None)
 
 
-def listed(text: str) -> list[str]:
+def split_ranking(text: str) -> list[str]:
     """Split a text into a ranking, best first."""
     return [part.strip() for part in re.split(r"[>\n,;]", text) if part.strip()]
 
 
-def scored(text: str) -> JsonObject:
+def parse_scores(text: str) -> JsonObject:
     """Parse scores written as option=number."""
     pairs = re.findall(r"([^=,;\n]+)=\s*(-?\d+(?:\.\d+)?)", text)
     return {name.strip(): float(number) for name, number in pairs}

@@ -311,7 +311,7 @@ class ChatResponseBuilder(ResponseBuilder):
             AgentError: The answer is empty.
         """
         if (self.reason or "").lower() in _BROKEN_OFF:
-            with self.charged():
+            with self.add_usage_to_errors():
                 raise APINetworkError(
                     f"the server broke off the answer, with the finish reason {self.reason!r}",
                     provider=self.provider,
@@ -466,7 +466,7 @@ def read_answer(draft: ChatResponseBuilder, answer: JsonObject) -> ChatResponse:
     choices = [object_of(choice) for choice in items_of(answer.get("choices"))]
     if not choices:
         request_id = request_id_of(draft.headers)
-        with draft.charged():
+        with draft.add_usage_to_errors():
             raise AgentError(
                 "the answer has no choices", provider=draft.provider, retryable=True, request_id=request_id
             )
@@ -649,7 +649,7 @@ class ChatStreamDecoder(EventDecoder[ChatResponseBuilder]):
         """
         self.draft.take_header(fields)
         if error := error_inside(self.draft.provider, self.draft.headers, fields):
-            with self.draft.charged():
+            with self.draft.add_usage_to_errors():
                 raise error
         for choice in map(object_of, items_of(fields.get("choices"))):
             if not choice.get("index"):
@@ -711,7 +711,7 @@ class OpenAIChat:
         answer, draft = load_object(body, self.provider), self._draft(headers)
         if error := error_inside(self.provider, headers, answer):
             draft.take_header(answer)
-            with draft.charged():
+            with draft.add_usage_to_errors():
                 raise error
         return read_answer(draft, answer)
 

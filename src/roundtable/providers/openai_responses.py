@@ -368,7 +368,7 @@ class ResponseDecoder(EventDecoder[OpenAIResponseBuilder]):
         elif kind in {"response.failed", "response.cancelled"} or fields.get("error"):
             answer = object_of(fields.get("response")) or fields
             self.draft.take_usage(answer)
-            with self.draft.charged():
+            with self.draft.add_usage_to_errors():
                 raise error_for(self.draft.provider, 200, self.draft.headers, read_refusal(answer))
         elif kind == "response.output_item.added":
             item = object_of(fields.get("item"))
@@ -449,7 +449,7 @@ class OpenAIResponses:
         answer = load_object(body, self.provider)
         draft = OpenAIResponseBuilder(self.provider, headers)
         draft.take_usage(answer)
-        with draft.charged():
+        with draft.add_usage_to_errors():
             if answer.get("error") or text_of(answer.get("status")) in {"failed", "cancelled"}:
                 raise error_for(self.provider, status, headers, read_refusal(answer))
             if not isinstance(answer.get("output"), list):

@@ -242,7 +242,7 @@ class ResponseBuilder:
                 self.set_usage(self._usage)
 
     @contextmanager
-    def charged(self) -> Generator[None]:
+    def add_usage_to_errors(self) -> Generator[None]:
         """Add the usage reported so far to an error that the block raises, since this usage was paid for."""
         try:
             yield
@@ -300,7 +300,7 @@ class ResponseBuilder:
         Raises:
             AgentError: The answer is empty or invalid; the error holds its usage.
         """
-        with self.charged():
+        with self.add_usage_to_errors():
             return self._response()
 
     def _response(self) -> ChatResponse:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from roundtable.types import JsonObject, JsonValue
 
-__all__ = ["ANTHROPIC", "GOOGLE", "OPENAI_STRICT", "SchemaDialect", "strict_schema", "transformed"]
+__all__ = ["ANTHROPIC", "GOOGLE", "OPENAI_STRICT", "SchemaDialect", "strict_schema", "to_dialect"]
 
 _MAPS: Final = ("properties", "$defs", "definitions")
 _LISTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -58,7 +58,7 @@ GOOGLE: Final = SchemaDialect(
 """Google, see https://ai.google.dev/api/generate-content#FIELDS.response_json_schema."""
 
 
-def transformed(schema: JsonObject, dialect: SchemaDialect) -> JsonObject | None:
+def to_dialect(schema: JsonObject, dialect: SchemaDialect) -> JsonObject | None:
     """Return the schema in a dialect; `None` if the schema would reject valid values in this dialect.
 
     Example:
@@ -82,7 +82,7 @@ def strict_schema(schema: JsonObject) -> tuple[JsonObject, bool]:
         >>> strict_schema({"type": "object", "properties": {"title": {"type": "string", "minLength": 1}}})[1]
         False
     """
-    strict = transformed(schema, OPENAI_STRICT)
+    strict = to_dialect(schema, OPENAI_STRICT)
     if strict is None or strict.get("type") != "object" or not _requires_all(strict):
         return schema, False
     return strict, True

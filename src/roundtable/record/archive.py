@@ -119,7 +119,9 @@ def archive_parts(
     if sign is not None:
         events = tuple(events)
         if faults := find_faults(record, events):
-            raise _changed(faults, "SESSION_CHANGED", "`roundtable verify ID` lists all faults. Nothing was signed.")
+            raise _changed_error(
+                faults, "SESSION_CHANGED", "`roundtable verify ID` lists all faults. Nothing was signed."
+            )
     start = f'"format":"{ARCHIVE_FORMAT}","version":{ARCHIVE_VERSION}'
     # The mark of an imported copy is not part of the session.
     yield f'{{{start},\n"session":{record.model_copy(update={"imported": False}).to_json()},\n"events":['
@@ -158,7 +160,7 @@ def read_archive(text: str | bytes) -> tuple[SessionRecord, tuple[DurableEvent, 
         raise _unreadable("its events do not make a session", error) from error
     faults = find_faults(record, events, archive.head)
     if faults:
-        raise _changed(faults, _CHANGED_CODE, "`roundtable verify FILE` lists all faults. Nothing was stored.")
+        raise _changed_error(faults, _CHANGED_CODE, "`roundtable verify FILE` lists all faults. Nothing was stored.")
     return record, events
 
 
@@ -206,7 +208,7 @@ def parse_archive(text: str | bytes) -> Archive:
         raise _unreadable("its head or its signature cannot be read", error) from error
 
 
-def _changed(faults: Sequence[LogFault], code: str, hint: str) -> SessionError:
+def _changed_error(faults: Sequence[LogFault], code: str, hint: str) -> SessionError:
     return SessionError(
         f"this session was changed after it was stored: {'; '.join(map(str, faults[:3]))}",
         code=code,

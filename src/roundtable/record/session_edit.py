@@ -133,10 +133,10 @@ def difference(fold: Fold, session: Session, now: datetime) -> tuple[DurableEven
     stored = fold.to_session()
     for name in _FIXED_FIELDS:
         if getattr(stored, name) != getattr(session, name):
-            raise _refused(session, f"{name!r} is fixed when a session is created")
+            raise _refusal(session, f"{name!r} is fixed when a session is created")
     if session.current_round > session.total_rounds:
-        raise _refused(session, f"round {session.current_round} of {session.total_rounds} does not exist")
-    added = _added(stored, session)
+        raise _refusal(session, f"round {session.current_round} of {session.total_rounds} does not exist")
+    added = _new_answers(stored, session)
     steps = _Steps(fold, session, now)
     steps.extend_rounds()
     steps.start_rounds()
@@ -147,11 +147,11 @@ def difference(fold: Fold, session: Session, now: datetime) -> tuple[DurableEven
         session.status, session.current_round, session.total_rounds, fold.progress.response_count + len(added)
     )
     if steps.progress() != target:
-        raise _refused(session, f"its status cannot change from {stored.status!r} to {session.status!r} in this way")
+        raise _refusal(session, f"its status cannot change from {stored.status!r} to {session.status!r} in this way")
     return tuple(steps.events)
 
 
-def _added(stored: Session, session: Session) -> tuple[AgentResponse, ...]:
+def _new_answers(stored: Session, session: Session) -> tuple[AgentResponse, ...]:
     """Return the answers that are not stored yet, in order."""
     unmatched = Counter(response.to_json() for response in stored.responses)
     added: list[AgentResponse] = []
@@ -162,11 +162,11 @@ def _added(stored: Session, session: Session) -> tuple[AgentResponse, ...]:
         else:
             added.append(response)
     if unmatched.total():
-        raise _refused(session, "a stored answer is never changed or dropped")
+        raise _refusal(session, "a stored answer is never changed or dropped")
     return tuple(added)
 
 
-def _refused(session: Session, reason: str) -> SessionError:
+def _refusal(session: Session, reason: str) -> SessionError:
     return SessionConflict(
         f"session {session.id!r} cannot be saved like this: {reason}",
         hint="Read the session again and change only its status and rounds, or add answers.",
@@ -188,7 +188,7 @@ class _Steps:
     def extend_rounds(self) -> None:
         wanted, planned = self._session.total_rounds, self._fold.progress.total_rounds
         if wanted < planned:
-            raise _refused(
+            raise _refusal(
                 self._session, f"total_rounds must be at least {planned}, the number of planned rounds, not {wanted}"
             )
         if wanted > planned:
@@ -199,7 +199,7 @@ class _Steps:
     def start_rounds(self) -> None:
         current, wanted = self._fold.progress.current_round, self._session.current_round
         if wanted < current:
-            raise _refused(self._session, f"round {current} has begun already")
+            raise _refusal(self._session, f"round {current} has begun already")
         for number in range(current + 1, wanted + 1):
             self._activate()
             self.events.append(
@@ -217,7 +217,7 @@ class _Steps:
             return
         measured = {debate_round.number for debate_round in record.rounds if debate_round.consensus is not None}
         if session.consensus is None or not session.current_round or session.current_round in measured:
-            raise _refused(session, "the consensus of a round is stored once")
+            raise _refusal(session, "the consensus of a round is stored once")
         self.events.append(
             ConsensusMeasured(
                 session_id=session.id,
@@ -262,7 +262,7 @@ class _Steps:
             case "paused" | "error":
                 self.events.append(Control(session_id=self._session.id, timestamp=self._now, action="resume"))
             case "completed":
-                raise _refused(self._session, "to continue a completed session, increase total_rounds")
+                raise _refusal(self._session, "to continue a completed session, increase total_rounds")
             case "active":
                 pass
 

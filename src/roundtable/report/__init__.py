@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from roundtable.report.html import page_parts, section_parts, to_fragment, to_page
     from roundtable.report.html_builder import Html
     from roundtable.report.markdown import markdown_parts, to_markdown
-    from roundtable.report.notebook import fitted
+    from roundtable.report.notebook import render_within
     from roundtable.report.sanitize import plain, unmarked
     from roundtable.report.style import STYLE
     from roundtable.report.text import Words, cost_in_words, flow_lines, in_words, pair_lines, to_text
@@ -61,7 +61,6 @@ __all__ = [
     "compare_words",
     "cost_in_words",
     "csv_parts",
-    "fitted",
     "flow_lines",
     "in_words",
     "initials",
@@ -70,6 +69,7 @@ __all__ = [
     "page_parts",
     "pair_lines",
     "plain",
+    "render_within",
     "section_parts",
     "short_answer",
     "to_fragment",

@@ -29,7 +29,7 @@ class _Point(NamedTuple):
     x: float
     y: float
 
-    def written(self) -> str:
+    def to_text(self) -> str:
         """Return the coordinates for an SVG attribute."""
         return f"{self.x:.1f},{self.y:.1f}"
 
@@ -130,7 +130,7 @@ def _independent(share: float | None, first: _Point | None, layout: _Layout) -> 
     point = _Point(layout.x(0), _y(share))
     yield tag("text", "alone", x=round(point.x, 1), y=_HEIGHT - 10, text_anchor="middle")
     if first is not None:
-        yield tag("polyline", class_="before", points=f"{point.written()} {first.written()}")
+        yield tag("polyline", class_="before", points=f"{point.to_text()} {first.to_text()}")
     yield tag("circle", class_="before", cx=round(point.x, 1), cy=round(point.y, 1), r=4.5)
 
 
@@ -151,7 +151,7 @@ def _line(points: Sequence[_Point | None], kind: str, *, dots: bool) -> Iterator
             segment.append(point)
             continue
         if len(segment) > 1:
-            yield tag("polyline", class_=kind, points=" ".join(vertex.written() for vertex in segment))
+            yield tag("polyline", class_=kind, points=" ".join(vertex.to_text() for vertex in segment))
         segment = []
     if dots or sum(point is not None for point in points) == 1:
         radius = 4.5 if kind == "agreement" else 2.5

@@ -28,7 +28,7 @@ _POSITION_CHARS: Final = 200
 """Maximum characters of a position that is always fully visible: about two lines."""
 
 
-def _anchored(round_view: RoundView) -> Iterator[tuple[SpeakerView, str]]:
+def _with_anchors(round_view: RoundView) -> Iterator[tuple[SpeakerView, str]]:
     """Yield the turns of a round, each with its id on the page."""
     turns_of_seat: Counter[int] = Counter()
     for speaker in round_view.speakers:
@@ -39,7 +39,7 @@ def _anchored(round_view: RoundView) -> Iterator[tuple[SpeakerView, str]]:
 
 def camp_anchors(round_view: RoundView) -> dict[int, str]:
     """Return, for each seat, the id of the turn in this round that shows the agent's camp."""
-    return {speaker.seat: anchor for speaker, anchor in _anchored(round_view) if speaker.camp}
+    return {speaker.seat: anchor for speaker, anchor in _with_anchors(round_view) if speaker.camp}
 
 
 def camp_mark(label: str, hue: int) -> Html:
@@ -65,7 +65,7 @@ def round_parts(round_view: RoundView, view: ReportView, *, opened: bool) -> Ite
     if round_view.summary:
         yield tag("p", inline(round_view.summary), class_="soft", dir="auto").text
     hues = {camp.label: number for number, camp in enumerate(view.camps)}
-    for speaker, anchor in _anchored(round_view):
+    for speaker, anchor in _with_anchors(round_view):
         won = view.answer is not None and speaker.choice == view.answer
         yield join(speaker_parts(speaker, won=won, anchor=anchor, hue=hues.get(speaker.camp, 0))).text
     yield "</div></details>\n"

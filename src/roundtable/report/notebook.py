@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from roundtable.report.view import ArgumentsView, ClaimView, FlowView, Parts, ReportView, RoundView, SpeakerView
 
-__all__ = ["MOST_BYTES", "fitted"]
+__all__ = ["MOST_BYTES", "render_within"]
 
 MOST_BYTES: Final = 20_000
 """Maximum bytes of a result's output in a cell, for each format."""
@@ -42,7 +42,7 @@ _LEVELS: Final = (
 )
 
 
-def fitted(view: ReportView, render: Callable[[ReportView], str], *, most: int = MOST_BYTES) -> str:
+def render_within(view: ReportView, render: Callable[[ReportView], str], *, most: int = MOST_BYTES) -> str:
     """Render the whole view if it is short enough, else as much of it as fits, with a note that it is shortened.
 
     First, reasons are shortened and earlier rounds are left out; then everything else is shortened.

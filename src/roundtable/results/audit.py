@@ -169,10 +169,10 @@ class DecisionAudit(Value):
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        return report.fitted(audit_view(self), report.to_fragment)
+        return report.render_within(audit_view(self), report.to_fragment)
 
     def _repr_markdown_(self) -> str:
-        return report.fitted(audit_view(self), report.to_markdown)
+        return report.render_within(audit_view(self), report.to_markdown)
 
 
 def audit_decision(result: AuditedDebate, rules: Registry[Rule] | None = None) -> DecisionAudit:
@@ -299,7 +299,7 @@ class _Audit:
             switches_tried=tried,
             rules=tuple(self._rules()),
             ties=tuple(self._ties()),
-            weighted=self._weighted(),
+            weighted=self._weigh_by_confidence(),
             first_round=self._first_round(),
             independent=self._independent(),
             not_tried=tuple(self.not_tried),
@@ -373,7 +373,7 @@ class _Audit:
             return _Ballots(record)
         camps = ballots_of(record.responses, consensus, "cluster")
         record = record.model_copy(update={"consensus": consensus})
-        partitions = _partitions(camps, _told_apart(record, camps, self.known), consensus)
+        partitions = _partitions(camps, _different_pairs(record, camps, self.known), consensus)
         return _Ballots(record, camps, partitions, is_open=True)
 
     # One ballot less, or for another option
@@ -386,10 +386,10 @@ class _Audit:
 
     def _without(self) -> Iterator[Counterfactual]:
         for agent in self._voters():
-            outcome = self._count(self._left_out(agent))
+            outcome = self._count(self._without_agent(agent))
             yield outcome.to_counterfactual(f"without {self.names.get(agent, agent)}", agent=agent)
 
-    def _left_out(self, agent: str) -> _Ballots:
+    def _without_agent(self, agent: str) -> _Ballots:
         """Return the ballots without an agent's ballots; the answers that a separate vote is about remain."""
         ballots, stage = self.ballots, self.stage
         turns = tuple(
@@ -426,7 +426,7 @@ class _Audit:
             self._skip("one vote for another option", f"there are more than {_MOST_SWITCHES} such votes")
             return (), None
         rows = (
-            self._count(self._switched(agent, option)).to_counterfactual(
+            self._count(self._with_other_option(agent, option)).to_counterfactual(
                 f"{self.names.get(agent, agent)} for {option}", agent=agent, option=option
             )
             for agent, option in pairs
@@ -459,7 +459,7 @@ class _Audit:
         votes = cast_votes(self.last, self.last.consensus, options=self.config.options is not None)
         return {vote.agent_id: vote.vote for vote in votes if vote.agent_id in answers}
 
-    def _switched(self, agent: str, option: str) -> _Ballots:
+    def _with_other_option(self, agent: str, option: str) -> _Ballots:
         """Return the ballots with one agent's ballot changed to another option, which moves to the top of a ranking."""
         ballots = self.ballots
         if ballots.is_open:
@@ -469,7 +469,7 @@ class _Audit:
             )
             return replace(ballots, camps=tuple(camps))
         turns = tuple(
-            _revoted(turn, option)
+            _with_vote(turn, option)
             if turn.outcome == "answered" and turn.agent_id == agent and self._is_ballot(turn)
             else turn
             for turn in ballots.record.turns
@@ -520,7 +520,7 @@ class _Audit:
         yield self._count(self.ballots).to_counterfactual("ties are declared")
         yield self._count(self.ballots, tie="first").to_counterfactual("ties go to the first option")
 
-    def _weighted(self) -> Counterfactual | None:
+    def _weigh_by_confidence(self) -> Counterfactual | None:
         if self.stage is not None:
             self._skip("votes weighted by confidence", "ballots of a separate vote state no confidence")
             return None
@@ -666,7 +666,7 @@ def _any_differs(rows: Iterable[Counterfactual], *, complete: bool) -> bool | No
     return False if complete and None not in verdicts else None
 
 
-def _revoted(turn: Turn, option: str) -> Turn:
+def _with_vote(turn: Turn, option: str) -> Turn:
     """Return a turn whose ballot or position is for another option."""
     answer = turn.answer
     if isinstance(answer, RankingAnswer):
@@ -695,7 +695,7 @@ def _consensus(
     return ConsensusResult(agreement_level=0.0, agreement_at_most=1.0, clusters=tuple(clusters), abstained=silent)
 
 
-def _told_apart(
+def _different_pairs(
     record: RoundRecord, camps: Sequence[str | None], known: Mapping[TurnKey, AgentResponse]
 ) -> set[frozenset[str]]:
     """Return the pairs of camps with answers that somebody found to be different."""
@@ -728,7 +728,7 @@ def _partitions(
             return (separate,)
         most = sizes[names[0]]
     partitions: list[_Partition] = []
-    for partition in _joined(names, apart, lambda block: block[0] == names[0] or _size(block, sizes) < most):
+    for partition in _divisions(names, apart, lambda block: block[0] == names[0] or _size(block, sizes) < most):
         partitions.append(partition)
         if len(partitions) > _MOST_READINGS:
             return None
@@ -739,7 +739,7 @@ def _size(block: Iterable[str], sizes: Mapping[str, int]) -> int:
     return sum(sizes[name] for name in block)
 
 
-def _joined(
+def _divisions(
     names: Sequence[str], apart: set[frozenset[str]], may_be: Callable[[Sequence[str]], bool]
 ) -> Iterator[_Partition]:
     """Yield the ways to divide names into blocks without two different camps; in the first way, all are single."""

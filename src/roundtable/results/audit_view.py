@@ -48,7 +48,7 @@ def _facts(audit: DecisionAudit) -> Iterator[tuple[str, str]]:
     for counterfactual in (audit.weighted, audit.first_round, audit.independent):
         if counterfactual is not None:
             yield f"With {counterfactual.change}", _outcome(counterfactual)
-    yield from _untried(audit)
+    yield from _untried_rows(audit)
     yield "Session", audit.session_id
 
 
@@ -87,7 +87,7 @@ def _by_outcome(rows: Iterable[Counterfactual]) -> Iterator[tuple[str, str]]:
         yield f"By {', '.join(rules)}", outcome
 
 
-def _untried(audit: DecisionAudit) -> Iterator[tuple[str, str]]:
+def _untried_rows(audit: DecisionAudit) -> Iterator[tuple[str, str]]:
     rules = [skipped for skipped in audit.not_tried if " " not in skipped.change]
     others = [skipped for skipped in audit.not_tried if " " in skipped.change]
     for skipped in others:

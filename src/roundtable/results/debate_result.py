@@ -557,10 +557,10 @@ class DebateResult(Value):
         return [(name, getattr(self, name)) for name in ("session_id", "topic", "mode", "status", "answer")]
 
     def _repr_html_(self) -> str:
-        return report.fitted(view_of(self), report.to_fragment)
+        return report.render_within(view_of(self), report.to_fragment)
 
     def _repr_markdown_(self) -> str:
-        return report.fitted(view_of(self), report.to_markdown)
+        return report.render_within(view_of(self), report.to_markdown)
 
 
 @cache
@@ -606,7 +606,7 @@ def answer_of(
     if winner is not None:
         if _has_winning_motion(last):
             return winner, "vote"
-        by_choice = config.options is not None or _voted(last)
+        by_choice = config.options is not None or _has_vote(last)
         return winner, "judge" if config.decide in JUDGED else "option" if by_choice else "cluster"
     if synthesis is not None and synthesis.readable:
         return synthesis.conclusion, "synthesis"
@@ -621,7 +621,7 @@ def _why_no_synthesis(record: DebateRecord) -> str | None:
     return "no synthesis was written at the end of the debate" if record.session.config.synthesize else None
 
 
-def _voted(last: RoundRecord | None) -> bool:
+def _has_vote(last: RoundRecord | None) -> bool:
     return last is not None and bool(own_vote(last))
 
 
@@ -712,17 +712,17 @@ def shared_value(
     """
     winner = None if decision is None else decision.winner
     winning_values = [values.get(vote.agent_id) for vote in votes if winner is not None and vote.choice == winner]
-    told_apart = [_told_apart(value) for value in winning_values]
+    told_apart = [_mark_booleans(value) for value in winning_values]
     for value, its in zip(winning_values, told_apart, strict=True):
         if value is not None and 2 * told_apart.count(its) > len(winning_values):
             return value
     return None
 
 
-def _told_apart(value: JsonValue) -> object:
+def _mark_booleans(value: JsonValue) -> object:
     """Return a copy in which `true` is not equal to 1; in Python, `True == 1`."""
     if isinstance(value, bool):
         return "bool", value
     if isinstance(value, dict):
-        return {name: _told_apart(member) for name, member in value.items()}
-    return [_told_apart(member) for member in value] if isinstance(value, list) else value
+        return {name: _mark_booleans(member) for name, member in value.items()}
+    return [_mark_booleans(member) for member in value] if isinstance(value, list) else value

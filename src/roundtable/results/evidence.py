@@ -129,10 +129,10 @@ class EvidenceReport(Value):
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        return report.fitted(evidence_view(self), report.to_fragment)
+        return report.render_within(evidence_view(self), report.to_fragment)
 
     def _repr_markdown_(self) -> str:
-        return report.fitted(evidence_view(self), report.to_markdown)
+        return report.render_within(evidence_view(self), report.to_markdown)
 
 
 class CheckedDebate(NamedTuple):

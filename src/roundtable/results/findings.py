@@ -183,7 +183,7 @@ def _story(result: DebateResult, flow: OpinionFlow | None) -> Iterator[str]:
         return
     if swing := swing_in_words(result):
         yield f"swing: {swing}"
-        yield _changed_votes(result)
+        yield _changed_votes_text(result)
     baselines = result.baselines
     if baselines is not None and baselines.single is not None:
         yield f"alone: {'no majority' if baselines.majority is None else _short(baselines.majority)}"
@@ -230,7 +230,7 @@ def _sides(record: RoundRecord) -> str:
     return ", ".join(argued)
 
 
-def _changed_votes(result: DebateResult) -> str:
+def _changed_votes_text(result: DebateResult) -> str:
     turns = [turn for record in result.rounds for turn in record.turns]
     before, after = votes_by_agent(turns, FIRST_VOTE), votes_by_agent(turns, LAST_VOTE)
     changed = (

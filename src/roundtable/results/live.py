@@ -106,17 +106,17 @@ class LiveView:
                 seat.written += len(event.chunk)
                 seat.state = f"writes, {seat.written:,} characters"
             case "retry":
-                self._retried(event)
+                self._show_retry(event)
             case "agent_tool_call":
                 self._seat(event.agent).state = f"uses {event.tool_call.name}"
             case "agent_complete":
-                return self._answered(event.agent, event.turn.agent_name, event.turn.answer)
+                return self._show_answer(event.agent, event.turn.agent_name, event.turn.answer)
             case "agent_error":
                 seat = self._seat(event.agent, event.turn.agent_name)
                 seat.state = f"failed: {event.turn.error.message}"
                 return f"  {plain(seat.name)} {plain(seat.state)}"
             case "consensus":
-                return self._measured(event.round, event.consensus)
+                return self._show_measurement(event.round, event.consensus)
             case "error":
                 return f"Ended by an error: {plain(event.error)}"
             case (
@@ -140,7 +140,7 @@ class LiveView:
                 assert_never(event.type)
         return ""
 
-    def _retried(self, event: Retry) -> None:
+    def _show_retry(self, event: Retry) -> None:
         if event.agent is not None:
             self._seat(event.agent).state = f"tries again: {event.error.message}"
 
@@ -149,7 +149,7 @@ class LiveView:
         seat.name = name or seat.name
         return seat
 
-    def _answered(self, agent: str, name: str, answer: Any) -> str:  # noqa: ANN401  (any kind of answer)
+    def _show_answer(self, agent: str, name: str, answer: Any) -> str:  # noqa: ANN401  (any kind of answer)
         seat = self._seat(agent, name)
         seat.state = "answered"
         if answer.kind != "position":
@@ -158,7 +158,7 @@ class LiveView:
         share = f" ({percent(seat.confidence)})" if seat.confidence is not None else ""
         return f"  {plain(seat.name)}: {short_name(plain(seat.said), _SAID_CHARS)}{share}"
 
-    def _measured(self, number: int, consensus: AnyConsensus) -> str:
+    def _show_measurement(self, number: int, consensus: AnyConsensus) -> str:
         camps = tuple(
             (cluster.theme, ", ".join(self._seat(agent).name for agent in dict.fromkeys(cluster.agent_ids)))
             for cluster in consensus.clusters

@@ -238,19 +238,20 @@ class Results(Sequence[DebateResult]):
         check_rule(rule, self._rules, vote=any(map(_has_voted, self._results)))
         check_stored_vote(rule, sorted({kind for result in self._results for kind in _vote_kinds(result)}), self._rules)
         name, rules = rule if isinstance(rule, str) else rule.name, self._rules
-        if name in JUDGED and any(last_complete(result.rounds) and not _judged(result) for result in self._results):
+        if name in JUDGED and any(last_complete(result.rounds) and not _has_judge(result) for result in self._results):
             hint = f"Run the debates with decide={name!r}."
             raise ConfigurationError(f"the rule {name!r} counts votes of judges, but there are none", hint=hint)
         if isinstance(rule, Rule):
             rules = Registry[Rule]("decision rule")
             rules.add(name, rule, summary=rule.summary)
         outcomes = (
-            _redecided(outcome, name, rules) if isinstance(outcome, DebateResult) else outcome for outcome in self.held
+            _decide_again(outcome, name, rules) if isinstance(outcome, DebateResult) else outcome
+            for outcome in self.held
         )
         return Results(outcomes, rules=self._rules)
 
 
-def _redecided(result: DebateResult, rule: str, rules: Registry[Rule] | None) -> DebateResult:
+def _decide_again(result: DebateResult, rule: str, rules: Registry[Rule] | None) -> DebateResult:
     config = result.config.model_copy(update={"decide": rule})
     last = last_complete(result.rounds)
     if last is None:
@@ -275,7 +276,7 @@ def _has_voted(result: DebateResult) -> bool:
     return last is not None and any(turn.stage == VOTE_STAGE for turn in last.turns)
 
 
-def _judged(result: DebateResult) -> bool:
+def _has_judge(result: DebateResult) -> bool:
     return any(turn.stage == JUDGE_STAGE for round_record in result.rounds for turn in round_record.turns)
 
 

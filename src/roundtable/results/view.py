@@ -285,7 +285,7 @@ def view_of(result: DebateResult, checked: EvidenceReport | None = None) -> Repo
         seats=tuple(agent.name for agent in result.agents),
         rule=_decision_line(result),
         options=_options(result),
-        counted=_counted(result),
+        counted=_score_meaning(result),
         swing=swing_in_words(result),
         flow=flow,
         camps=movement.camps(result.answer, _key_points(result)),
@@ -365,7 +365,7 @@ def _decision_line(result: DebateResult) -> str:
     return "" if decision is None else f"{interim_mark(result)}{decision.rule}: {decision.why}"
 
 
-def _counted(result: DebateResult) -> str:
+def _score_meaning(result: DebateResult) -> str:
     """Return the meaning of the options' scores; an empty text if scores are not shown."""
     return "" if result.decision is None else COUNTED.get(result.decision.rule, "its score by this rule")
 
@@ -374,7 +374,7 @@ def _options(result: DebateResult) -> tuple[OptionView, ...]:
     decision = result.decision
     if decision is None:
         return ()
-    counted = _counted(result)
+    counted = _score_meaning(result)
     leading = {*decision.winners, *decision.tied}
     motions = decision.vote.motions if decision.vote is not None and result.config.options is None else ()
     given_by = {motion.name: agent_names(result, motion.agents) for motion in motions}
@@ -416,7 +416,7 @@ def _figures(result: DebateResult) -> tuple[tuple[str, str, str], ...]:
     if result.team is not None:
         return costs
     return (
-        ("Agreement after the debate", level, f"{open_pairs}{_measured_by(result)}"),
+        ("Agreement after the debate", level, f"{open_pairs}{_method_line(result)}"),
         (
             "Agreement before the debate",
             level_before,
@@ -432,7 +432,7 @@ def _level(words: str) -> tuple[str, str]:
     return figure, f"{note}; " if note else ""
 
 
-def _measured_by(result: DebateResult) -> str:
+def _method_line(result: DebateResult) -> str:
     if result.consensus is None:
         return "no round was completed"
     assigned = ", sides were assigned" if result.consensus.assigned else ""

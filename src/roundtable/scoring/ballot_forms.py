@@ -148,9 +148,9 @@ def order(ballot: Ballot, key_of: KeyOf) -> Order | None:
     if isinstance(ballot, str | Choice | Prediction | Verdict | Trajectory):
         single = _single(ballot)
         return None if single is None else ((key_of(single),),)
-    if (graded := _graded(ballot)) is not None:
+    if (graded := _grades_of(ballot)) is not None:
         return _by_number(numbers(graded, key_of)) or None
-    return _groups(_ranked(ballot), key_of) or None
+    return _groups(_order_of(ballot), key_of) or None
 
 
 def _single(ballot: str | Choice | Prediction | Verdict | Trajectory) -> str | None:
@@ -161,7 +161,7 @@ def _single(ballot: str | Choice | Prediction | Verdict | Trajectory) -> str | N
     return ballot.option
 
 
-def _graded(ballot: Ballot) -> Mapping[str, object] | None:
+def _grades_of(ballot: Ballot) -> Mapping[str, object] | None:
     match ballot:
         case Scores():
             return ballot.scores
@@ -175,7 +175,7 @@ def _graded(ballot: Ballot) -> Mapping[str, object] | None:
             return None
 
 
-def _ranked(ballot: Ballot) -> Sequence[object]:
+def _order_of(ballot: Ballot) -> Sequence[object]:
     match ballot:
         case Ranking():
             return ballot.groups
@@ -254,7 +254,7 @@ def grades(ballot: Ballot, key_of: KeyOf) -> Grades | None:
     """
     if is_abstention(ballot):
         return None
-    graded = _graded(ballot)
+    graded = _grades_of(ballot)
     if graded is None:
         raise InvalidBallot("it has no number for each option; use a dict")
     return numbers(graded, key_of) or None
@@ -293,7 +293,7 @@ def distribution(ballot: Ballot, key_of: KeyOf) -> Grades | None:
     """
     if is_abstention(ballot):
         return None
-    graded = _graded(ballot)
+    graded = _grades_of(ballot)
     if graded is None:
         raise InvalidBallot("it has no probability for each option; use a dict")
     return shares(graded, key_of) if graded else None

@@ -320,7 +320,7 @@ class _Law:
         if stance is not None:
             self.sides[node].add(stance)
 
-    def _told_apart(self, left: _Node, right: _Node) -> bool:
+    def _are_different(self, left: _Node, right: _Node) -> bool:
         """Check whether two answers differ in their options, stances or numbers."""
         if left[0] == right[0] == "choice":
             return True
@@ -347,7 +347,7 @@ class _Law:
             if warning not in self.warnings:
                 self.warnings.append(warning)
         same = [node for node, verdict in declared.items() if verdict == "same"]
-        if any(self._told_apart(*pair) for pair in combinations({own, *same}, 2)):
+        if any(self._are_different(*pair) for pair in combinations({own, *same}, 2)):
             self.warnings.append(f"{answer.agent} calls answers the same that differ; what it declared is ignored")
             declared = {}
         if declared.get(own) == "different":
@@ -373,7 +373,7 @@ class _Law:
 
     def _judge(self, left: _Node, right: _Node) -> tuple[SameOrDifferent | None, Evidence]:
         """Return how two different answers relate, and the evidence for it."""
-        if self._told_apart(left, right):
+        if self._are_different(left, right):
             return "different", "marked"
         verdicts = set(self._declared_verdicts(left, right))
         pair = frozenset((left, right))

@@ -92,7 +92,7 @@ def decide(
     rule_parameters = Parameters(counting_rule.name, counting_rule.parameters, {**from_name, **parameters})
     electorate = Electorate(ballots, weights=weights, options=options, normalise=normalise)
     names = _names(voters, electorate.size)
-    outcome = _checked(counting_rule.count(electorate, rule_parameters), counting_rule.name)
+    outcome = _check_outcome(counting_rule.count(electorate, rule_parameters), counting_rule.name)
     quorum_ballots = _quorum_ballots(quorum, outcome.roll.ballots)
     unanimous = _is_unanimous(electorate, outcome.roll)
     return _decision(
@@ -100,7 +100,7 @@ def decide(
     )
 
 
-def _checked(outcome: object, rule: str) -> Outcome:
+def _check_outcome(outcome: object, rule: str) -> Outcome:
     """Check what a custom rule returned.
 
     Raises:
@@ -216,10 +216,10 @@ def _decision(
         is_unanimous=is_unanimous,
         quorum_met=quorum_met,
         tied=roll.names(tied),
-        scores=_labelled(roll, outcome.scores),
-        margins=_labelled(roll, _margins(outcome.scores)),
-        pairwise={roll.labels[option]: _labelled(roll, row) for option, row in outcome.pairwise.items()},
-        rounds=tuple(_labelled(roll, tally) for tally in outcome.rounds),
+        scores=_by_label(roll, outcome.scores),
+        margins=_by_label(roll, _margins(outcome.scores)),
+        pairwise={roll.labels[option]: _by_label(roll, row) for option, row in outcome.pairwise.items()},
+        rounds=tuple(_by_label(roll, tally) for tally in outcome.rounds),
         cast=roll.cast,
         voters=names,
         abstained=tuple(names[index] for index in roll.abstained) if names else roll.abstained,
@@ -239,7 +239,7 @@ def _break_tie(tie: TieRule, tied: tuple[str, ...], roll: Roll) -> str | None:
     return min(tied, key=roll.appearance.index) if tie == "first" else None
 
 
-def _labelled(roll: Roll, figures: Mapping[str, Figure]) -> dict[str, float]:
+def _by_label(roll: Roll, figures: Mapping[str, Figure]) -> dict[str, float]:
     return {roll.labels[key]: float(figures[key]) for key in roll.options if key in figures}
 
 

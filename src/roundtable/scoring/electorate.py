@@ -276,7 +276,7 @@ def _key_of(spelling: str, normalise: Callable[[str], object]) -> str:
     return key
 
 
-def _declared(options: Iterable[object], normalise: Callable[[str], str]) -> dict[str, str]:
+def _declared_options(options: Iterable[object], normalise: Callable[[str], str]) -> dict[str, str]:
     if not is_list(options):
         msg = f"options must be a list of names, not {quoted(options)}"
         raise ConfigurationError(msg, hint="Leave options out to use the options that the ballots name.")
@@ -322,7 +322,7 @@ class Electorate:
             msg = f"ballots must be a list with one ballot per voter, not {quoted(ballots)}"
             raise ConfigurationError(msg, hint="The list can be empty; None stands for a voter who abstains.")
         self._normalise = normaliser(normalise)
-        self._declared = None if options is None else _declared(options, self._normalise)
+        self._declared = None if options is None else _declared_options(options, self._normalise)
         self._grouped = Grouped(list(ballots), weights)
         self._profiles: dict[object, Profile[object]] = {}
 

@@ -191,13 +191,13 @@ def count_vote(
         'Milk'
     """
     warnings: list[str] = []
-    cleaned = [_cleaned(vote, motions.names, warnings) for vote in votes]
+    cleaned = [_clean(vote, motions.names, warnings) for vote in votes]
     classes = _classes(motions, cleaned, warnings)
     name_of = {name: joined[0].name for joined in classes for name in (motion.name for motion in joined)}
     counted_motions = tuple(
         sorted(map(_joined_motion, classes), key=lambda motion: (-len(motion.agents), len(motion.name), motion.name))
     )
-    ballots = [_renamed(vote.ballot, name_of) for vote in cleaned]
+    ballots = [_rename(vote.ballot, name_of) for vote in cleaned]
     names = tuple(motion.name for motion in counted_motions)
     voters = tuple(vote.voter for vote in cleaned)
     decision = decide(ballots, rule=rule, tie=tie, options=names, rules=rules, voters=voters, normalise="exact")
@@ -218,7 +218,7 @@ def count_vote(
     return decision.model_copy(update={"pairwise": pairs, "why": why, "vote": report})
 
 
-def _cleaned(vote: MotionVote, names: Sequence[str], warnings: list[str]) -> MotionVote:
+def _clean(vote: MotionVote, names: Sequence[str], warnings: list[str]) -> MotionVote:
     """Return a vote without unknown or repeated motions, and with only those groups that count."""
     known = dict.fromkeys(names)
     ballot = vote.ballot
@@ -332,7 +332,7 @@ def _joined_motion(members: Sequence[Motion]) -> Motion:
     return Motion(name=members[0].name, agents=agents, joined=tuple(motion.name for motion in members[1:]))
 
 
-def _renamed(
+def _rename(
     ballot: Choice | Ranking | Approval | Scores | Abstention, name_of: Mapping[str, str]
 ) -> Choice | Ranking | Approval | Scores | Abstention:
     """Return a ballot with joined motions, each in the best place of its members."""

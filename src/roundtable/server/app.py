@@ -60,7 +60,7 @@ def lifetime(
     """
     values = values_of(table.wiring.storage, "limits")
     configured = options.get("limits") or Limits.from_settings(table.wiring.settings)
-    limits = UserLimits(values, configured, clock=clock, refused=figures.refused)
+    limits = UserLimits(values, configured, clock=clock, refused=figures.count_refusal)
 
     from roundtable.server.pages.outcomes import Outcomes
     from roundtable.server.pages.shared import SHARED_VIEWS_PER_MINUTE
@@ -76,7 +76,7 @@ def lifetime(
                 figures.open(),
                 limits.open(),
                 TenantSessions(lambda tenant: table.for_tenant(tenant, observers=[figures])) as tenant_sessions,
-                Streams(limits.limits, options, figures.refused, attendance) as streams,
+                Streams(limits.limits, options, figures.count_refusal, attendance) as streams,
                 FleetOverview(table) as fleets,
             ):
                 readers = {"conversations_running": lambda: limits.running, "streams_open": lambda: len(streams)}

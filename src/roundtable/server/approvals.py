@@ -102,7 +102,7 @@ class OpenApprovals:
         key = _prefix(request.tenant, request.session_id) + question.approval_id
         try:
             stored = question.model_dump(mode="json")
-            await self._patiently(lambda: self._values.put(key, stored, ttl_s=_KEPT_S, tenant=_TENANT))
+            await self._retry_failures(lambda: self._values.put(key, stored, ttl_s=_KEPT_S, tenant=_TENANT))
             return await self._answer(key, question)
         finally:
             with move_on_after(_DELETE_S, shield=True):
@@ -127,12 +127,12 @@ class OpenApprovals:
                     return read.verdict
             await self._clock.sleep(_POLL_S)
         # A decision that arrives at the same moment either counts or is refused as too late.
-        closed = await self._patiently(
+        closed = await self._retry_failures(
             lambda: self._values.update(key, _closed(question), ttl_s=_KEPT_S, tenant=_TENANT)
         )
         return _StoredApproval.model_validate(closed).verdict
 
-    async def _patiently(self, change: Callable[[], Awaitable[T]]) -> T:
+    async def _retry_failures(self, change: Callable[[], Awaitable[T]]) -> T:
         """Make a change; if the storage fails temporarily, try again a few times."""
         for _ in range(_TRIES - 1):
             try:

@@ -83,19 +83,19 @@ class ListenerTracker:
         if self._pause_after_s is not None:
             self._runs[tenant_session, handle.session_id] = handle
 
-    def came(self, tenant_session: TenantSession, session_id: str) -> None:
+    def record_arrival(self, tenant_session: TenantSession, session_id: str) -> None:
         """Record that a session has a listener, and cancel its pause."""
         wait_scope = self._waits.pop((tenant_session, session_id), None)
         if wait_scope is not None:
             wait_scope.cancel()
 
-    def left(self, tenant_session: TenantSession, session_id: str, tasks: TaskGroup) -> None:
+    def record_departure(self, tenant_session: TenantSession, session_id: str, tasks: TaskGroup) -> None:
         """Record that a session has no more listeners in this process, and schedule its pause."""
         key = tenant_session, session_id
         self._noted.pop(key, None)
         handle = self._runs.get(key)
         if handle is not None and self._pause_after_s is not None:
-            self.came(tenant_session, session_id)
+            self.record_arrival(tenant_session, session_id)
             self._waits[key] = anyio.CancelScope()
             tasks.start_soon(self._pause_when_alone, tenant_session, handle, self._pause_after_s, self._waits[key])
 

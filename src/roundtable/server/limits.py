@@ -177,7 +177,7 @@ class UserLimits:
         def take(account: Account, now_us: int) -> Account:
             before, request = account.standings(self.limits, now_us=now_us), resolve(account, now_us)
             _check_standings(before, request)
-            after = account.taking(request, now_us=now_us)
+            after = account.with_request(request, now_us=now_us)
             standings.append(after.standings(self.limits, now_us=now_us))
             return after
 
@@ -218,7 +218,7 @@ class UserLimits:
 
     async def forget(self, user: str, request_id: str) -> None:
         """Remove a request from the counts, and release its slot."""
-        await self._change(user, lambda account, now_us: account.without(request_id, now_us=now_us))
+        await self._change(user, lambda account, now_us: account.without_request(request_id, now_us=now_us))
 
     def keep(self, user: str, request: Request, running: Running) -> None:
         """Renew the slot of a request while its run continues, then release the slot."""
@@ -231,19 +231,19 @@ class UserLimits:
         request_id = request.id
         try:
             if request.conversations and request.session:
-                await self._try_change(user, lambda account, _: account.naming(request))
+                await self._try_change(user, lambda account, _: account.with_session(request))
             async with anyio.create_task_group() as group:
                 group.start_soon(self._renew, user, request_id)
                 await running.wait()
                 group.cancel_scope.cancel()
         finally:
             self.running -= 1
-        await self._try_change(user, lambda account, now_us: account.leaving(request_id, now_us=now_us))
+        await self._try_change(user, lambda account, now_us: account.without_slot(request_id, now_us=now_us))
 
     async def _renew(self, user: str, request_id: str) -> None:
         while True:
             await self._clock.sleep(_RENEW_S)
-            await self._try_change(user, lambda account, now_us: account.holding(request_id, now_us=now_us))
+            await self._try_change(user, lambda account, now_us: account.with_slot(request_id, now_us=now_us))
 
     async def _try_change(self, user: str, change: Callable[[Account, int], Account]) -> None:
         try:

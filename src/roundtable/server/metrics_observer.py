@@ -110,12 +110,12 @@ class MetricsObserver:
         for tally in self._tallies():
             tally.begun += 1
 
-    def refused(self, limit: str) -> None:
+    def count_refusal(self, limit: str) -> None:
         """Count a request that exceeded a limit."""
         for tally in self._tallies():
             tally.note_refusal(limit)
 
-    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+    def count_answer(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request with the seconds until its response started."""
         for tally in self._tallies():
             tally.note_request(method, route, status, seconds)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from roundtable.auth.guard import Message, Receive, Send
 
-__all__ = ["Application", "classes_of", "component_schemas", "reached", "router"]
+__all__ = ["Application", "classes_of", "component_schemas", "reachable_models", "router"]
 
 _SECTION: Final = re.compile(r"\n\s*(?:Args|Example|Raises|Returns):")
 
@@ -115,7 +115,7 @@ def component_schemas() -> dict[str, Any]:
         [(kind, schema_mode(kind)) for kind in kinds], ref_template="#/components/schemas/{model}"
     )
     schemas: dict[str, Any] = document["$defs"]
-    kinds_by_name = reached(kinds)
+    kinds_by_name = reachable_models(kinds)
     for name, schema in schemas.items():
         _describe_schema(schema, kinds_by_name.get(name))
     for kind in events:
@@ -158,7 +158,7 @@ def classes_of(annotation: object) -> Iterator[type[BaseModel]]:
         yield from classes_of(part)
 
 
-def reached(roots: Iterable[type[BaseModel]]) -> dict[str, type[BaseModel]]:
+def reachable_models(roots: Iterable[type[BaseModel]]) -> dict[str, type[BaseModel]]:
     """Return models by name, including all models that their fields contain."""
     models: dict[str, type[BaseModel]] = {}
     pending = list(roots)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-__all__ = ["EVENTS", "EVENT_STREAM", "JSON", "STREAM_PARAMETERS", "gives", "reference", "streams", "takes"]
+__all__ = ["EVENTS", "EVENT_STREAM", "JSON", "STREAM_PARAMETERS", "json_body", "json_response", "reference", "streams"]
 
 
 JSON: Final = "application/json"
@@ -55,7 +55,7 @@ def reference(kind: type[BaseModel]) -> dict[str, Any]:
     return {"$ref": f"#/components/schemas/{kind.__name__}"}
 
 
-def gives(
+def json_response(
     description: str, kind: type[BaseModel], *, status: int = 200, example: Mapping[str, object] | None = None
 ) -> dict[int | str, dict[str, Any]]:
     """Describe a JSON response."""
@@ -73,7 +73,7 @@ def streams(description: str, kind: type[BaseModel] | None = None) -> dict[int |
     return {200: {"description": description, "content": content}}
 
 
-def takes(
+def json_body(
     kind: type[BaseModel], *, required: bool = True, examples: Mapping[str, Mapping[str, object]] | None = None
 ) -> dict[str, Any]:
     """Describe a JSON request body, with named examples."""

@@ -148,7 +148,7 @@ class _Taken(NamedTuple):
     session: str = ""
     through: int = 0
 
-    def left_us(self, window_s: int, now_us: int) -> int:
+    def remaining_us(self, window_s: int, now_us: int) -> int:
         """Return the microseconds until the entry no longer counts; 0 if it already does not count.
 
         An entry whose time is more than a window in the future, because of a wrong clock, does not count at all.
@@ -188,8 +188,8 @@ class Account(Value):
 
     def standings(self, limits: Limits, *, now_us: int) -> tuple[LimitUsage, ...]:
         """Return the usage of each configured limit."""
-        started = ((entry.left_us(HOUR_S, now_us), entry.conversations) for entry in self.taken)
-        rounds = ((entry.left_us(DAY_S, now_us), entry.rounds) for entry in self.taken)
+        started = ((entry.remaining_us(HOUR_S, now_us), entry.conversations) for entry in self.taken)
+        rounds = ((entry.remaining_us(DAY_S, now_us), entry.rounds) for entry in self.taken)
         running = ((_lease_left_us(until_us, now_us), 1) for until_us in self.places.values())
         usages = (
             ("conversations", limits.conversations_per_hour, HOUR_S, started),
@@ -200,12 +200,12 @@ class Account(Value):
             LimitUsage(name, quota, window_s, _by_expiry(spent)) for name, quota, window_s, spent in usages if quota
         )
 
-    def taking(self, request: Request, *, now_us: int) -> Account:
+    def with_request(self, request: Request, *, now_us: int) -> Account:
         """Count a request and give it a slot. A request that was counted before is counted only once."""
-        cleared = self.without(request.id, now_us=now_us)
+        cleared = self.without_request(request.id, now_us=now_us)
         entry = _Taken(now_us, *request)
         taken = (*cleared.taken, entry) if request.conversations or request.rounds else cleared.taken
-        return Account(taken=taken, places=cleared.places).holding(request.id, now_us=now_us)
+        return Account(taken=taken, places=cleared.places).with_slot(request.id, now_us=now_us)
 
     def missing(self, further: Further, *, now_us: int) -> int:
         """Return how many rounds of a resumed session must still be counted.
@@ -221,11 +221,13 @@ class Account(Value):
             2
         """
         counted = (
-            entry.through for entry in self.taken if entry.session == further.session and entry.left_us(DAY_S, now_us)
+            entry.through
+            for entry in self.taken
+            if entry.session == further.session and entry.remaining_us(DAY_S, now_us)
         )
         return max(further.through - max(further.held, *counted, 0), further.least)
 
-    def naming(self, request: Request) -> Account:
+    def with_session(self, request: Request) -> Account:
         """Add the id of the session that a counted request started, and the number of its last round."""
         session, through = request.session, request.through
         taken = tuple(
@@ -234,20 +236,20 @@ class Account(Value):
         )
         return Account(taken=taken, places=self.places)
 
-    def holding(self, request_id: str, *, now_us: int) -> Account:
+    def with_slot(self, request_id: str, *, now_us: int) -> Account:
         """Occupy a slot for a request, or renew its slot."""
         return Account(taken=self.taken, places={**self.places, request_id: now_us + LEASE_S * _SECOND})
 
-    def leaving(self, request_id: str, *, now_us: int) -> Account:
+    def without_slot(self, request_id: str, *, now_us: int) -> Account:
         """Release the slot of a request; the request itself still counts."""
         places = {
             name: until for name, until in self.places.items() if _lease_left_us(until, now_us) and name != request_id
         }
-        return Account(taken=tuple(entry for entry in self.taken if entry.left_us(DAY_S, now_us)), places=places)
+        return Account(taken=tuple(entry for entry in self.taken if entry.remaining_us(DAY_S, now_us)), places=places)
 
-    def without(self, request_id: str, *, now_us: int) -> Account:
+    def without_request(self, request_id: str, *, now_us: int) -> Account:
         """Remove a request as if it had never been made, and all entries that no longer count."""
-        current = self.leaving(request_id, now_us=now_us)
+        current = self.without_slot(request_id, now_us=now_us)
         return Account(taken=tuple(entry for entry in current.taken if entry.id != request_id), places=current.places)
 
 

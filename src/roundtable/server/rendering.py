@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from roundtable.auth.guard import Message
     from roundtable.errors import RoundtableError
 
-__all__ = ["RENDER_THREADS", "SECURITY_HEADERS", "failure_page", "page", "refusal", "see", "see_session", "wants_page"]
+__all__ = [
+    "RENDER_THREADS",
+    "SECURITY_HEADERS",
+    "failure_page",
+    "page",
+    "redirect_to",
+    "refusal",
+    "see_session",
+    "wants_page",
+]
 
 RENDER_THREADS: Final = 2
 """How many session pages are rendered at the same time. More threads would only slow down the event loop."""
@@ -98,14 +107,14 @@ def page(template: str, *, user: Identity | None = None, status: int = 200, **va
     return HTMLResponse(text, status, {**SECURITY_HEADERS, "cache-control": "no-store"})
 
 
-def see(path: str) -> RedirectResponse:
+def redirect_to(path: str) -> RedirectResponse:
     """Redirect a browser to another page of this server."""
     return RedirectResponse(from_root(path), 303, {"cache-control": "no-store"})
 
 
 def see_session(session_id: str) -> RedirectResponse:
     """Redirect a browser to the page of a session; the session's id may contain any characters."""
-    return see(f"/sessions/{quote(session_id, safe='')}")
+    return redirect_to(f"/sessions/{quote(session_id, safe='')}")
 
 
 def failure_page(status: int, message: str, hint: str | None, user: Identity | None = None) -> HTMLResponse:
@@ -135,4 +144,6 @@ def refusal(scope: Message, status: int, error: RoundtableError) -> HTMLResponse
     if status != 401:
         return failure_page(status, error.message, error.hint)
     target = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope.get("query_string") else "")
-    return see(f"/login?next={quote(target, safe='')}" if scope["method"] == "GET" and target != "/" else "/login")
+    return redirect_to(
+        f"/login?next={quote(target, safe='')}" if scope["method"] == "GET" and target != "/" else "/login"
+    )

@@ -19,7 +19,7 @@ from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, Sto
 from roundtable.record import Fold
 from roundtable.results.debate_result import DebateResult
 from roundtable.server.limits import Further
-from roundtable.server.openapi_parts import gives, streams
+from roundtable.server.openapi_parts import json_response, streams
 from roundtable.server.request_bodies import LONGEST_WAIT_S
 from roundtable.server.response_bodies import Started, links_of
 from roundtable.server.streams import event_stream, followed_session, resume_point, unknown_event_id
@@ -46,7 +46,6 @@ __all__ = [
     "Count",
     "Keys",
     "ResponseOptions",
-    "begun",
     "check_limits",
     "follow",
     "further_rounds",
@@ -54,6 +53,7 @@ __all__ = [
     "launch",
     "resume_counted",
     "resume_counted_locked",
+    "start_run",
     "until_begun",
 ]
 
@@ -72,7 +72,7 @@ RUN_RESPONSES: Final = {
     **streams(
         "A stream of the events; or the result, if the request waited for it and the run ended in time.", DebateResult
     ),
-    **gives(
+    **json_response(
         "The session runs in the background; the header `Location` has its path.",
         Started,
         status=202,
@@ -92,7 +92,7 @@ _START_CHECK_S: Final = 5.0
 """Seconds within which an error at the start of a run is raised to the caller of the request."""
 
 
-async def begun(
+async def start_run(
     caller: Caller, start: Callable[[], Awaitable[DebateHandle]], *, rounds: int, shared: int = 0
 ) -> tuple[DebateHandle, Mapping[str, str]]:
     """Count a conversation or debate for the caller's limits and start it in their tenant session.
@@ -138,7 +138,7 @@ async def resume_counted(
         RoundtableError: The error that `start` raises.
     """
     # If two requests arrive together, only one may resume; the other would wait for the end and then resume again.
-    async with caller.tenant_session.alone(further.session):
+    async with caller.tenant_session.lock_session(further.session):
         await _check_not_running_elsewhere(caller, further.session)
         return await resume_counted_locked(caller, start, further)
 
@@ -494,11 +494,11 @@ async def launch(
         handle, headers = await count(starter)
         wanted.headers.update(headers)
         if wanted.streams:
-            caller.state.streams.attend(caller.tenant_session, handle)
+            caller.state.streams.register_run(caller.tenant_session, handle)
         return handle.session_id
 
     # A request that keeps its connection open needs room among the open streams before anything starts.
-    with caller.state.streams.room(caller.tenant_session) if wanted.holds else nullcontext() as waiting:
+    with caller.state.streams.count_stream(caller.tenant_session) if wanted.holds else nullcontext() as waiting:
         if streams_at_once:
             _, _, ids = resume_point(wanted.request)
             if (followed := followed_session(wanted.request)) is not None:
@@ -525,7 +525,7 @@ async def follow(caller: Caller, wanted: _ResponseOptions, session_id: str) -> R
     named, after, _ = resume_point(wanted.request)
     if not after or named not in {None, session_id}:
         raise unknown_event_id(f"an event of session {session_id!r}", "Leave out the header to continue the session.")
-    with caller.state.streams.room(caller.tenant_session):
+    with caller.state.streams.count_stream(caller.tenant_session):
         return await event_stream(caller, session_id, after=after, has_room=True, ids=True)
 
 

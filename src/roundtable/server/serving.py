@@ -16,7 +16,7 @@ import uvicorn
 from pydantic_core import to_json
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from roundtable._core.eventloop import ends_at_once, hearing
+from roundtable._core.eventloop import ends_at_once, receive_signals
 from roundtable.auth.guard import is_this_machine
 from roundtable.auth.listening import BACKLOG, address_of, listen
 from roundtable.errors import ConfigurationError, RoundtableError
@@ -268,7 +268,7 @@ async def serve(
 
 
 async def _run(server: _Server, listener: socket.socket, listening: Callable[[str], None]) -> None:
-    async with hearing(server.on_signal), anyio.create_task_group() as group:
+    async with receive_signals(server.on_signal), anyio.create_task_group() as group:
         group.start_soon(server.report_start, address_of(listener), listening)
         await server.serve([listener])
         group.cancel_scope.cancel()

@@ -123,7 +123,9 @@ def _caller_with(scope: Scope) -> Callable[[Request], Awaitable[Caller]]:
         identity: Identity = request.scope[IDENTITY]
         identity.require(scope)
         state = state_of(request)
-        return Caller(identity=identity, tenant_session=await state.tenant_sessions.of(identity.tenant), state=state)
+        return Caller(
+            identity=identity, tenant_session=await state.tenant_sessions.session_of(identity.tenant), state=state
+        )
 
     return caller
 

@@ -47,9 +47,9 @@ __all__ = [
     "Streams",
     "event_stream",
     "followed_session",
+    "full_event",
     "resume_point",
     "unknown_event_id",
-    "whole",
 ]
 
 _POLL_S: Final = 0.25
@@ -163,7 +163,7 @@ EventFormatter: TypeAlias = Callable[["Event"], "JsonObject | None"]
 """Converts an event to the JSON that a stream sends; returns `None` to skip the event."""
 
 
-def whole(event: Event) -> JsonObject:
+def full_event(event: Event) -> JsonObject:
     """Return an event with all its fields, including `sessionId` and `seq` or `after`."""
     return event.to_wire()
 
@@ -258,7 +258,7 @@ class Streams:
         return len(self._open)
 
     @contextmanager
-    def room(self, tenant_session: TenantSession) -> Generator[WaitingResponse]:
+    def count_stream(self, tenant_session: TenantSession) -> Generator[WaitingResponse]:
         """Count a response that waits for the end of a run as an open stream, until the block ends.
 
         Raises:
@@ -304,7 +304,7 @@ class Streams:
             connection.end()
 
     @contextmanager
-    def listening(self, tenant_session: TenantSession, subscription: Subscription) -> Generator[Listener]:
+    def deliver_events(self, tenant_session: TenantSession, subscription: Subscription) -> Generator[Listener]:
         """Deliver new events of a session to a subscription until the block ends."""
         listener, session_id = Listener(tenant_session, subscription), subscription.session_id
         poller = self._pollers.get((tenant_session, session_id))
@@ -314,7 +314,7 @@ class Streams:
             )
             self._group.start_soon(poller.run)
         poller.places.add(subscription)
-        self._attendance.came(tenant_session, session_id)
+        self._attendance.record_arrival(tenant_session, session_id)
         self._open.add(listener)
         self.beats.put_off(subscription)
         if self._is_ending:
@@ -329,13 +329,13 @@ class Streams:
             if not poller.places:
                 poller.scope.cancel()
                 del self._pollers[tenant_session, session_id]
-                self._attendance.left(tenant_session, session_id, self._group)
+                self._attendance.record_departure(tenant_session, session_id, self._group)
 
-    def attend(self, tenant_session: TenantSession, handle: DebateHandle) -> None:
+    def register_run(self, tenant_session: TenantSession, handle: DebateHandle) -> None:
         """Register a run that was started with a stream, so that it is paused after its last listener has left."""
         self._attendance.begin(tenant_session, handle)
         if (tenant_session, handle.session_id) not in self._pollers:  # the client that started it may never connect
-            self._attendance.left(tenant_session, handle.session_id, self._group)
+            self._attendance.record_departure(tenant_session, handle.session_id, self._group)
 
     def line(self, event: Event, format_event: EventFormatter, *, ids: bool) -> bytes:
         """Return the bytes of an event, cached for all its streams; empty if `format_event` skips the event."""
@@ -396,7 +396,7 @@ class EventStream(Response):
             await answer(error)(scope, receive, send)
             return
         self._write = scope.get("extensions", {}).get(WRITE, _no_write)
-        with self._streams.listening(self._tenant_session, self._subscription) as listener:
+        with self._streams.deliver_events(self._tenant_session, self._subscription) as listener:
             async with anyio.create_task_group() as group:
 
                 async def wait_for_disconnect() -> None:
@@ -505,7 +505,7 @@ async def event_stream(
     after: int = 0,
     begun: bool = False,
     has_room: bool = False,
-    format_event: EventFormatter = whole,
+    format_event: EventFormatter = full_event,
     ids: bool = False,
     headers: Mapping[str, str] | None = None,
 ) -> EventStream:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         SessionRecord,
     )
 
-__all__ = ["MemoryKeyValue", "MemoryStorage", "is_wanted", "opened", "updated_summary"]
+__all__ = ["MemoryKeyValue", "MemoryStorage", "initial_summary", "is_wanted", "updated_summary"]
 
 _MADE_BY_ENGINES: Final = frozenset(
     {"debate_start", "conversation_start", "round_start", "round_complete", "debate_complete"}
@@ -63,7 +63,7 @@ _SWEEP_AT: Final = 64
 doubled."""
 
 
-def opened(record: SessionRecord) -> SessionSummary:
+def initial_summary(record: SessionRecord) -> SessionSummary:
     """Return the summary of a session without events."""
     return SessionSummary(
         id=record.id,
@@ -207,7 +207,7 @@ class MemoryStorage(WholeSessionMethods):
         await self._open()
         _, stored = record_text(record)
         key = stored.tenant, stored.id
-        session = _StoredSession(stored, opened(stored))
+        session = _StoredSession(stored, initial_summary(stored))
         with self._lock:
             if self._sessions.setdefault(key, session) is not session:
                 raise session_exists(record.id)

@@ -565,7 +565,7 @@ class PostgresStorage(WholeSessionMethods):
 
         async def take(connection: psycopg.AsyncConnection) -> LeaseState:
             while True:
-                current, now = await self._held(connection, key)
+                current, now = await self._lease_of(connection, key)
                 needs_token = current is None or current.owner is None or current.owner != value_text(owner)
                 granted = grant(session_id, current, owner, ttl_s, now=now, next_token=lambda: 0)
                 current_values = (
@@ -589,7 +589,7 @@ class PostgresStorage(WholeSessionMethods):
 
         return (await self._call(take)).to_lease(owner)
 
-    async def _held(self, connection: psycopg.AsyncConnection, key: _Key) -> tuple[LeaseState | None, datetime]:
+    async def _lease_of(self, connection: psycopg.AsyncConnection, key: _Key) -> tuple[LeaseState | None, datetime]:
         """Return the lease of a session, and the current time."""
         rows = await (await connection.execute(self._sql[_LEASE], (key.key,))).fetchall()
         if not rows:
@@ -601,7 +601,7 @@ class PostgresStorage(WholeSessionMethods):
     async def holder(self, session_id: str, *, tenant: str = "default") -> Owner | None:
         """Return the owner that runs a session. See `Leases.holder`."""
         key = _key(tenant, session_id)
-        return live_holder(*await self._call(lambda connection: self._held(connection, key)))
+        return live_holder(*await self._call(lambda connection: self._lease_of(connection, key)))
 
     async def delete(self, session_id: str, *, tenant: str = "default") -> None:
         """Remove a session and its events. See `Storage.delete`."""
@@ -627,7 +627,7 @@ class PostgresStorage(WholeSessionMethods):
     async def aclose(self) -> None:
         """Wait for running calls, at most for `close_timeout_s`, and close the connections; idempotent."""
         self._begin_to_close()
-        await self._background.ended()
+        await self._background.wait_ended()
 
     def close(self) -> None:
         """Close the storage like `aclose`, but block the thread; idempotent."""

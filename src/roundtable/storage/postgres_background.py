@@ -18,7 +18,7 @@ from roundtable.errors import StorageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-__all__ = ["Background", "closed_meanwhile"]
+__all__ = ["Background", "closed_error"]
 
 T = TypeVar("T")
 
@@ -67,7 +67,7 @@ class Background:
             try:
                 results.append(await work())
             except asyncio.CancelledError:
-                errors.append(closed_meanwhile(self._address))
+                errors.append(closed_error(self._address))
             except BaseException as error:  # noqa: BLE001  (raised to the caller)
                 errors.append(error)
             self._deliver(caller, done.set)
@@ -177,7 +177,7 @@ class Background:
             await asyncio.wait(self._tasks, timeout=left_s)
         return True
 
-    async def ended(self) -> None:
+    async def wait_ended(self) -> None:
         """Wait until the thread has ended; call `end` first."""
         await to_thread.run_sync(self.join, abandon_on_cancel=True)
 
@@ -189,7 +189,7 @@ class Background:
         thread.join(timeout_s)
 
 
-def closed_meanwhile(address: str) -> StorageError:
+def closed_error(address: str) -> StorageError:
     """Return the error for a call that still ran when its storage was closed and the time for calls was over."""
     return StorageError(
         f"the storage of {address!r} was closed before the database answered; the call may still have taken effect",

@@ -22,7 +22,7 @@ from roundtable._core.network import NetworkForbidden, check_host
 from roundtable._core.outage import Outage
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.logs import is_power_of_ten
-from roundtable.storage.postgres_background import Background, closed_meanwhile
+from roundtable.storage.postgres_background import Background, closed_error
 from roundtable.storage.postgres_schema import has_tables, migrate, use_tables
 from roundtable.storage.postgres_url import named_schema, shown_url
 
@@ -295,7 +295,7 @@ class PostgresPool:
                 may_repeat = _was_rolled_back(error) or (is_away and (repeatable or not began))
                 left_s = deadline - monotonic()
                 if self._is_closed:
-                    raise closed_meanwhile(self.address.name) from None
+                    raise closed_error(self.address.name) from None
                 if not may_repeat or left_s <= 0:
                     tried_s = self._limits.connect_s if may_repeat else None
                     raise storage_error(error, self.address, tried_s=tried_s) from None
@@ -313,7 +313,7 @@ class PostgresPool:
         self._all[connection] = monotonic()
         if self._is_closed:
             await self.discard(connection)
-            raise closed_meanwhile(self.address.name)
+            raise closed_error(self.address.name)
         return connection
 
     def _check_network(self) -> None:

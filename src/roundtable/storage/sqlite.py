@@ -234,8 +234,8 @@ class SQLiteStorage(WholeSessionMethods):
         self._finalizer.detach()
         self._reader.stop()
         self._writer.stop()
-        await self._reader.ended()
-        await self._writer.ended()
+        await self._reader.wait_ended()
+        await self._writer.wait_ended()
 
     def close(self) -> None:
         """Close the storage like `aclose`, but block the thread; idempotent."""

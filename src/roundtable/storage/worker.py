@@ -148,7 +148,7 @@ class Worker:
                 self._queue.put(None)
             self._closed = True
 
-    async def ended(self) -> None:
+    async def wait_ended(self) -> None:
         """Wait until the thread has ended; call `stop` first."""
         if self._is_forked or self._thread is None:
             return

@@ -14,7 +14,7 @@ import anyio
 
 from roundtable._core.eventloop import as_exception
 from roundtable._core.functions import call_function, is_async
-from roundtable.tools.definition import failed, is_external_interrupt
+from roundtable.tools.definition import failed_result, is_external_interrupt
 
 if TYPE_CHECKING:
     from roundtable.protocols import Tool
@@ -109,11 +109,11 @@ async def refusal(approve: Approver, tool: Tool, tool_input: JsonObject, turn: T
         if is_external_interrupt(error):
             raise
         logger.exception("the approver of tool calls failed", extra={"tool": definition.name})
-        return failed(f"not approved: nobody could be asked ({type(error).__name__})")
+        return failed_result(f"not approved: nobody could be asked ({type(error).__name__})")
     if verdict is True:
         return None
     reason = f": {verdict[:MOST_REASON_CHARS]}" if isinstance(verdict, str) and verdict else ""
-    return failed(f"not approved{reason}")
+    return failed_result(f"not approved{reason}")
 
 
 async def _ask(approve: Approver, request: ToolRequest) -> object:

@@ -42,7 +42,7 @@ __all__ = [
     "ToolTurn",
     "TurnTool",
     "check_tool_name",
-    "failed",
+    "failed_result",
     "invalid_tool_arguments",
     "is_external_interrupt",
     "is_transient_error",
@@ -140,10 +140,10 @@ def _cut(data: object, text: bytes) -> str:
 def invalid_tool_arguments(error: ValidationError) -> ToolResult:
     """Return the failed result for invalid arguments, with a message that helps the model to correct them."""
     faults = (f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_url=False))
-    return failed(f"the arguments do not fit: {'; '.join(faults)}")
+    return failed_result(f"the arguments do not fit: {'; '.join(faults)}")
 
 
-def failed(error: BaseException | str) -> ToolResult:
+def failed_result(error: BaseException | str) -> ToolResult:
     """Return the result of a tool call that failed.
 
     Example:

@@ -33,7 +33,7 @@ from roundtable.tools.definition import (
     ToolContext,
     ToolDefinition,
     ToolTurn,
-    failed,
+    failed_result,
     invalid_tool_arguments,
 )
 from roundtable.types import JsonObject
@@ -208,7 +208,7 @@ def _name_of(function: object) -> str:
 
 def _outside_of_turns(name: str) -> Callable[[JsonObject], object]:
     def refuse(_: JsonObject) -> object:
-        return failed(f"tool {name!r} runs only in a turn of a debate")
+        return failed_result(f"tool {name!r} runs only in a turn of a debate")
 
     return refuse
 

@@ -18,7 +18,7 @@ from roundtable._core.text import error_text
 from roundtable.errors import APINetworkError, ConfigurationError, RoundtableError
 from roundtable.http import checked_url, masked_url
 from roundtable.prompts import neutralise
-from roundtable.tools.definition import failed, run_in_thread
+from roundtable.tools.definition import failed_result, run_in_thread
 from roundtable.types import AgentTool, ToolResult
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class McpToolkit:
         """Call a tool; every error becomes a failed result."""
         listed = (self._tools or {}).get(name)
         if listed is None:
-            return failed(f"Tool not found: {name[:80]!r}")
+            return failed_result(f"Tool not found: {name[:80]!r}")
         outcome: list[ToolResult] = []
         try:
             async with AsyncExitStack() as stack:
@@ -160,7 +160,9 @@ class McpToolkit:
                 outcome.append(await _call(client, listed[0], tool_input))
         except Exception as error:  # noqa: BLE001  (a third-party server may fail in any way)
             # The result counts even if closing the connection fails.
-            return outcome[0] if outcome else failed(f"the MCP server cannot be reached: {_describe_error(error)}")
+            return (
+                outcome[0] if outcome else failed_result(f"the MCP server cannot be reached: {_describe_error(error)}")
+            )
         return outcome[0]
 
     async def aclose(self) -> None:
@@ -300,10 +302,10 @@ async def _call(client: Client, name: str, tool_input: JsonObject) -> ToolResult
     try:
         result = await client.call_tool(name, dict(tool_input))
     except Exception as error:  # noqa: BLE001  (caught here: outside, the task group of the client would wrap it)
-        return failed(_describe_error(error))
+        return failed_result(_describe_error(error))
     texts = [_part_text(part) for part in result.content]
     if result.is_error:
-        return failed("\n".join(texts) or "the tool failed")
+        return failed_result("\n".join(texts) or "the tool failed")
     structured: JsonValue = result.structured_content
     return ToolResult(success=True, data="\n".join(texts) if structured is None else structured)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, Lite
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from roundtable.errors import RoundtableError
-from roundtable.tools.definition import CallsModels, failed, invalid_tool_arguments
+from roundtable.tools.definition import CallsModels, failed_result, invalid_tool_arguments
 from roundtable.tools.functions import schema_of
 from roundtable.tools.search import ModelSearch
 from roundtable.tools.sources import (
@@ -145,7 +145,7 @@ class GetContext(StandardTool[BaseModel]):
     async def answer(self, given: BaseModel) -> ToolResult:
         """Return what the turn shows."""
         if self._turn is None:
-            return failed("there is no debate to look at")
+            return failed_result("there is no debate to look at")
         context = self._turn.context
         visible = _ContextOutput(
             topic=context.topic,
@@ -238,7 +238,7 @@ class SearchWeb(StandardTool[_SearchInput]):
     async def answer(self, given: _SearchInput) -> ToolResult:
         """Search the web."""
         if self._provider is None:
-            return failed("no provider of web searches is set up")
+            return failed_result("no provider of web searches is set up")
         results = await self._provider.search(given.query, SearchOptions(max_results=given.max_results))
         output = _SearchOutput(results=tuple(results)[: given.max_results])
         return ToolResult(success=True, data=output.model_dump(mode="json", exclude_none=True))
@@ -363,7 +363,7 @@ class PerplexitySearch(StandardTool[PerplexitySearchInput]):
     async def answer(self, given: PerplexitySearchInput) -> ToolResult:
         """Ask the search service."""
         if self._provider is None:
-            return failed("no answering search is set up; use search_web where it is offered")
+            return failed_result("no answering search is set up; use search_web where it is offered")
         result = await self._provider.search(given)
         return ToolResult(success=True, data=result.model_dump(mode="json", exclude_none=True))
 
@@ -410,7 +410,7 @@ class RequestContext(StandardTool[_RequestInput]):
         """Store the request in the turn."""
         turn = self._turn
         if turn is None:
-            return failed("there is no debate in which something could be asked for")
+            return failed_result("there is no debate in which something could be asked for")
         request = ContextRequest(
             id=_request_id(turn.context.session_id, given.query),
             agent_id=turn.agent_id,

@@ -26,7 +26,7 @@ from roundtable.tools.definition import (
     ToolTurn,
     TurnTool,
     check_tool_name,
-    failed,
+    failed_result,
     is_external_interrupt,
     is_transient_error,
     to_result,
@@ -227,8 +227,8 @@ async def _attempt(tool: Tool, tool_input: JsonObject) -> tuple[ToolResult, bool
     except BaseException as error:  # a tool is third-party code; the model sees the error
         if is_external_interrupt(error):
             raise
-        return failed(error), is_transient_error(error)
-    return failed(f'Tool "{tool.definition.name}" timed out after {limit * 1000:.0f}ms'), True
+        return failed_result(error), is_transient_error(error)
+    return failed_result(f'Tool "{tool.definition.name}" timed out after {limit * 1000:.0f}ms'), True
 
 
 class ToolOutcome(NamedTuple):
@@ -402,9 +402,9 @@ class DefaultAgentToolkit:
         tool = self._tools_of_turn().get(name)
         if tool is None:
             return ToolOutcome(
-                failed(f"Tool not found: {_printable(name)}"), cached=False, started_at=utc_now(), duration_s=0.0
+                failed_result(f"Tool not found: {_printable(name)}"), cached=False, started_at=utc_now(), duration_s=0.0
             )
-        refused = await self._refused(tool, tool_input)
+        refused = await self._refusal(tool, tool_input)
         start_s, started_at, cached = time.monotonic(), utc_now(), False  # waiting for approval is not the tool's time
         if refused is not None:
             result = refused
@@ -417,12 +417,12 @@ class DefaultAgentToolkit:
             result = await call_tool(tool, tool_input)
         return ToolOutcome(result, cached, started_at, time.monotonic() - start_s)
 
-    async def _refused(self, tool: Tool, tool_input: JsonObject) -> ToolResult | None:
+    async def _refusal(self, tool: Tool, tool_input: JsonObject) -> ToolResult | None:
         """Return a failed result if a tool must not be called, or `None`; each agent's call needs its own approval."""
         if is_too_deep(tool_input):
-            return failed(f"the arguments are {TOO_DEEP}")
+            return failed_result(f"the arguments are {TOO_DEEP}")
         if fault := misfits(tool_input, tool.definition.parameters):
-            return failed(f"the arguments do not fit: {fault}")
+            return failed_result(f"the arguments do not fit: {fault}")
         if self._approve is not None and not isinstance(tool, _WITHOUT_APPROVAL):
             return await refusal(self._approve, tool, tool_input, self._turn)
         return None

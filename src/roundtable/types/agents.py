@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from roundtable.errors import ConfigurationError
-from roundtable.types.base import JsonValue, NativeSearch, NonEmpty, SearchProfile, Value, named
+from roundtable.types.base import JsonValue, NativeSearch, NonEmpty, SearchProfile, Value, as_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -206,7 +206,7 @@ class AgentConfig(Value):
     """Sampling temperature in [0, 2]; with `None`, requests contain no temperature."""
     max_tokens: Annotated[int, Field(gt=0)] = 4096
     """Maximum tokens of one completion."""
-    persona: Annotated[Persona | None, BeforeValidator(named)] = None
+    persona: Annotated[Persona | None, BeforeValidator(as_named)] = None
     """Point of view from which this agent speaks. A plain string is its name; a plugin may provide a persona by
     name."""
     retry: RetryPolicy | None = None

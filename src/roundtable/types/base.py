@@ -38,10 +38,10 @@ __all__ = [
     "Share",
     "Timestamp",
     "Value",
+    "as_named",
     "field_docs",
     "first_error",
     "invalid_field_text",
-    "named",
     "nearest_error",
     "utc_now",
     "with_upper_bound",
@@ -133,10 +133,10 @@ class Value(BaseModel):
         fields = {**self.__dict__, **changes}
         if len(fields) > len(self.__pydantic_fields__):
             fields = {name: value for name, value in fields.items() if name in self.__pydantic_fields__}
-        return self._made(fields, self.__pydantic_fields_set__ | changes.keys())
+        return self._from_fields(fields, self.__pydantic_fields_set__ | changes.keys())
 
     @classmethod
-    def _made(cls, fields: dict[str, Any], names: set[str]) -> Self:
+    def _from_fields(cls, fields: dict[str, Any], names: set[str]) -> Self:
         """Create a value from all its fields, without validation; `names` are the fields that were set explicitly.
 
         Use this only for fields that come from validated values.
@@ -279,7 +279,7 @@ def _without_kinds(loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
     return (*loc[:1], *inner)
 
 
-def named(value: object) -> object:
+def as_named(value: object) -> object:
     """Return a plain text as `{"name": text}`; for validators that run before the fields are parsed."""
     return {"name": value} if isinstance(value, str) else value
 

@@ -88,10 +88,10 @@ class Estimate(_WorstCase):
             >>> Estimate(calls=3, cost_usd=0.5).times(4).cost_usd
             2.0
         """
-        agents = tuple(agent.model_copy(update=_multiplied(agent, number)) for agent in self.by_agent)
-        return self.model_copy(update={**_multiplied(self, number), "by_agent": agents})
+        agents = tuple(agent.model_copy(update=_times(agent, number)) for agent in self.by_agent)
+        return self.model_copy(update={**_times(self, number), "by_agent": agents})
 
 
-def _multiplied(worst: AgentEstimate | Estimate, number: int) -> dict[str, float]:
+def _times(worst: AgentEstimate | Estimate, number: int) -> dict[str, float]:
     figures = {name: getattr(worst, name) for name in (*_WorstCase.model_fields, "turns")}
     return {name: figure * number for name, figure in figures.items() if figure is not None}

@@ -123,7 +123,7 @@ class Usage(Value):
             "partial_cost_usd": partial,
             "saved_usd": _add_saved(self.saved_usd, other.saved_usd),
         }
-        return Usage._made(fields, set(fields))
+        return Usage._from_fields(fields, set(fields))
 
     @property
     def _is_empty(self) -> bool:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from roundtable.types.agents import AgentConfig, AgentId, GeneratedPerspective, Perspective
 from roundtable.types.answers import AgentResponse, Answer, ContextRequest, ContextResult, ToolCallRecord, TurnKey
 from roundtable.types.attachments import Attachment, AttachmentInfo
-from roundtable.types.base import JsonObject, JsonValue, NonEmpty, Share, Timestamp, Value, named, utc_now
+from roundtable.types.base import JsonObject, JsonValue, NonEmpty, Share, Timestamp, Value, as_named, utc_now
 from roundtable.types.budget import Budget
 from roundtable.types.chat import FinishReason, Usage
 from roundtable.types.consensus import AnyConsensus, Decision, SynthesisResult
@@ -301,7 +301,7 @@ Topic: TypeAlias = Annotated[
 """A question of one to 10,000 characters, not all white space."""
 
 
-AnyPerspective: TypeAlias = Annotated[Perspective | GeneratedPerspective, BeforeValidator(named)]
+AnyPerspective: TypeAlias = Annotated[Perspective | GeneratedPerspective, BeforeValidator(as_named)]
 """A perspective; a plain string is its name."""
 
 

@@ -14,7 +14,7 @@ from roundtable.types.debate import DebateMode, ExitReason, SessionStatus, statu
 __all__ = ["Cursor", "Lease", "Owner", "SearchHit", "SearchQuery", "SessionFilter", "SessionSummary"]
 
 
-def _checked(cursor: str) -> str:
+def _check_cursor(cursor: str) -> str:
     _parse_cursor(cursor)
     return cursor
 
@@ -32,7 +32,7 @@ def _parse_cursor(cursor: str) -> tuple[datetime, str]:
     return created_at, session_id
 
 
-Cursor: TypeAlias = Annotated[str, AfterValidator(_checked)]
+Cursor: TypeAlias = Annotated[str, AfterValidator(_check_cursor)]
 """A position in a list of sessions, returned by `SessionSummary.cursor`."""
 
 

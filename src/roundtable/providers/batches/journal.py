@@ -72,7 +72,7 @@ class BatchJournal:
     def __repr__(self) -> str:
         return f"BatchJournal({str(self.path)!r})"
 
-    async def known(self, call_key: str) -> KnownBatch | None:
+    async def find(self, call_key: str) -> KnownBatch | None:
         """Return the batch of a call; `None` for a new call."""
 
         def read(database: sqlite3.Connection) -> KnownBatch | None:
@@ -144,7 +144,7 @@ class BatchJournal:
         query = "SELECT count(*) FROM calls WHERE batch_key = ?"
         return await self._run(lambda database: int(database.execute(query, (batch_key,)).fetchone()[0]))
 
-    async def submitted(self, batch_key: str, batch_id: str) -> None:
+    async def record_submission(self, batch_key: str, batch_id: str) -> None:
         """Record the vendor's id of a batch."""
         await self._run(
             lambda database: database.execute(

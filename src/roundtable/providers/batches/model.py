@@ -266,13 +266,13 @@ class BatchModel(NonStreamingModel):
         """Hand in a call, unless it is already in a batch, and wait for its answer."""
         may_be_lost = True
         while True:
-            batch = await self._journal.known(call.key)
+            batch = await self._journal.find(call.key)
             if batch is None:
                 await self._hand_in(call)
                 may_be_lost = False
                 continue
             try:
-                answers = await self._ended(batch, call)
+                answers = await self._wait_for_end(batch, call)
             except _BatchGone as gone:
                 if not may_be_lost or batch.account != self.account:
                     raise gone.error from None
@@ -347,11 +347,11 @@ class BatchModel(NonStreamingModel):
                     error,
                 )
             raise
-        await self._journal.submitted(batch_key, batch_id)
+        await self._journal.record_submission(batch_key, batch_id)
 
-    async def _found(self, batch: KnownBatch, call: BatchCall) -> KnownBatch | None:
+    async def _search_batch(self, batch: KnownBatch, call: BatchCall) -> KnownBatch | None:
         """Search for a batch whose id is missing: another process is just handing it in, or crashed before the end."""
-        known = await self._journal.known(call.key)
+        known = await self._journal.find(call.key)
         if known is None or known.batch_id is not None:
             return known
         age_s = self._clock.now().timestamp() - batch.begun_at
@@ -361,14 +361,14 @@ class BatchModel(NonStreamingModel):
         find = partial(
             self._wire.find, self._model.exchange, call.request.url, batch.batch_key, call.key, batch.begun_at
         )
-        batch_id = await self._patiently(find)
+        batch_id = await self._retry_failures(find)
         if batch_id is None:
             await self._journal.forget_batch(batch.batch_key)
             return None
-        await self._journal.submitted(batch.batch_key, batch_id)
+        await self._journal.record_submission(batch.batch_key, batch_id)
         return batch._replace(batch_id=batch_id)
 
-    async def _ended(self, batch: KnownBatch, call: BatchCall) -> dict[str, BatchAnswer] | None:
+    async def _wait_for_end(self, batch: KnownBatch, call: BatchCall) -> dict[str, BatchAnswer] | None:
         """Wait until a batch has ended. Return its answers, or `None` if the call turns out to be in no batch.
 
         One of the waiting calls asks the vendor on behalf of all.
@@ -380,10 +380,10 @@ class BatchModel(NonStreamingModel):
             async with flight.turn:
                 if flight.answers is None and flight.error is None:
                     try:
-                        submitted = batch if batch.batch_id is not None else await self._found(batch, call)
+                        submitted = batch if batch.batch_id is not None else await self._search_batch(batch, call)
                         if submitted is None:
                             return None
-                        flight.answers = await self._polled(submitted, call.request.url)
+                        flight.answers = await self._poll(submitted, call.request.url)
                     except RoundtableError as error:
                         flight.error = error
                 if flight.error is not None:
@@ -394,7 +394,7 @@ class BatchModel(NonStreamingModel):
             if not flight.waiting:
                 flights.pop(batch.batch_key, None)
 
-    async def _polled(self, batch: KnownBatch, url: str) -> dict[str, BatchAnswer]:
+    async def _poll(self, batch: KnownBatch, url: str) -> dict[str, BatchAnswer]:
         try:
             return await self._answers(batch, url)
         except RoundtableError as error:
@@ -414,23 +414,23 @@ class BatchModel(NonStreamingModel):
         while not state.has_ended:
             await self._clock.sleep(wait_s)
             wait_s = min(2 * wait_s, self._options.poll_s)
-            state = await self._patiently(partial(self._wire.look, self._send, url, batch_id))
+            state = await self._retry_failures(partial(self._wire.look, self._send, url, batch_id))
         wanted = await self._journal.size(batch.batch_key)
         fetch = partial(self._wire.answers, self._send, url, batch_id, state)
-        answers = await self._patiently(fetch)
+        answers = await self._retry_failures(fetch)
         for _ in range(_FETCHES - 1):
             if len(answers) >= wanted:
                 break
             # Some answers are missing: the file may have been cut off in transfer, so it is fetched again.
             await self._clock.sleep(wait_s)
-            answers = await self._patiently(fetch)
+            answers = await self._retry_failures(fetch)
         return answers
 
     async def _send(self, http_request: HttpRequest) -> HttpResponse:
         """Send a request whose response may hold the answers of all calls."""
         return await self._model.exchange(http_request, _LIMITS)
 
-    async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
+    async def _retry_failures(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask again as long as the server has temporary failures; the deadline of the call ends the attempts."""
         wait_s = min(_FIRST_WAIT_S, self._options.poll_s)
         while True:

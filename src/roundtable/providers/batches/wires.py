@@ -154,7 +154,7 @@ class OpenAIBatches:
         content_type, body = _form({"purpose": "batch"}, f"{batch_key}.jsonl", b"\n".join(lines) + b"\n")
         upload = HttpRequest("POST", f"{root}/files", {"content-type": content_type}, body)
         try:
-            file_id = _id_in(await _asked(send, upload))
+            file_id = _id_in(await _request_object(send, upload))
         except RoundtableError as error:
             error.details = {**(error.details or {}), "handed_in": False}  # a file alone does not start a batch
             raise
@@ -164,7 +164,7 @@ class OpenAIBatches:
             "completion_window": "24h",
             "metadata": {"roundtable": batch_key},
         }
-        return _id_in(await _asked(send, _post(f"{root}/batches", wanted)))
+        return _id_in(await _request_object(send, _post(f"{root}/batches", wanted)))
 
     async def look(self, send: Send, url: str, batch_id: str) -> BatchState:
         """Ask for the state of a batch.
@@ -173,7 +173,7 @@ class OpenAIBatches:
             BatchFailed: OpenAI refused the batch as a whole.
         """
         root, _ = _openai_root(url)
-        batch = await _asked(send, _get(f"{root}/batches/{quote(batch_id, safe='')}"))
+        batch = await _request_object(send, _get(f"{root}/batches/{quote(batch_id, safe='')}"))
         if batch.get("status") == "failed":
             errors = items_of(object_of(batch.get("errors")).get("data"))
             words = "; ".join(text for error in errors if (text := text_of(object_of(error).get("message"))))
@@ -196,7 +196,7 @@ class OpenAIBatches:
     async def find(self, send: Send, url: str, batch_key: str, call_key: str, since: float) -> str | None:
         """Search for our own id in the metadata of the latest batches."""
         root, _ = _openai_root(url)
-        for batch in await _listed(send, f"{root}/batches?limit={_LISTED}", "after", None, since):
+        for batch in await _list_batches(send, f"{root}/batches?limit={_LISTED}", "after", None, since):
             if object_of(batch.get("metadata")).get("roundtable") == batch_key:
                 return text_of(batch.get("id"))
         return None
@@ -210,11 +210,11 @@ class AnthropicBatches:
         requests: list[JsonValue] = [{"custom_id": call.key, "params": call.body} for call in calls]
         headers = _plain_headers(calls[0].request.headers)
         request = _post(f"{calls[0].request.url}/batches", {"requests": requests}, headers)
-        return _id_in(await _asked(send, request))
+        return _id_in(await _request_object(send, request))
 
     async def look(self, send: Send, url: str, batch_id: str) -> BatchState:
         """Ask for the state of a batch."""
-        batch = await _asked(send, _get(f"{url}/batches/{quote(batch_id, safe='')}", _VERSION))
+        batch = await _request_object(send, _get(f"{url}/batches/{quote(batch_id, safe='')}", _VERSION))
         return BatchState(batch.get("processing_status") == "ended", batch)
 
     async def answers(self, send: Send, url: str, batch_id: str, state: BatchState) -> dict[str, BatchAnswer]:
@@ -232,7 +232,7 @@ class AnthropicBatches:
             AgentError: A batch is still running, and may contain the call.
         """
         running = False
-        for batch in await _listed(send, f"{url}/batches?limit={_LISTED}", "after_id", _VERSION, since):
+        for batch in await _list_batches(send, f"{url}/batches?limit={_LISTED}", "after_id", _VERSION, since):
             batch_id = text_of(batch.get("id"))
             if not batch_id:
                 continue
@@ -253,12 +253,12 @@ class GoogleBatches:
         requests: list[JsonValue] = [{"request": call.body, "metadata": {"key": call.key}} for call in calls]
         batch: JsonObject = {"displayName": batch_key, "inputConfig": {"requests": {"requests": requests}}}
         url = calls[0].request.url.replace(":generateContent", ":batchGenerateContent")
-        begun = await _asked(send, _post(url, {"batch": batch}))
+        begun = await _request_object(send, _post(url, {"batch": batch}))
         return _google_id(begun)
 
     async def look(self, send: Send, url: str, batch_id: str) -> BatchState:
         """Ask for the state of a batch."""
-        operation = await _asked(send, _get(f"{_google_root(url)}/{batch_id}"))
+        operation = await _request_object(send, _get(f"{_google_root(url)}/{batch_id}"))
         state = text_of(object_of(operation.get("metadata")).get("state"))
         ended = state.endswith(("_SUCCEEDED", "_FAILED", "_CANCELLED", "_EXPIRED"))
         return BatchState(ended or operation.get("done") is True, operation)
@@ -285,7 +285,7 @@ class GoogleBatches:
         page = ""
         for _ in range(_MOST_PAGES):
             address = f"{_google_root(url)}/batches?pageSize={_LISTED}{page}"
-            listed = await _asked(send, _get(address))
+            listed = await _request_object(send, _get(address))
             for operation in map(object_of, items_of(listed.get("operations"))):
                 if object_of(operation.get("metadata")).get("displayName") == batch_key:
                     return _google_id(operation)
@@ -333,7 +333,7 @@ def _google_id(operation: JsonObject) -> str:
     return batch_id
 
 
-async def _listed(
+async def _list_batches(
     send: Send, url: str, cursor: str, headers: Mapping[str, str] | None, since: float
 ) -> list[JsonObject]:
     """Return the latest batches, newest first, page by page, back to a time in seconds since 1970.
@@ -348,7 +348,7 @@ async def _listed(
     all_batches: list[JsonObject] = []
     page = ""
     for _ in range(_MOST_PAGES):
-        listed = await _asked(send, _get(url + page, headers))
+        listed = await _request_object(send, _get(url + page, headers))
         batches = [object_of(item) for item in items_of(listed.get("data"))]
         recent = [batch for batch in batches if _seconds(batch.get("created_at")) >= since - _CLOCK_SKEW_S]
         all_batches += recent
@@ -372,7 +372,7 @@ def _post(url: str, body: JsonObject, headers: Mapping[str, str] | None = None) 
     return HttpRequest("POST", url, sent, dump_json(body))
 
 
-async def _asked(send: Send, request: HttpRequest) -> JsonObject:
+async def _request_object(send: Send, request: HttpRequest) -> JsonObject:
     """Send a request, and return the object in its response.
 
     Raises:

@@ -17,7 +17,7 @@ from roundtable._core.secrets import Scrubber
 from roundtable.errors import CassetteMiss, ConfigurationError
 from roundtable.gateway import ChatStream
 from roundtable.gateway.wrapping import account_of, default_rate_of, endpoint_of
-from roundtable.providers.cassette.model import recorded_deltas, replayed
+from roundtable.providers.cassette.model import recorded_deltas, replay_call
 from roundtable.providers.cassette.tape import CassetteFile, RecordedCall
 from roundtable.types import ChatDelta, ModelProfile
 
@@ -502,11 +502,11 @@ class ReplayModel:
             CassetteMiss: The call is not recorded.
             RoundtableError: The recorded error.
         """
-        call = self._recorded_call(request)
+        call = self._find_call(request)
         await anyio.lowlevel.checkpoint()
-        return replayed(call)
+        return replay_call(call)
 
-    def _recorded_call(self, request: ChatRequest) -> RecordedCall:
+    def _find_call(self, request: ChatRequest) -> RecordedCall:
         call = self._cassette.find(request, None, "")
         assert call is not None  # noqa: S101  (a cassette that only replays raises instead)
         return call
@@ -516,11 +516,11 @@ class ReplayModel:
         return ChatStream(self._stream(request))
 
     async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
-        call = self._recorded_call(request)
+        call = self._find_call(request)
         for piece in recorded_deltas(call):
             await anyio.lowlevel.checkpoint()
             yield piece
-        yield replayed(call)
+        yield replay_call(call)
 
     async def aclose(self) -> None:
         """Do nothing; there is nothing to release."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from roundtable.providers.cassette.tape import RecordedCall
     from roundtable.types import ChatRequest, JsonObject, JsonValue, ModelProfile
 
-__all__ = ["RecordedModel", "recorded_deltas", "replayed"]
+__all__ = ["RecordedModel", "recorded_deltas", "replay_call"]
 
 
 class RecordedModel:
@@ -101,9 +101,9 @@ class RecordedModel:
         call = self._cassette.find(request, self._provider, model)
         if call is not None:
             await anyio.lowlevel.checkpoint()
-            return replayed(call)
+            return replay_call(call)
         try:
-            response = await (await self._wrapped()).complete(request)
+            response = await (await self._inner_model()).complete(request)
         except RoundtableError as error:
             self._cassette.record(request, self._provider, model, {"error": _error_facts(error)})
             raise
@@ -128,15 +128,15 @@ class RecordedModel:
         call = self._cassette.find(request, self._provider, model)
         if call is not None:
             recorded = recorded_deltas(call)
-            if "deltas" not in call.outcome and "error" not in call.outcome and (text := replayed(call).text):
+            if "deltas" not in call.outcome and "error" not in call.outcome and (text := replay_call(call).text):
                 recorded = [ChatDelta(text=text)]
             for delta in recorded:
                 await anyio.lowlevel.checkpoint()
                 yield delta
             await anyio.lowlevel.checkpoint()
-            yield replayed(call)
+            yield replay_call(call)
             return
-        pieces = (await self._wrapped()).stream(request)
+        pieces = (await self._inner_model()).stream(request)
         deltas: list[JsonValue] = []
         try:
             async for piece in pieces:
@@ -165,9 +165,9 @@ class RecordedModel:
             RoundtableError: The model cannot be created or prepared.
         """
         if self._cassette.mode == "record":
-            await self._wrapped()
+            await self._inner_model()
 
-    async def _wrapped(self) -> ChatModel:
+    async def _inner_model(self) -> ChatModel:
         if self._inner is None:
             inner = self._make()
             await make_ready(inner)
@@ -203,7 +203,7 @@ def recorded_deltas(call: RecordedCall) -> list[ChatDelta]:
         raise _unreadable(call) from error
 
 
-def replayed(call: RecordedCall) -> ChatResponse:
+def replay_call(call: RecordedCall) -> ChatResponse:
     """Return the recorded response, or raise the recorded error.
 
     Raises:

@@ -97,10 +97,10 @@ class CassetteFile:
         for text in whole.splitlines():
             self._line_number += 1
             if text.strip():
-                lines.append((self._line_number, self._parsed(text)))
+                lines.append((self._line_number, self._parse(text)))
         return lines
 
-    def _parsed(self, text: bytes) -> JsonObject:
+    def _parse(self, text: bytes) -> JsonObject:
         where = f"line {self._line_number} of the cassette {str(self.path)!r}"
         try:
             line = json.loads(text)
@@ -129,7 +129,7 @@ class CassetteFile:
         text = b"".join(_encoded(line) for line in lines)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with _locked(self.path) as file:
+            with _lock(self.path) as file:
                 size = os.fstat(file).st_size
                 whole, is_open = _whole_bytes(file, size)
                 if whole < size:
@@ -196,7 +196,7 @@ def _write(file: int, text: bytes) -> None:
 
 
 @contextmanager
-def _locked(path: Path) -> Generator[int]:
+def _lock(path: Path) -> Generator[int]:
     """Open and lock the file at a path for writing, even if another process replaces it meanwhile."""
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)

@@ -65,7 +65,7 @@ class LoadedModel:
     """Held while an answer is generated. Calls of different event loops wait for it; those of one loop wait for their
     turn without a thread."""
 
-    def ready(self, stopped: threading.Event) -> Engine:
+    def load_if_needed(self, stopped: threading.Event) -> Engine:
         """Load the model unless it is already loaded. Blocks."""
         with self.lock:
             if self.engine is None:
@@ -122,7 +122,7 @@ class LocalModel:
         Raises:
             RoundtableError: The model cannot be downloaded or loaded.
         """
-        await self._in_thread(self._loaded.ready)
+        await self._in_thread(self._loaded.load_if_needed)
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer once.
@@ -216,7 +216,7 @@ class LocalModel:
         self, body: JsonObject, stopped: threading.Event, tell: Callable[[ChatDelta], None] | None = None
     ) -> ChatResponse:
         """Generate an answer. Blocks. `tell` gets each piece as it arrives."""
-        engine = self._loaded.ready(stopped)
+        engine = self._loaded.load_if_needed(stopped)
         draft = ChatResponseBuilder(self.provider, {})
         errors: list[RoundtableError] = []
 
@@ -310,7 +310,7 @@ class LocalProvider:
         if self._own_runtime and not self.is_installed():
             raise missing_extra_error()
         path = _model_path(model, settings)
-        style, window = self._prompting(path, config.profile)
+        style, window = self._prompt_style(path, config.profile)
         locate = partial(self._locate, path, settings)
         load = self._load or partial(LlamaEngine, context_tokens=window, threads=self._threads)
         key = (path, window)
@@ -340,7 +340,7 @@ class LocalProvider:
             on_close=close,
         )
 
-    def _prompting(self, path: Path | None, profile: str | None) -> tuple[Literal["full", "compact"], int]:
+    def _prompt_style(self, path: Path | None, profile: str | None) -> tuple[Literal["full", "compact"], int]:
         """Return the prompt style and the context window of a model."""
         if profile not in {"full", "compact", None}:
             raise ConfigurationError(

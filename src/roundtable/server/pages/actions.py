@@ -12,7 +12,7 @@ from roundtable.server.approvals import approvals_of
 from roundtable.server.pages.csrf import form_of
 from roundtable.server.rendering import see_session
 from roundtable.server.request_limits import check_fork, check_further, check_most_rounds, seconds_of
-from roundtable.server.runs import begun, further_rounds, resume_counted, until_begun
+from roundtable.server.runs import further_rounds, resume_counted, start_run, until_begun
 from roundtable.server.state import Writer
 from roundtable.types import ContextResult
 
@@ -68,7 +68,7 @@ async def fork(session_id: str, request: Request, caller: Writer) -> Response:
     changes: DebateOptions = {"mode": form["mode"]} if form.get("mode") else {}
     rounds = await check_fork(caller, session_id, changes)
     begin = partial(caller.tenant_session.table.start_fork, session_id, at_round=shared, **changes)
-    handle, _ = await begun(caller, until_begun(begin), rounds=rounds, shared=shared)
+    handle, _ = await start_run(caller, until_begun(begin), rounds=rounds, shared=shared)
     return see_session(handle.session_id)
 
 

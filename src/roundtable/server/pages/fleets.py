@@ -48,7 +48,7 @@ def _row(job: JobStatus) -> dict[str, object]:
         "job": job,
         "parts": _parts(job),
         "left": "" if job.is_done or job.left_s is None else duration(job.left_s),
-        "spent": _spent(job.usage, job.budget),
+        "spent": _usage_rows(job.usage, job.budget),
         "errors": sorted(job.errors.items(), key=lambda error: (-error[1], error[0])),
         "most_errors": max(job.errors.values(), default=1),
         "longest": [(debate.session_id, duration(debate.seconds)) for debate in job.longest_running],
@@ -67,7 +67,7 @@ def _parts(job: JobStatus) -> list[tuple[str, float, float]]:
     return parts
 
 
-def _spent(usage: Usage, budget: Budget | None) -> list[tuple[str, str, str]]:
+def _usage_rows(usage: Usage, budget: Budget | None) -> list[tuple[str, str, str]]:
     """Return what a job consumed: the unit, the amount, and a note such as the limit, or an empty text."""
     limits = (None, None, None) if budget is None else (budget.max_calls, budget.max_tokens, budget.max_cost_usd)
     calls, tokens, cost = limits

@@ -12,7 +12,7 @@ from roundtable._core.words import counted
 from roundtable.auth import Unauthorized
 from roundtable.server.addresses import client_of
 from roundtable.server.pages.csrf import form_of
-from roundtable.server.rendering import page, see
+from roundtable.server.rendering import page, redirect_to
 from roundtable.server.state import state_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ async def login_form(request: Request, next: str = "") -> Response:
         await state_of(request).browser_login.people.authenticate(None)
     except Unauthorized:
         return page("login", next=_local_path(next), refused="")
-    return see(_local_path(next))
+    return redirect_to(_local_path(next))
 
 
 @router.post("/login")
@@ -67,7 +67,7 @@ async def _log_in(request: Request, token: str, target: str) -> RedirectResponse
     previous = browser_login.cookie.read(request.headers, request.url.scheme)
     if previous is not None:
         await browser_login.logins.end(previous)
-    redirect = see(_local_path(target))
+    redirect = redirect_to(_local_path(target))
     browser_login.cookie.put(redirect, number, request.url.scheme)
     return redirect
 
@@ -79,7 +79,7 @@ async def logout(request: Request) -> Response:
     number = browser_login.cookie.read(request.headers, request.url.scheme)
     if number is not None:
         await browser_login.logins.end(number)
-    redirect = see("/login")
+    redirect = redirect_to("/login")
     browser_login.cookie.drop(redirect, request.url.scheme)
     return redirect
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from roundtable.server.state import Caller
     from roundtable.types import DebateRecord, Event, JsonObject, JsonValue, OpenApproval
 
-__all__ = ["router", "session_page", "tell"]
+__all__ = ["page_event", "router", "session_page"]
 
 _LONG_FIELDS: Final = {
     "turn",
@@ -68,7 +68,7 @@ _MAX_ATTEMPTS: Final = 40
 _RETRY_S: Final = 0.05
 
 
-def tell(event: Event) -> JsonObject:
+def page_event(event: Event) -> JsonObject:
     """Return an event without its long fields; `news` is a line of text about it, if there is one.
 
     If the event belongs to an agent, the page writes the agent's name before the news.
@@ -219,12 +219,12 @@ def _render(
         complete=sum(round_record.complete for round_record in result.rounds),
         links=links,
         new_link=new_link,
-        spent=_spent(result),
+        spent=_usage_text(result),
         sections=Html("".join(section_parts(view, without=_sections_to_hide(result, running=running)))),
     )
 
 
-def _spent(result: DebateResult) -> str:
+def _usage_text(result: DebateResult) -> str:
     """Return the usage so far, and the limit of the cost if there is one."""
     usage, budget = result.usage, result.config.budget
     most = None if budget is None else budget.max_cost_usd
@@ -236,7 +236,7 @@ def _spent(result: DebateResult) -> str:
 async def events(session_id: str, request: Request, caller: Reader, after: int = 0) -> Response:
     """Stream the events of a session to its page."""
     _, last, _ = resume_point(request, session_id)
-    return await event_stream(caller, session_id, after=last or after, format_event=tell, ids=True)
+    return await event_stream(caller, session_id, after=last or after, format_event=page_event, ids=True)
 
 
 async def _load_state(caller: Caller, session_id: str) -> tuple[DebateRecord, bool]:

@@ -82,7 +82,7 @@ class Shares:
         # The list decides which links are active, so that one deletion revokes them all.
 
         def add(listed: JsonValue) -> JsonValue:
-            return {**self._listed(listed), digest: expires_at.isoformat()}
+            return {**self._parse_links(listed), digest: expires_at.isoformat()}
 
         await self._values.update(_list_key(tenant, session_id), add, ttl_s=_LIST_S, tenant=_TENANT)
         stored = share.model_dump(mode="json")
@@ -98,24 +98,24 @@ class Shares:
             share = _Share.model_validate(await self._values.get(f"link/{digest}", tenant=_TENANT))
         except ValidationError:  # nothing is stored under this token
             return None
-        listed = self._listed(await self._values.get(_list_key(share.tenant, share.session_id), tenant=_TENANT))
+        listed = self._parse_links(await self._values.get(_list_key(share.tenant, share.session_id), tenant=_TENANT))
         return SharedSession(share.tenant, share.session_id) if digest in listed else None
 
     async def active(self, tenant: str, session_id: str) -> tuple[datetime, ...]:
         """Return when each active link of a session expires, soonest first."""
-        listed = self._listed(await self._values.get(_list_key(tenant, session_id), tenant=_TENANT))
+        listed = self._parse_links(await self._values.get(_list_key(tenant, session_id), tenant=_TENANT))
         return tuple(sorted(datetime.fromisoformat(expires) for expires in listed.values()))
 
     async def revoke(self, tenant: str, session_id: str) -> int:
         """Revoke all links of a session, and return how many there were."""
         key = _list_key(tenant, session_id)
-        listed = self._listed(await self._values.get(key, tenant=_TENANT))
+        listed = self._parse_links(await self._values.get(key, tenant=_TENANT))
         await self._values.delete(key, tenant=_TENANT)
         for digest in listed:
             await self._values.delete(f"link/{digest}", tenant=_TENANT)
         return len(listed)
 
-    def _listed(self, value: JsonValue) -> dict[str, str]:
+    def _parse_links(self, value: JsonValue) -> dict[str, str]:
         """Parse the list of a session's links, without expired links."""
         entries = value.items() if isinstance(value, dict) else ()
         listed = {digest: expires for digest, expires in entries if isinstance(expires, str)}

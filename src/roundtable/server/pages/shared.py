@@ -66,7 +66,7 @@ async def share(session_id: str, request: Request, caller: Writer) -> Response:
 
 
 @router.get("/sessions/{session_id}/share")
-async def shared_already(session_id: str, caller: Writer) -> Response:
+async def redirect_to_session(session_id: str, caller: Writer) -> Response:
     """Redirect to the session, for a browser that reloads the page that showed a new link."""
     await caller.tenant_session.table.session(session_id)
     return see_session(session_id)
@@ -81,7 +81,7 @@ async def unshare(session_id: str, caller: Writer) -> Response:
 
 
 @router.get(SHARED_PATH + "{token}")
-async def shared(token: Annotated[str, Path(max_length=200)], request: Request) -> Response:
+async def show_shared(token: Annotated[str, Path(max_length=200)], request: Request) -> Response:
     """Show a session to everybody who has its link, as one page without scripts, like the page of `to_html`."""
     state = state_of(request)
     wait_s = state.shared_views.take(client_of(request, proxied=state.options.get("https", False)))
@@ -91,7 +91,7 @@ async def shared(token: Annotated[str, Path(max_length=200)], request: Request) 
     shared_link = await shares_of(state).find(token)
     if shared_link is None:
         raise _no_link()
-    tenant_session = await state.tenant_sessions.of(shared_link.tenant)
+    tenant_session = await state.tenant_sessions.session_of(shared_link.tenant)
     try:
         result = await tenant_session.table.session(shared_link.session_id)
     except SessionNotFound as error:  # it was deleted

@@ -18,7 +18,7 @@ from roundtable.server.rendering import page, see_session
 from roundtable.server.request_bodies import DebateBody
 from roundtable.server.request_limits import check_affordable
 from roundtable.server.routes.debates import options_of
-from roundtable.server.runs import begun, until_begun
+from roundtable.server.runs import start_run, until_begun
 from roundtable.server.state import Writer
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ async def _start_debate(caller: Caller, fields: Mapping[str, Sequence[str]]) -> 
     options = options_of(caller, body)
     await check_affordable(caller, body.topic, options)
     begin = partial(caller.tenant_session.table.start, body.topic, step=body.step, **options)
-    handle, _ = await begun(caller, until_begun(begin), rounds=body.rounds)
+    handle, _ = await start_run(caller, until_begun(begin), rounds=body.rounds)
     return handle.session_id
 
 

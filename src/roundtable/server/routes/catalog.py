@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from roundtable.api.offered import offered_agents, offered_modes
-from roundtable.server.openapi_parts import gives
+from roundtable.server.openapi_parts import json_response
 from roundtable.server.response_bodies import (
     AgentList,
     LimitLeft,
@@ -30,7 +30,7 @@ __all__ = ["router"]
 router: APIRouter = APIRouter(prefix="/api", tags=["offers"], default_response_class=Response)
 
 
-@router.get("/agents", operation_id="listAgents", responses=gives("Agents and models.", AgentList))
+@router.get("/agents", operation_id="listAgents", responses=json_response("Agents and models.", AgentList))
 async def list_agents(caller: Reader) -> Response:
     """List the agents and models that can debate on this server."""
     agents = tuple(map(_agent, offered_agents(caller.tenant_session.table)))
@@ -50,13 +50,13 @@ def _agent(offer: AgentOffer) -> OfferedAgent:
     )
 
 
-@router.get("/modes", operation_id="listModes", responses=gives("Modes.", ModeList))
+@router.get("/modes", operation_id="listModes", responses=json_response("Modes.", ModeList))
 async def list_modes(caller: Reader) -> Response:
     """List the debate modes."""
     return json_answer(ModeList(modes=offered_modes(caller.tenant_session.table.wiring)))
 
 
-@router.get("/profiles", operation_id="listProfiles", responses=gives("Profiles.", ProfileList))
+@router.get("/profiles", operation_id="listProfiles", responses=json_response("Profiles.", ProfileList))
 async def list_profiles(caller: Reader) -> Response:
     """List the profiles that teams can use."""
     entries = caller.tenant_session.table.wiring.catalog.profiles
@@ -82,7 +82,7 @@ def _tool_name(tool: object) -> str:
     return str(getattr(tool, "name", None) or getattr(tool, "__name__", None) or type(tool).__name__)
 
 
-@router.get("/me", operation_id="whoAmI", responses=gives("The caller.", Me))
+@router.get("/me", operation_id="whoAmI", responses=json_response("The caller.", Me))
 async def who_am_i(caller: Reader) -> Response:
     """Return the caller, their scopes, and what is left of their limits."""
     identity = caller.identity

@@ -14,10 +14,10 @@ from roundtable.api.teams import resolve_team
 from roundtable.errors import RoundtableError, SessionNotFound, StorageError
 from roundtable.server.connections import ABSENT
 from roundtable.server.limits import RateLimited
-from roundtable.server.openapi_parts import takes
+from roundtable.server.openapi_parts import json_body
 from roundtable.server.request_bodies import JsonBody
 from roundtable.server.request_limits import check_further, check_team, seconds_of
-from roundtable.server.runs import begun, further_rounds, resume_counted_locked
+from roundtable.server.runs import further_rounds, resume_counted_locked, start_run
 from roundtable.server.state import Caller, Writer
 from roundtable.server.streams import event_stream, followed_session, resume_point
 from roundtable.types import AgentToolCall, ChatMessage, InitiatorToolCall
@@ -250,7 +250,7 @@ _STREAM_RESPONSE: Final[dict[str, Any]] = {
     response_class=Response,
     responses={200: _STREAM_RESPONSE},
     operation_id="converse",
-    openapi_extra=takes(
+    openapi_extra=json_body(
         MultiAgentRequest,
         examples={
             "a request": {
@@ -275,7 +275,7 @@ async def multi(
     _, _, ids = resume_point(request)
     if (followed := followed_session(request)) is not None:
         session_id, after = followed
-        with caller.state.streams.room(caller.tenant_session):
+        with caller.state.streams.count_stream(caller.tenant_session):
             await _resume_if_interrupted(caller, session_id)
             return await event_stream(
                 caller, session_id, after=after, has_room=True, format_event=team_chat_event, ids=True
@@ -294,9 +294,9 @@ async def multi(
             msg = "the conversation could not start in time"
             raise RoundtableError(msg, code="CONVERSATION_TIMEOUT", retryable=True) from None
 
-    with caller.state.streams.room(caller.tenant_session):
-        handle, headers = await begun(caller, start, rounds=body.rounds)
-        caller.state.streams.attend(caller.tenant_session, handle)
+    with caller.state.streams.count_stream(caller.tenant_session):
+        handle, headers = await start_run(caller, start, rounds=body.rounds)
+        caller.state.streams.register_run(caller.tenant_session, handle)
         # No `await` from here on, so that the stream gets all events of the conversation, from the first one.
         new_id = handle.session_id
         return await event_stream(
@@ -313,7 +313,7 @@ async def _resume_if_interrupted(caller: Caller, session_id: str) -> None:
     """
     table = caller.tenant_session.table
     # If several clients reconnect together, the first one resumes the conversation, and the others only listen.
-    async with caller.tenant_session.alone(session_id):
+    async with caller.tenant_session.lock_session(session_id):
         fold, further = await further_rounds(caller, session_id)
         if fold.record.config.team is None:
             raise SessionNotFound(f"unknown conversation {session_id!r}")
@@ -324,7 +324,7 @@ async def _resume_if_interrupted(caller: Caller, session_id: str) -> None:
         try:
             resume = partial(table.start_resume, session_id, deadline_s=deadline_s)
             handle, _ = await resume_counted_locked(caller, resume, further)
-            caller.state.streams.attend(caller.tenant_session, handle)
+            caller.state.streams.register_run(caller.tenant_session, handle)
         except RateLimited:
             # The conversation may be running in another process, and so use up the limit itself. Then only listen.
             if not await table.wiring.sessions.is_run(session_id):

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from roundtable.engine.synthesis import stored_synthesis
 from roundtable.errors import BudgetExceeded, ConfigurationError, SessionError
 from roundtable.server.approvals import approvals_of
-from roundtable.server.openapi_parts import gives, takes
+from roundtable.server.openapi_parts import json_body, json_response
 from roundtable.server.request_bodies import (
     ApprovalBody,
     ExtendBody,
@@ -29,12 +29,12 @@ from roundtable.server.routes.sessions import SessionId
 from roundtable.server.runs import (
     RUN_RESPONSES,
     ResponseOptions,
-    begun,
     follow,
     further_rounds,
     json_answer,
     launch,
     resume_counted,
+    start_run,
 )
 from roundtable.server.state import Caller, Reader, Writer
 from roundtable.types import SynthesisResult
@@ -51,7 +51,7 @@ __all__ = ["router"]
 router: APIRouter = APIRouter(prefix="/api/sessions/{sessionId}", tags=["control"], default_response_class=Response)
 
 
-_ACCEPTED: Final = gives(
+_ACCEPTED: Final = json_response(
     "The request is accepted, but may not have taken effect yet. The response is the current state of the session.",
     Started,
     status=202,
@@ -63,7 +63,7 @@ _ACCEPTED: Final = gives(
     operation_id="pauseSession",
     status_code=202,
     responses=_ACCEPTED,
-    openapi_extra=takes(PauseBody, required=False),
+    openapi_extra=json_body(PauseBody, required=False),
 )
 async def pause_session(
     caller: Writer, session_id: SessionId, body: Annotated[PauseBody, Depends(JsonBody(PauseBody, required=False))]
@@ -78,7 +78,7 @@ async def pause_session(
     operation_id="stopSession",
     status_code=202,
     responses=_ACCEPTED,
-    openapi_extra=takes(StopBody, required=False),
+    openapi_extra=json_body(StopBody, required=False),
 )
 async def stop_session(
     caller: Writer, session_id: SessionId, body: Annotated[StopBody, Depends(JsonBody(StopBody, required=False))]
@@ -101,7 +101,7 @@ async def _state_response(caller: Caller, session_id: str) -> Response:
     operation_id="resumeSession",
     status_code=202,
     responses=RUN_RESPONSES,
-    openapi_extra=takes(ResumeBody, required=False),
+    openapi_extra=json_body(ResumeBody, required=False),
 )
 async def resume_session(
     caller: Writer,
@@ -121,7 +121,7 @@ async def resume_session(
     operation_id="extendSession",
     status_code=202,
     responses=RUN_RESPONSES,
-    openapi_extra=takes(ExtendBody, required=False),
+    openapi_extra=json_body(ExtendBody, required=False),
 )
 async def extend_session(
     caller: Writer,
@@ -175,7 +175,7 @@ async def _continue_session(
     operation_id="forkSession",
     status_code=202,
     responses=RUN_RESPONSES,
-    openapi_extra=takes(ForkBody, examples={"another mode": {"atRound": 1, "mode": "adversarial"}}),
+    openapi_extra=json_body(ForkBody, examples={"another mode": {"atRound": 1, "mode": "adversarial"}}),
 )
 async def fork_session(
     caller: Writer,
@@ -197,7 +197,7 @@ async def fork_session(
     async def count(start: Begin) -> tuple[DebateHandle, Mapping[str, str]]:
         # Not checked earlier: after the first request with a key, the session may have been extended or deleted.
         rounds = await check_fork(caller, session_id, changes)
-        return await begun(caller, start, rounds=rounds, shared=body.at_round)
+        return await start_run(caller, start, rounds=rounds, shared=body.at_round)
 
     request = f"fork:{session_id}:{body.to_json()}".encode()
     return await launch(caller, wanted, begin, request=request, count=count)
@@ -206,8 +206,8 @@ async def fork_session(
 @router.post(
     "/synthesize",
     operation_id="synthesizeSession",
-    responses=gives("The synthesis.", SynthesisResult),
-    openapi_extra=takes(SynthesisBody, required=False),
+    responses=json_response("The synthesis.", SynthesisResult),
+    openapi_extra=json_body(SynthesisBody, required=False),
 )
 async def synthesize_session(
     caller: Writer,
@@ -219,7 +219,7 @@ async def synthesize_session(
     A new synthesis counts as one round for the caller's limits.
     """
     # Of two requests at once, the second gets what the first one wrote, and is not counted.
-    async with caller.tenant_session.alone(f"synthesis of {session_id}"):
+    async with caller.tenant_session.lock_session(f"synthesis of {session_id}"):
         return json_answer(await _synthesize_counted(caller, session_id, body.by))
 
 
@@ -241,7 +241,9 @@ async def _synthesize_counted(caller: Caller, session_id: str, by: str | None) -
         run.over.set()
 
 
-@router.get("/approvals", operation_id="listApprovals", responses=gives("The calls, oldest first.", ApprovalList))
+@router.get(
+    "/approvals", operation_id="listApprovals", responses=json_response("The calls, oldest first.", ApprovalList)
+)
 async def list_approvals(caller: Reader, session_id: SessionId) -> Response:
     """List the tool calls of a session that wait for approval, on a server with `--approve-tools`."""
     await _check_session(caller, session_id)
@@ -251,8 +253,8 @@ async def list_approvals(caller: Reader, session_id: SessionId) -> Response:
 @router.post(
     "/approvals/{approvalId}",
     operation_id="decideApproval",
-    responses=gives("The calls that are still waiting, oldest first.", ApprovalList),
-    openapi_extra=takes(ApprovalBody, examples={"refuse": {"allowed": False, "reason": "It is too expensive."}}),
+    responses=json_response("The calls that are still waiting, oldest first.", ApprovalList),
+    openapi_extra=json_body(ApprovalBody, examples={"refuse": {"allowed": False, "reason": "It is too expensive."}}),
 )
 async def decide_approval(
     caller: Writer,

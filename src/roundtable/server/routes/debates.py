@@ -10,10 +10,10 @@ from fastapi.responses import Response
 
 from roundtable.api.offered import debate_options
 from roundtable.api.teams import resolve_team
-from roundtable.server.openapi_parts import takes
+from roundtable.server.openapi_parts import json_body
 from roundtable.server.request_bodies import ConversationBody, DebateBody, ForkBody, JsonBody
 from roundtable.server.request_limits import check_affordable, check_most_rounds, check_team, seconds_of
-from roundtable.server.runs import RUN_RESPONSES, ResponseOptions, begun, check_limits, launch
+from roundtable.server.runs import RUN_RESPONSES, ResponseOptions, check_limits, launch, start_run
 from roundtable.server.state import Caller, Writer
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def options_of(caller: Caller, body: DebateBody | ForkBody) -> DebateOptions:
     operation_id="startDebate",
     status_code=202,
     responses=RUN_RESPONSES,
-    openapi_extra=takes(
+    openapi_extra=json_body(
         DebateBody,
         examples={
             "a question": {"topic": "Should a five-person startup adopt microservices?"},
@@ -73,7 +73,7 @@ async def start_debate(
     async def begin() -> DebateHandle:
         return await caller.tenant_session.table.start(body.topic, step=body.step, **options)
 
-    count = partial(begun, caller, rounds=body.rounds)
+    count = partial(start_run, caller, rounds=body.rounds)
     return await launch(caller, wanted, begin, request=_content("debate", body), count=count)
 
 
@@ -82,7 +82,7 @@ async def start_debate(
     operation_id="startConversation",
     status_code=202,
     responses=RUN_RESPONSES,
-    openapi_extra=takes(
+    openapi_extra=json_body(
         ConversationBody,
         examples={
             "a request": {
@@ -110,7 +110,7 @@ async def start_conversation(
     async def begin() -> DebateHandle:
         return await table.start_conversation(agents=body.agents, messages=body.messages, **options)
 
-    count = partial(begun, caller, rounds=body.rounds)
+    count = partial(start_run, caller, rounds=body.rounds)
     return await launch(caller, wanted, begin, request=_content("conversation", body), count=count)
 
 

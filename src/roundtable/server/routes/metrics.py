@@ -96,7 +96,7 @@ class RequestTimes:
             if message["type"] == "http.response.start" and scope["path"] not in _PROBES:
                 method = scope["method"] if scope["method"] in _METHODS else "-"
                 duration_s = self._clock.monotonic() - started_s
-                self._figures.answered(method, routes[-1] if routes else "-", message["status"], duration_s)
+                self._figures.count_answer(method, routes[-1] if routes else "-", message["status"], duration_s)
             await send(message)
 
         await self._app({**scope, _ROUTE: routes}, receive, timed)

@@ -15,12 +15,12 @@ from fastapi.responses import Response
 from pydantic import BeforeValidator
 
 from roundtable.analysis.arguments import ArgumentGraph
-from roundtable.api.files import exported_parts, find_exporter
+from roundtable.api.files import export_parts, find_exporter
 from roundtable.errors import RoundtableError, SessionConflict
 from roundtable.results.audit import DecisionAudit
 from roundtable.results.debate_result import DebateResult
 from roundtable.server.errors import invalid_field
-from roundtable.server.openapi_parts import gives, streams
+from roundtable.server.openapi_parts import json_response, streams
 from roundtable.server.response_bodies import ConsensusAnswer, SessionEntry, SessionPage
 from roundtable.server.runs import json_answer
 from roundtable.server.state import Caller, Reader, Writer
@@ -131,7 +131,7 @@ async def _list_query(
     return _ListQuery(q, session_filter)
 
 
-@router.get("", operation_id="listSessions", responses=gives("A page of sessions.", SessionPage))
+@router.get("", operation_id="listSessions", responses=json_response("A page of sessions.", SessionPage))
 async def list_sessions(caller: Reader, query: Annotated[_ListQuery, Depends(_list_query)]) -> Response:
     """List your sessions, newest first, a page at a time."""
     limit = query.filter.limit - 1
@@ -187,7 +187,7 @@ async def _sessions_of_hits(caller: Caller, hits: Sequence[SearchHit], wanted: S
     return summaries
 
 
-@router.get("/{sessionId}", operation_id="getSession", responses=gives("The result so far.", DebateResult))
+@router.get("/{sessionId}", operation_id="getSession", responses=json_response("The result so far.", DebateResult))
 async def show_session(caller: Reader, session_id: SessionId) -> Response:
     """Return the result of a session, or its results so far if it has not ended."""
     return json_answer(await caller.tenant_session.table.session(session_id))
@@ -247,7 +247,7 @@ async def export_session(
     kind = _ALIASES.get(format, format)
     wiring = caller.tenant_session.table.wiring
     # Exporting a long session, or with a plugin, takes time, so it runs in a thread.
-    parts = await anyio.to_thread.run_sync(tuple, await exported_parts(wiring, session_id, kind))
+    parts = await anyio.to_thread.run_sync(tuple, await export_parts(wiring, session_id, kind))
     content = b"".join(part if isinstance(part, bytes) else part.encode() for part in parts)
     suffix, media_type = _SUFFIXES.get(kind) or _plugin_format(
         wiring, kind, binary=any(isinstance(part, bytes) for part in parts)
@@ -273,7 +273,7 @@ def _plugin_format(wiring: TableParts, kind: str, *, binary: bool) -> tuple[str,
     return suffix[:16] or "bin", str(declared) if is_valid else "application/octet-stream"
 
 
-@router.get("/{sessionId}/audit", operation_id="auditSession", responses=gives("The audit.", DecisionAudit))
+@router.get("/{sessionId}/audit", operation_id="auditSession", responses=json_response("The audit.", DecisionAudit))
 async def audit_session(caller: Reader, session_id: SessionId) -> Response:
     """Return an audit of the decision: what it would be without an agent, by another rule, and before the debate.
 
@@ -287,7 +287,9 @@ async def audit_session(caller: Reader, session_id: SessionId) -> Response:
 
 
 @router.get(
-    "/{sessionId}/arguments", operation_id="getArguments", responses=gives("The graph of claims.", ArgumentGraph)
+    "/{sessionId}/arguments",
+    operation_id="getArguments",
+    responses=json_response("The graph of claims.", ArgumentGraph),
 )
 async def show_arguments(caller: Reader, session_id: SessionId) -> Response:
     """Return the claims of a debate, what they support and attack, and whether they were answered.
@@ -298,7 +300,7 @@ async def show_arguments(caller: Reader, session_id: SessionId) -> Response:
     return json_answer(await anyio.to_thread.run_sync(result.argument_graph))
 
 
-@router.get("/{sessionId}/rounds/{round}", operation_id="getRound", responses=gives("The round.", RoundRecord))
+@router.get("/{sessionId}/rounds/{round}", operation_id="getRound", responses=json_response("The round.", RoundRecord))
 async def show_round(
     caller: Reader,
     session_id: SessionId,
@@ -319,7 +321,9 @@ def _round(result: DebateResult, number: int) -> RoundRecord:
 
 
 @router.get(
-    "/{sessionId}/consensus", operation_id="getConsensus", responses=gives("The measured agreement.", ConsensusAnswer)
+    "/{sessionId}/consensus",
+    operation_id="getConsensus",
+    responses=json_response("The measured agreement.", ConsensusAnswer),
 )
 async def show_consensus(
     caller: Reader,
