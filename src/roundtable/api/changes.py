@@ -97,7 +97,7 @@ def fork_options(
     options = {
         field.name: getattr(config, field.name) for field in fields(CallerRequest) if hasattr(config, field.name)
     }
-    # The topic does not change, and the criteria that end a debate early are stored in another form; see `kept`.
+    # The topic does not change, and the criteria that end a debate early are stored in another form; see `fork_config`.
     for name in ("topic", "exit_on_consensus", "quorum"):
         del options[name]
     options |= {
@@ -109,7 +109,7 @@ def fork_options(
         "agents": agents,
     }
     if config.exit is not None and asks_moderator(config.exit):
-        # `kept` sets the criterion too, but too late: the moderator agent has to be created before.
+        # `fork_config` sets the criterion too, but too late: the moderator agent has to be created before.
         options["exit_when"] = exit_from_spec(config.exit, exits)
     if "vote" in changes and "decide" not in changes and config.decide in {"plurality", "schulze"}:
         options["decide"] = None  # the stored rule may be the default with or without a vote

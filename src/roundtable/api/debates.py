@@ -463,7 +463,7 @@ class Debates:
         await self._wiring.sessions.store_past(change.session_id, fork.first)
 
     async def estimate_repeated(self, session_id: str, change: Rearranged) -> Estimate:
-        """Return the worst case of the session that `repeated` prepares, which runs only the repeated round."""
+        """Return the worst case of the session that `prepare_repetition` prepares: it runs only the repeated round."""
         fork = await self._repetition(session_id, change)
         return await self._run_on_thread(self._simulation_of(fork.resolved, None, only=change.round))
 

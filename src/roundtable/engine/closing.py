@@ -130,7 +130,7 @@ def check_stage_quorum(stage: Stage, turns: Sequence[AnyTurn], needed: int | Non
     """Check the quorum of a finished stage: enough agents must give a position, if the stage requests positions.
 
     If a stage has fewer agents than the quorum, all of them must answer. A stage of one turn, as in modes in which
-    agents speak one after another, is not checked by itself; `lost_round` checks the whole round.
+    agents speak one after another, is not checked by itself; `check_round_quorum` checks the whole round.
 
     Returns:
         The error to raise, with every cause; `None` if the quorum is met.

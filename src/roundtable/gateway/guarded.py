@@ -658,8 +658,8 @@ class _Call:
         """Record a piece that is passed on.
 
         Raises:
-            APITimeoutError: The deadline has passed. If pieces arrive faster than they are read, `within` never waits,
-                so it does not notice that.
+            APITimeoutError: The deadline has passed. If pieces arrive faster than they are read, `run_step` never
+                waits, so it does not notice that.
         """
         deadline = self._deadline
         if deadline is not None and deadline.own_s <= 0:

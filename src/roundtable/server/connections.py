@@ -149,7 +149,7 @@ def _note_key(tenant_session: TenantSession, session_id: str) -> str:
 
 
 class WaitingResponse:
-    """The connection of one response that waits for the end of a run; created by `Streams.room`, counted as a stream.
+    """The connection of one response that waits for the end of a run; `Streams.count_stream` counts it as a stream.
 
     Args:
         tenant_session: Tenant session of the client.

@@ -124,7 +124,7 @@ async def start_run(
 async def resume_counted(
     caller: Caller, start: Callable[[], Awaitable[DebateHandle]], further: Further
 ) -> tuple[DebateHandle, Mapping[str, str]]:
-    """Count and resume a session, like `begun`: it takes a slot, and its rounds count unless they were counted before.
+    """Count and resume a session, like `start_run`: it takes a slot, and its rounds count unless they were counted.
 
     Args:
         caller: Who makes the request.
@@ -146,7 +146,7 @@ async def resume_counted(
 async def resume_counted_locked(
     caller: Caller, start: Callable[[], Awaitable[DebateHandle]], further: Further
 ) -> tuple[DebateHandle, Mapping[str, str]]:
-    """Count and resume a session, like `resume_counted`, inside a block of `TenantSession.alone`."""
+    """Count and resume a session, like `resume_counted`, inside a block of `TenantSession.lock_session`."""
     await _check_not_running(caller, further.session)
     admission = await caller.state.limits.go_on(caller.identity.user, further)
     handle = await _start_or_undo(caller, admission, start)

@@ -522,9 +522,10 @@ async def event_stream(
             the beginning.
         begun: Whether the session was just started here, without an `await` since then. The stream then has all events
             of the session, including live events.
-        has_room: Whether this is called in a block of `Streams.room`, so that the stream is not refused any more.
-        format_event: Converts events; `whole` when left out. It must be a module-level function, because its results
-            are cached.
+        has_room: Whether this is called in a block of `Streams.count_stream`, so that the stream is not refused any
+            more.
+        format_event: Converts events; `full_event` when left out. It must be a module-level function, because its
+            results are cached.
         ids: Whether durable events have an `id` line before their `data` line.
         headers: Additional response headers.
 
