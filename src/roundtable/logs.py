@@ -54,7 +54,7 @@ def escape_controls(text: str) -> str:
     r"""Replace every control, format and surrogate character of a text by its escape sequence.
 
     Example:
-        >>> inert("one\nline \x1b[31mred")
+        >>> escape_controls("one\nline \x1b[31mred")
         'one\\nline \\x1b[31mred'
     """
     if text.isascii() and text.isprintable():

@@ -362,12 +362,12 @@ async def test_a_debate_that_another_process_ends_meanwhile_is_a_result(monkeypa
     budget = rt.Budget(max_calls=4)
 
     async def late(self: Debates, session_id: str, **given: Any) -> Any:
-        monkeypatch.setattr(Debates, "continued", prepare)
+        monkeypatch.setattr(Debates, "prepare_resume", prepare)
         ready = await prepare(self, session_id, **given)
         await used.resume(session_id, budget=budget)
         return ready
 
-    monkeypatch.setattr(Debates, "continued", late)
+    monkeypatch.setattr(Debates, "prepare_resume", late)
     again = await used.resume_many(half, budget=budget)
     assert (again.failures, [result.status for result in again]) == ((), ["completed"])
     await used.aclose()

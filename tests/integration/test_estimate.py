@@ -296,7 +296,7 @@ class Broken(BaseModeStrategy):
     name = "broken"
 
     def steps(self, view):
-        return None
+        return len(None)
 
 
 def test_a_mode_that_breaks_is_named():

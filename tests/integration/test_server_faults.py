@@ -97,7 +97,7 @@ async def test_however_a_client_leaves_it_is_forgotten_and_its_conversation_goes
         team.let()
         wire.close()
         (session,) = (await web.get("/api/sessions")).json()["sessions"]
-        handle = (await app.state.roundtable.tenant_sessions.of("default")).handle(session["sessionId"])
+        handle = (await app.state.roundtable.tenant_sessions.session_of("default")).handle(session["sessionId"])
         assert (await handle.result()).status == "completed"
 
 

@@ -205,7 +205,7 @@ async def test_debates_of_all_users_are_counted() -> None:
     app = create_app(table, auth=LocalUser())
     async with served(app) as url, httpx.AsyncClient(base_url=url, timeout=30, trust_env=False, verify=False) as web:
         for user in ("ann", "bo"):
-            tenant_session = await app.state.roundtable.tenant_sessions.of(user)
+            tenant_session = await app.state.roundtable.tenant_sessions.session_of(user)
             await tenant_session.table.debate("Tea?", rounds=1)
         told = (await web.get("/api/admin/metrics")).json()
     assert told["conversations"]["begun"] == 2

@@ -234,7 +234,7 @@ async def test_a_client_that_leaves_is_forgotten_at_once_and_the_debate_goes_on(
             await anext(answer.aiter_bytes())
             assert len(state.streams) == 1
         await eventually(lambda: not len(state.streams))
-        tenant_session = await state.tenant_sessions.of("default")
+        tenant_session = await state.tenant_sessions.session_of("default")
         assert session not in tenant_session.table.wiring.hub._subscribers
         model.let()
         assert (await tenant_session.handle(session).result()).status == "completed"

@@ -111,8 +111,8 @@ def kept_position(before: AgentResponse, after: AgentResponse, key: TurnKey | No
     Example:
         >>> def says(text):
         ...     return AgentResponse(agent_id="ada", agent_name="Ada", position=text)
-        >>> held(says("Adopt it now"), says("adopt it now.")), held(says("Adopt it now"), says("Adopt it, now!"))
-        (True, False)
+        >>> [kept_position(says("Adopt it now"), says(later)) for later in ("adopt it now.", "Adopt it, now!")]
+        [True, False]
     """
     earlier = {} if key is None else {key: before}
     verdicts = compare_answers([to_open_answer("before", before, {}), to_open_answer("after", after, earlier)])

@@ -92,7 +92,7 @@ class Plugins:
 
         Example:
             >>> from roundtable.settings import Settings
-            >>> Plugins.load().narrowed(Settings(disable_plugins="all")).installed
+            >>> Plugins.load().apply_environment(Settings(disable_plugins="all")).installed
             'none'
         """
         disabled = _split(settings.disable_plugins)

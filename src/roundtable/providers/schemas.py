@@ -62,9 +62,9 @@ def to_dialect(schema: JsonObject, dialect: SchemaDialect) -> JsonObject | None:
     """Return the schema in a dialect; `None` if the schema would reject valid values in this dialect.
 
     Example:
-        >>> transformed({"type": "string", "maxLength": 5}, ANTHROPIC)
+        >>> to_dialect({"type": "string", "maxLength": 5}, ANTHROPIC)
         {'type': 'string', 'description': 'maxLength: 5'}
-        >>> transformed({"type": "object", "additionalProperties": {"type": "number"}}, ANTHROPIC) is None
+        >>> to_dialect({"type": "object", "additionalProperties": {"type": "number"}}, ANTHROPIC) is None
         True
     """
     try:

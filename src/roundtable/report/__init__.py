@@ -83,7 +83,7 @@ _NAMES = {
     "changes": "ChangeView compare_words new_sentences",
     "csv": "csv_parts",
     "html": "page_parts section_parts to_fragment to_page",
-    "notebook": "fitted",
+    "notebook": "render_within",
     "html_builder": "Html",
     "markdown": "markdown_parts to_markdown",
     "sanitize": "plain unmarked",

@@ -163,7 +163,7 @@ class Account(Value):
     Accounts are immutable: methods return a new account. Times are microseconds since 1970.
 
     Example:
-        >>> account = Account().taking(Request("a", 1, 3), now_us=0)
+        >>> account = Account().with_request(Request("a", 1, 3), now_us=0)
         >>> [(limit.name, limit.remaining) for limit in account.standings(Limits(), now_us=0)]
         [('conversations', 4), ('rounds', 97), ('concurrent', 1)]
     """
@@ -214,7 +214,7 @@ class Account(Value):
         resumed. All other rounds count now, unless they are complete.
 
         Example:
-            >>> account = Account().taking(Request("a", 1, 3, "tea", 3), now_us=0)
+            >>> account = Account().with_request(Request("a", 1, 3, "tea", 3), now_us=0)
             >>> [account.missing(Further("tea", 1, through), now_us=0) for through in (3, 5)]
             [0, 2]
             >>> account.missing(Further("elsewhere", 1, 3), now_us=0)

@@ -147,7 +147,7 @@ def failed_result(error: BaseException | str) -> ToolResult:
     """Return the result of a tool call that failed.
 
     Example:
-        >>> failed(ValueError("no such city")).error
+        >>> failed_result(ValueError("no such city")).error
         'ValueError: no such city'
     """
     text = error if isinstance(error, str) else f"{type(error).__name__}: {error_text(error)}"
