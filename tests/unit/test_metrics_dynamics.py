@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any, cast
 
@@ -144,6 +145,25 @@ def test_calibration_bins_are_closed_below() -> None:
     for bins in (0, True):
         with pytest.raises(ConfigurationError, match="the number of bins must be a whole number of at least 1"):
             expected_calibration_error([0.5], [1], bins=bins)
+
+
+@pytest.mark.parametrize("correlation", [Fraction(0), Fraction(1, 7), Fraction(2, 3)])
+@pytest.mark.parametrize("accuracy", [Fraction(0), Fraction(1, 3), Fraction(3, 5), Fraction(1)])
+@pytest.mark.parametrize("voters", [1, 2, 5, 8])
+def test_the_jury_is_the_sum_of_its_terms(voters: int, accuracy: Fraction, correlation: Fraction) -> None:
+    def rising(start: Fraction, count: int) -> Fraction:
+        return math.prod((start + number * correlation for number in range(count)), start=Fraction(1))
+
+    right, wrong = accuracy * (1 - correlation), (1 - accuracy) * (1 - correlation)
+    terms = (
+        math.comb(voters, k) * rising(right, k) * rising(wrong, voters - k) for k in range(voters // 2 + 1, voters + 1)
+    )
+    whole = rising(right + wrong, voters)
+    assert jury_bound(voters, accuracy, correlation=correlation).value == sum(terms, Fraction(0)) / whole
+
+
+def test_a_jury_of_thousands_can_be_shown() -> None:
+    assert repr(jury_bound(10_001, 0.501)) == "Measure(value=about 0.57927, reason=None)"
 
 
 def test_the_condorcet_jury() -> None:

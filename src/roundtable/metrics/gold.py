@@ -228,9 +228,14 @@ def jury_bound(voters: int, accuracy: Number, *, correlation: Number = 0) -> Mea
     right, wrong = p * (1 - rho), (1 - p) * (1 - rho)
     unit = math.lcm(right.denominator, wrong.denominator, rho.denominator)
     a, b, r = int(right * unit), int(wrong * unit), int(rho * unit)
-    total = sum(
-        math.comb(voters, k) * _rising(a, r, k) * _rising(b, r, voters - k) for k in range(voters // 2 + 1, voters + 1)
-    )
+    if a == 0:
+        return Measure(Fraction(0))
+    # The term of k voters is `C(n, k) a (a + r) ... b (b + r) ...`, with k factors of a and n - k of b. Each term is
+    # computed from the next one, and the divisions have no remainder.
+    total = term = _rising(a, r, voters)
+    for k in range(voters - 1, voters // 2, -1):
+        term = term * (k + 1) * (b + (voters - k - 1) * r) // ((voters - k) * (a + k * r))
+        total += term
     return Measure(Fraction(total, _rising(a + b, r, voters)))
 
 

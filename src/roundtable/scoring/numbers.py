@@ -19,7 +19,7 @@ Figure: TypeAlias = Fraction | float | int
 """A number: exact if the arithmetic is exact, otherwise a float (after logarithms or roots)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Measure:
     """A value with related figures. An undefined value is `None` with a reason, never a number.
 
@@ -28,6 +28,8 @@ class Measure:
         Measure(value=None, reason='nobody voted')
         >>> float(Measure(Fraction(2, 3)))
         0.6666666666666666
+        >>> Measure(Fraction(2, 3) ** 60)
+        Measure(value=about 2.7197e-11, reason=None)
     """
 
     value: Figure | None
@@ -36,6 +38,9 @@ class Measure:
     """Why the value is undefined."""
     figures: Mapping[str, Figure] = field(default_factory=dict, repr=False, hash=False)
     """Further numbers about the value, such as a test statistic."""
+
+    def __repr__(self) -> str:
+        return f"Measure(value={_shown(self.value)}, reason={self.reason!r})"
 
     def __float__(self) -> float:
         """Return the value as a float.
@@ -48,8 +53,18 @@ class Measure:
         return float(self.value)
 
 
+def _shown(value: Figure | None) -> str:
+    """Return a value as text; a fraction of more digits than anybody reads is rounded. Python refuses to write some."""
+    if not isinstance(value, Fraction) or max(abs(value.numerator), value.denominator) < _MANY_DIGITS:
+        return repr(value)
+    return f"about {Decimal(value.numerator) / Decimal(value.denominator):.5g}"
+
+
 Number: TypeAlias = int | float | Fraction | Decimal | str
 """A number in any notation; text may be a decimal (`"0.8"`) or a fraction (`"2/3"`)."""
+
+_MANY_DIGITS: Final = 10**24
+"""From this number on, a fraction is rounded when it is shown."""
 
 LARGEST: Final = 10**100
 """Largest number in a ballot and largest weight; sums and products of such numbers still fit into a float."""
