@@ -793,7 +793,9 @@ class TestRefusals:
         file.write_text('"Tea\u2028or\x85coffee?"\n', "utf-8-sig")
         assert [request.topic for request in read_jsonl(file)] == ["Tea\u2028or\x85coffee?"]
         file.write_text('{"topic": "Tea?", "topic": "Water?"}\n')
-        with pytest.raises(ConfigurationError, match="line 1: 'topic' is given twice; nothing was submitted"):
+        with pytest.raises(
+            ConfigurationError, match="line 1: the name 'topic' occurs twice in one object; nothing was submitted"
+        ):
             read_jsonl(file)
         file.write_text('"Tea?"\n{"topic": \n{"topic": "Water?", "colour": 1}\n')
         with pytest.raises(ConfigurationError, match=r"line 2: .* \(and 1 more\); nothing was submitted") as caught:

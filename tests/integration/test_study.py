@@ -415,6 +415,12 @@ def test_files_as_other_programs_write_them_are_read(tmp_path: Path, name: str, 
     assert (found.id, found.question, found.gold, found.options) == asked
 
 
+def test_a_line_that_names_a_field_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text('{"question": "A?", "gold": 4, "gold": 5}', "utf-8")
+    with pytest.raises(ConfigurationError, match="line 1: invalid JSON: the name 'gold' occurs twice in one object"):
+        read_questions(tmp_path / "q.jsonl")
+
+
 def test_a_file_in_another_encoding_is_refused_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "q.csv").write_bytes("question,gold\nCaf\u00e9?,4\n".encode("latin-1"))
     with pytest.raises(ConfigurationError, match="cannot be read") as caught:

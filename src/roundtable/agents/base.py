@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
-from roundtable._core.nesting import shallow
+from roundtable._core.strict_json import shallow
 from roundtable._core.text import error_text
 from roundtable.agents.answer import answer_tool_calls, to_answer
 from roundtable.agents.health import check_health

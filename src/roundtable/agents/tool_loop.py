@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import anyio
 
-from roundtable._core.nesting import MOST_DEPTH, TOO_DEEP, is_too_deep
+from roundtable._core.strict_json import MOST_DEPTH, TOO_DEEP, is_too_deep
 from roundtable.tools import ToolOutcome, bound
 from roundtable.tools.definition import failed_result
 from roundtable.types import Citation, Message, ToolCallRecord, ToolPolicy

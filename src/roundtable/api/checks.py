@@ -8,7 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from roundtable._core.functions import is_async
-from roundtable._core.nesting import TOO_DEEP, is_too_deep
+from roundtable._core.strict_json import TOO_DEEP, is_too_deep
 from roundtable._core.text import encodable
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import casefold

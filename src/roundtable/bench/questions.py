@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
+from roundtable._core.strict_json import unique_names
 from roundtable.errors import ConfigurationError
 from roundtable.types import NonEmpty, Topic, Value
 from roundtable.types.base import first_error
@@ -110,7 +111,7 @@ def _json_rows(text: str, file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]
         if not line.strip():
             continue
         try:
-            row = json.loads(line, parse_constant=_reject_constant)
+            row = json.loads(line, object_pairs_hook=unique_names, parse_constant=_reject_constant)
         except (ValueError, RecursionError) as error:
             raise ConfigurationError(f"{str(file)!r}, line {number}: invalid JSON: {error}", cause=error) from error
         if not isinstance(row, dict):

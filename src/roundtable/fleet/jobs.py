@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, cast
 from anyio import to_thread
 from pydantic import Field, ValidationError
 
+from roundtable._core.strict_json import unique_names
 from roundtable.api.checks import check_rounds
 from roundtable.errors import ConfigurationError, RoundtableError, SessionNotFound, StorageError
 from roundtable.exits import exit_from_spec
@@ -434,7 +435,7 @@ def read_jsonl(path: str | PathLike[str]) -> list[DebateRequest]:
     for number, text in enumerate(lines, 1):
         if text.strip():
             try:
-                requests.append(_request_of(json.loads(text, object_pairs_hook=_once_each), {}))
+                requests.append(_request_of(json.loads(text, object_pairs_hook=unique_names), {}))
             except (ValueError, RecursionError, ConfigurationError) as error:
                 errors.append(f"line {number}: {_reason(error)}")
     if errors:
@@ -444,15 +445,6 @@ def read_jsonl(path: str | PathLike[str]) -> list[DebateRequest]:
             'Write one question in each line: "Tea or coffee?", or {"topic": "Tea or coffee?", "rounds": 2}.',
         )
     return requests
-
-
-def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} is given twice")
-    return fields
 
 
 def _reason(error: Exception) -> str:

@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from roundtable._core.nesting import is_too_deep
+from roundtable._core.strict_json import is_too_deep
 from roundtable._core.text import well_formed
 from roundtable.parsing.claims import ParsedClaim, parse_claims
 from roundtable.parsing.json_in_text import MAX_CHARS, find_document, is_json_like

@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from roundtable._core.nesting import TOO_DEEP, is_too_deep
+from roundtable._core.strict_json import TOO_DEEP, is_too_deep
 from roundtable._core.words import shortened
 from roundtable.errors import ConfigurationError
 

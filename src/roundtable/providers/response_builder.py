@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from roundtable._core.nesting import is_too_deep
+from roundtable._core.strict_json import is_too_deep
 from roundtable.errors import AgentError, RoundtableError
 from roundtable.providers.failures import request_id_of
 from roundtable.providers.wire import load_json

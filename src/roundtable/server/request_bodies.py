@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Final, Generic, TypeAlias, TypeVar
 
 from fastapi import Request
@@ -12,7 +11,7 @@ from fastapi.routing import APIRoute
 from pydantic import Field, ValidationError
 from pydantic_core import from_json
 
-from roundtable._core.nesting import TOO_DEEP, is_too_deep
+from roundtable._core.strict_json import TOO_DEEP, is_too_deep, unique_names
 from roundtable.errors import RoundtableError
 from roundtable.server.errors import invalid_field
 from roundtable.tools.approval import MOST_REASON_CHARS
@@ -133,7 +132,7 @@ def check_json(raw: bytes) -> None:
     """
     try:
         value = from_json(raw, allow_inf_nan=False, cache_strings=False)
-        json.loads(raw, object_pairs_hook=_unique_names, parse_constant=_refuse_constant)
+        json.loads(raw, object_pairs_hook=unique_names, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise invalid_field("body", f"is not valid JSON: {error}") from None
     if is_too_deep(value):
@@ -144,15 +143,6 @@ def _is_json(content_type: str) -> bool:
     kind, _, parameters = content_type.partition(";")
     charset = parameters.strip().casefold()
     return kind.strip().casefold() == "application/json" and charset in {"", "charset=utf-8", 'charset="utf-8"'}
-
-
-def _unique_names(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        names = sorted(name for name, _ in pairs)
-        duplicate = next(name for name, next_name in pairwise(names) if name == next_name)
-        raise ValueError(f"the name {duplicate[:100]!r} occurs twice in one object")
-    return value
 
 
 def _refuse_constant(name: str) -> None:

@@ -15,7 +15,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from roundtable._core.eventloop import on_thread
 from roundtable._core.functions import is_async
-from roundtable._core.nesting import is_too_deep
+from roundtable._core.strict_json import is_too_deep
 from roundtable._core.text import error_text
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.stages import is_foreign_cancellation

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 import anyio
 from anyio import Event
 
-from roundtable._core.nesting import TOO_DEEP, is_too_deep
+from roundtable._core.strict_json import TOO_DEEP, is_too_deep
 from roundtable.errors import ConfigurationError
 from roundtable.tools.approval import refusal
 from roundtable.tools.definition import (

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
-from roundtable._core.nesting import shallow
+from roundtable._core.strict_json import shallow
 
 if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler

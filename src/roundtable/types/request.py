@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 from pydantic import AfterValidator, Field
 from pydantic_core import to_json
 
-from roundtable._core.nesting import TOO_DEEP, is_too_deep
+from roundtable._core.strict_json import TOO_DEEP, is_too_deep
 from roundtable.types.answers import ContextResult
 from roundtable.types.attachments import Attachment
 from roundtable.types.base import JsonObject, JsonValue, NativeSearch, Share, Value

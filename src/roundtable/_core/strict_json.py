@@ -1,11 +1,12 @@
-"""How deep JSON values from outside may be nested: a deeper value could be stored, but no longer read."""
+"""What JSON from outside may contain: objects with distinct names, and no more levels than can be read again."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
-__all__ = ["MOST_DEPTH", "TOO_DEEP", "is_too_deep", "shallow"]
+__all__ = ["MOST_DEPTH", "TOO_DEEP", "is_too_deep", "shallow", "unique_names"]
 
 J = TypeVar("J")
 
@@ -43,3 +44,22 @@ def shallow(value: J) -> J | str:
         [1]
     """
     return f"left out: {TOO_DEEP}" if is_too_deep(value) else value
+
+
+def unique_names(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return the names and values of a JSON object; the argument `object_pairs_hook` of `json.loads`.
+
+    Raises:
+        ValueError: A name occurs twice. Parsers differ in which value they take.
+
+    Example:
+        >>> import json
+        >>> json.loads('{"rounds": 1, "rounds": 9}', object_pairs_hook=unique_names)
+        Traceback (most recent call last):
+        ValueError: the name 'rounds' occurs twice in one object
+    """
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        duplicate = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise ValueError(f"the name {duplicate[:100]!r} occurs twice in one object")
+    return fields
