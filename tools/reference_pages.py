@@ -189,7 +189,7 @@ This page lists the Python name for each name of the TypeScript API.
 - JSON keeps its camelCase names; input can use either form.
 - Functions that return a promise in TypeScript are awaited in Python.
 - Durations have their unit in the name, such as `timeout_s`.
-- Names of MCP tools and of their inputs don't change; the table shows the module that has them."""
+- MCP tools and their inputs keep their names; the table shows the module that defines each tool."""
     return page("From the TypeScript API", intro, *chapters)
 
 

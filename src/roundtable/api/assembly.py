@@ -385,7 +385,9 @@ class TableParts:
             exits.add(kind, member.from_spec, source="this table")
         elif getattr(exits.get(kind), "__self__", exit_class) is not exit_class:
             msg = f"exit_when: {exit_class.__name__} uses the kind {kind!r}, which belongs to another exit"
-            raise ConfigurationError(msg, hint="Choose a kind that no other exit uses; sessions store it.")
+            raise ConfigurationError(
+                msg, hint="Choose a kind that no other exit uses; stored sessions find their exit by its kind."
+            )
 
     def offers(self) -> tuple[Offer, ...]:
         """List the providers that can be used in this environment."""

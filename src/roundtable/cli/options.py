@@ -218,7 +218,9 @@ Perspectives = Annotated[
 ]
 Adopt = Annotated[
     bool,
-    typer.Option("--adopt", help="Continue with prompts or agents that changed since the session began."),
+    typer.Option(
+        "--adopt", help="Continue although prompts or agents have changed since the session began; use the new ones."
+    ),
 ]
 Focus = Annotated[str | None, typer.Option("--focus", help="Narrower question for the next rounds.")]
 Force = Annotated[

@@ -260,13 +260,13 @@ class PriceTable:
         return None if tokens is None or searches is None else _rounded(tokens * share + searches)
 
     def saved(self, provider: str, model: str, usage: Usage, share: Decimal, *, endpoint: str = "") -> Decimal | None:
-        """Return the saving by caches and by a share below the list price, in US dollars; `None` if it is unknown.
+        """Return how many US dollars caches and a discount saved; `None` if this is unknown.
 
         Args:
             provider: Name of the provider.
             model: Model id.
             usage: Usage of the calls.
-            share: Share of the list price of tokens that is charged.
+            share: Fraction of the list price that is charged for tokens; 0.5 is half the price.
             endpoint: Root of the API that received the calls.
         """
         uncached = usage.model_copy(update={"cache_read_tokens": 0, "cache_write_tokens": 0})

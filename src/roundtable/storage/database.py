@@ -409,8 +409,8 @@ class Database:
     def checkpoint(self, connection: sqlite3.Connection) -> None:
         """Checkpoint the write-ahead log if it has grown enough.
 
-        `TRUNCATE` takes the write lock first, which the class requires. If a long read blocks the checkpoint, the next
-        attempt follows when the log has grown by the same amount again.
+        With `TRUNCATE`, SQLite takes the write lock before the checkpoint; see the class for the reason. If a long read
+        blocks the checkpoint, the next attempt follows when the log has grown by the same amount again.
         """
         size = self._log_size()
         if size < self._next_checkpoint:
