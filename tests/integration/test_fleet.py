@@ -6,11 +6,12 @@ import hashlib
 import json
 import logging
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -475,6 +476,40 @@ class TestCancelling:
             assert (await fleet.submit("keyless", questions(2))).queued == 2
             _, records = await fleet._open()
             assert (await records.job("keyless")).agents == ("anthropic:claude-sonnet-4-5", "openai:gpt-5")
+
+    @pytest.mark.parametrize(
+        ("status", "worker", "state", "is_set_aside"),
+        [
+            pytest.param("PENDING", "first", "queued", True, id="it runs there"),
+            pytest.param("PENDING", "second", "running", False, id="another worker took it over"),
+            pytest.param("CANCELLED", "first", "cancelled", False, id="it was cancelled"),
+        ],
+    )
+    async def test_a_worker_queues_only_debates_again_that_it_still_runs(
+        self, tmp_path: Path, status: str, worker: str, state: str, *, is_set_aside: bool
+    ) -> None:
+        async with Fleet(storage=address(tmp_path)) as fleet:
+            await fleet.submit("job", questions(1))
+            queue, _ = await fleet._open()
+            ids = ["default.job.00000001"]
+            for act, is_aside in (
+                (partial(queue.set_aside, ids[0], "first", ("scripted:ada",)), is_set_aside),
+                (partial(queue.give_back, ids, "first"), False),
+            ):
+                with closing(sqlite3.connect(tmp_path / "debates.fleet.db")) as database:
+                    database.execute("UPDATE workflow_status SET status = ?, executor_id = ?", (status, worker))
+                    database.commit()
+                await act()
+                (row,) = await queue.debates(ids)
+                assert (row.state, row.is_set_aside) == (state, is_aside)
+
+    async def test_a_job_of_a_table_with_an_empty_list_of_agents_is_left_to_nobody(self, tmp_path: Path) -> None:
+        async with Roundtable([], storage=address(tmp_path)) as table, Fleet(table) as fleet:
+            await fleet.submit("anybodys", questions(1), rounds=1)
+        with anyio.fail_after(30):
+            async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
+                await fleet.work(until_done="anybodys")
+                assert (await fleet.status("anybodys")).completed == 1
 
     @pytest.mark.slow
     async def test_a_worker_leaves_debates_for_other_agents_to_workers_that_have_them(

@@ -365,7 +365,8 @@ class Fleet:
 
         Args:
             concurrency: Maximum number of debates at the same time, 1 to 1000. This is a setting of the fleet: the
-                value of the worker started last applies to all workers.
+                value of the worker started last applies to all workers. Debates that workers with other agents left to
+                this worker count separately, up to the same number.
             until_done: Name of a job. The worker returns when no debate of this job is queued or running, even if other
                 workers ran them.
             on_progress: Called with the state of this job when it has changed, at most twice a second.

@@ -273,17 +273,34 @@ class JobQueue:
         for debate_id in ids:
             await self._call(partial(self._connected.rewind_workflow, debate_id, queue_name=self.name))
 
-    async def give_back(self, ids: Sequence[str]) -> None:
-        """Return to the queue debates that their worker will not finish; this does not count as a try."""
-        for start in range(0, len(ids), _BATCH):
-            batch = list(ids[start : start + _BATCH])
-            await self._call(partial(self._connected.resume_workflows, batch, queue_name=self.name))
+    async def give_back(self, ids: Sequence[str], worker: str) -> None:
+        """Return to the queue debates that a worker will not finish; this does not count as a try.
 
-    async def set_aside(self, debate_id: str, agents: Sequence[str]) -> None:
-        """Leave a debate that this worker took to workers with these agents; nothing happens if it was cancelled."""
-        (row,) = await self.debates([debate_id])
-        if row.state == "running":
-            await self._call(partial(self._connected.resume_workflows, [debate_id], queue_name=self._aside(agents)))
+        A debate does not change if the worker no longer runs it, because it was cancelled or another worker took it.
+        """
+        for start in range(0, len(ids), _BATCH):
+            await self._call(partial(self._move, ids[start : start + _BATCH], worker, self.name))
+
+    async def set_aside(self, debate_id: str, worker: str, agents: Sequence[str]) -> None:
+        """Leave a debate that a worker took to workers with these agents, on the same condition as `give_back`."""
+        await self._call(partial(self._move, [debate_id], worker, self._aside(agents)))
+
+    def _move(self, ids: Sequence[str], worker: str, queue_name: str) -> None:
+        """Queue debates of a worker again.
+
+        The public `resume_workflows` would also queue a debate that was cancelled at this moment, or one that another
+        worker runs by now.
+        """
+        states = self._connected._sys_db.tables.workflow_status  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        moved = (
+            states.update()
+            .where(states.c.workflow_uuid.in_(ids), states.c.status == "PENDING", states.c.executor_id == worker)
+            .values(
+                status="ENQUEUED", queue_name=queue_name, owner_xid=None, recovery_attempts=0, started_at_epoch_ms=None
+            )
+        )
+        with self._engine.begin() as connection:
+            connection.execute(moved)
 
     async def aclose(self) -> None:
         """Close the connections."""

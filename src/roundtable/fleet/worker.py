@@ -336,7 +336,7 @@ class Worker:
             await self._idle.wait()
         await to_thread.run_sync(partial(DBOS.destroy, workflow_completion_timeout_sec=_FINISH_S))
         try:
-            await self._queue.give_back((await self._queue.running()).get(self.id, []))
+            await self._queue.give_back((await self._queue.running()).get(self.id, []), self.id)
             await self._records.remove_worker(self.id)
         except StorageError as error:
             logger.warning("other workers will take over after %s s: %s", _ALIVE_S, error.message)
@@ -446,7 +446,7 @@ class Worker:
 
     def refusal(self, job: Job) -> ConfigurationError | None:
         """Return why this worker cannot run questions of a job that name no agents; `None` if it can."""
-        if job.agents is None or job.agents == self._agents:
+        if not job.agents or job.agents == self._agents:
             return None
         missing = ", ".join(agent for agent in job.agents if agent not in self._agents)
         return ConfigurationError(
@@ -462,7 +462,7 @@ class Worker:
             _OtherAgents: The debate is back in the queue.
             StorageError: The database cannot be used.
         """
-        await self._queue.set_aside(workflow_id, job.agents or ())
+        await self._queue.set_aside(workflow_id, self.id, job.agents or ())
         if job.name not in self._refused:
             self._refused.add(job.name)
             logger.warning("%s; it leaves the job to other workers. %s", refusal.message, refusal.hint)
