@@ -10,8 +10,8 @@ from roundtable._core.words import duration
 
 __all__ = ["Outage"]
 
-_SECOND_S: Final = 60.0
-_LONGEST_S: Final = 3600.0
+_SHORTEST_INTERVAL_S: Final = 60.0
+_LONGEST_INTERVAL_S: Final = 3600.0
 
 
 class Outage:
@@ -56,7 +56,7 @@ class Outage:
         for_ = f" ({duration(passed_s)} so far)" if self._is_logged else ""
         self._log.log(self._level, "%s%s: %s", self._away, for_, reason)
         self._is_logged = True
-        self._next_s = passed_s + min(max(passed_s, _SECOND_S), _LONGEST_S)
+        self._next_s = passed_s + min(max(passed_s, _SHORTEST_INTERVAL_S), _LONGEST_INTERVAL_S)
 
     def ended(self) -> None:
         """Report that an attempt succeeded; this does nothing unless an outage was logged."""
