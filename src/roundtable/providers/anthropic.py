@@ -213,8 +213,9 @@ def build_request(request: ChatRequest, *, provider: str, base_url: str, stream:
         body["stop_sequences"] = list(request.stop)
     tools: list[JsonValue] = [_tool(tool) for tool in request.tools]
     choice = request.tool_choice
-    if not tools and (earlier := _called_tools(request.messages)):
-        # The API rejects messages with calls and results of tools if the request defines no tools.
+    if not tools and not request.search and (earlier := _called_tools(request.messages)):
+        # The API rejects messages with calls and results of tools if the request defines no tool at all. With the
+        # search, it defines one, which the model may still use.
         tools, choice = [*earlier], "none"
     if request.search:
         tools.append(_search(request.search))
