@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,10 @@ from roundtable.errors import (
     RoundtableError,
 )
 from roundtable.providers import chat_model
+from roundtable.stages import error_info
 from roundtable.testing import ScriptedModel
 from roundtable.testing.servers import http_reply
-from roundtable.types import AgentConfig, BatchOptions, ChatRequest, Message
+from roundtable.types import AgentConfig, BatchOptions, ChatRequest, FailedTurn, Message
 
 VENDORS = tuple(MODELS)
 pytestmark = pytest.mark.anyio
@@ -134,6 +136,9 @@ async def test_a_batch_that_failed_is_told_to_all_at_once_and_handed_in_again(tm
         errors = await all_of(model_of(server, tmp_path), *map(asked, range(6)))
         assert all("Enqueued token limit reached" in str(error) for error in errors)
         assert server.batches[0].looks == 1  # one look for all
+        # Answers of the same turn that an earlier batch gave are not rejected, so they are not paid for again.
+        turn = {"round": 1, "stage": "main", "slot": 0, "agent_id": "bo", "timestamp": datetime.now(UTC)}
+        assert not any(FailedTurn(**turn, error=error_info(error)).rejects_answer for error in errors)
         server.fails = 0
         assert await all_of(model_of(server, tmp_path), asked(1)) == ["1"]
     assert server.submits == [6, 1]

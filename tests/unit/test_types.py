@@ -347,6 +347,7 @@ def test_a_copy_with_a_field_that_does_not_exist_is_refused(
         pytest.param(AgentError("no", code="AGENT_REFUSED"), True, id="refused"),
         pytest.param(AgentError("raised ValueError", cause=ValueError()), True, id="raised by the agent"),
         pytest.param(AgentError("bad request", details={"status": 400}), False, id="refused call"),
+        pytest.param(AgentError("exited 1", details={"exit_code": 1}), False, id="failed program"),
         pytest.param(AgentError("no answer", retryable=True), False, id="no answer to the call"),
         pytest.param(APITimeoutError("late"), False, id="too late"),
         pytest.param(BudgetExceeded("spent"), False, id="over budget"),

@@ -201,6 +201,10 @@ class Turn(_TurnBase):
         return answer.tool_calls if answer.kind == "position" else self.result.tool_calls
 
 
+_FACTS_OF_CALLS: Final = frozenset({"status", "exit_code", "batch"})
+"""Details of errors of calls: the status of the answer, the exit code of the program, the batch that failed."""
+
+
 class FailedTurn(_TurnBase):
     """A turn that failed. The debate continues without it, and the result reports it."""
 
@@ -214,7 +218,7 @@ class FailedTurn(_TurnBase):
     def rejects_answer(self) -> bool:
         """Whether the turn failed because of an answer, such as one that could not be read, not because of a call."""
         if self.error.code == "AGENT_ERROR":  # also the code of calls that the provider refused
-            return not self.error.retryable and "status" not in (self.error.details or {})
+            return not self.error.retryable and not _FACTS_OF_CALLS & {*(self.error.details or {})}
         return self.error.code in {"PARSE_ERROR", "AGENT_REFUSED", "MODE_HOOK"}
 
 

@@ -42,9 +42,9 @@ _log: logging.Logger = logging.getLogger(__name__)
 
 _HALF: Final = Decimal("0.5")
 _SUBMITTING_S: Final = 120.0
-"""The longest time that handing in a batch may take."""
+"""The longest time that submitting a batch may take."""
 _LOST_AFTER_S: Final = 1.5 * _SUBMITTING_S
-"""If the journal has had no vendor id of a batch for this long, the process that was handing it in has crashed. The
+"""If the journal has had no vendor id of a batch for this long, the process that was submitting it has crashed. The
 time allows for small differences between clocks."""
 _FIRST_WAIT_S: Final = 5.0
 _REMEMBERED: Final = 10_000
@@ -102,7 +102,7 @@ class _Loop:
 
 
 class BatchModel(NonStreamingModel):
-    """A `ChatModel` that hands in calls as batches, at half the price; an answer may take up to a day.
+    """A `ChatModel` that submits calls as batches, at half the price; an answer may take up to a day.
 
     Calls that are made within `collect_s` form one batch. Before the batch is submitted, the journal records its calls.
     If an equal call is made after a crash or a pause, it gets the answer from the earlier batch, and is not paid for
@@ -263,12 +263,12 @@ class BatchModel(NonStreamingModel):
         return turn
 
     async def _answer(self, call: BatchCall) -> BatchAnswer:
-        """Hand in a call, unless it is already in a batch, and wait for its answer."""
+        """Submit a call, unless it is already in a batch, and wait for its answer."""
         may_be_lost = True
         while True:
             batch = await self._journal.find(call.key)
             if batch is None:
-                await self._hand_in(call)
+                await self._join_batch(call)
                 may_be_lost = False
                 continue
             try:
@@ -289,10 +289,10 @@ class BatchModel(NonStreamingModel):
                     "the batch ended without an answer to this call", provider=self.provider, retryable=True
                 )
 
-    async def _hand_in(self, call: BatchCall) -> None:
+    async def _join_batch(self, call: BatchCall) -> None:
         """Join the calls that are being collected, and wait until they are submitted.
 
-        The first call waits for others and hands in all of them. If the first call is cancelled, the next call does so.
+        The first call waits for others and submits all of them. If the first call is cancelled, the next call does so.
         """
         windows, address = self._loops.get().windows, (call.request.url, call.model)
         window = windows.get(address)
@@ -340,7 +340,7 @@ class BatchModel(NonStreamingModel):
                 await self._journal.forget_batch(batch_key)
             else:
                 _log.warning(
-                    "%s: handing in a batch of %d calls failed, but it may have arrived; a search follows in %d s (%s)",
+                    "%s: submitting a batch of %d calls failed, but it may have arrived; a search follows in %d s (%s)",
                     self.provider,
                     len(new_calls),
                     _LOST_AFTER_S,
@@ -350,7 +350,7 @@ class BatchModel(NonStreamingModel):
         await self._journal.record_submission(batch_key, batch_id)
 
     async def _search_batch(self, batch: KnownBatch, call: BatchCall) -> KnownBatch | None:
-        """Search for a batch whose id is missing: another process is just handing it in, or crashed before the end."""
+        """Search for a batch whose id is missing: another process is just submitting it, or crashed before the end."""
         known = await self._journal.find(call.key)
         if known is None or known.batch_id is not None:
             return known
@@ -398,7 +398,7 @@ class BatchModel(NonStreamingModel):
         try:
             return await self._answers(batch, url)
         except RoundtableError as error:
-            # If the vendor no longer has the batch, or gave up on it, the next try hands in its calls again.
+            # If the vendor no longer has the batch, or gave up on it, the next try submits its calls again.
             is_gone = (error.details or {}).get("status") in {404, 410}
             if isinstance(error, BatchFailed) or is_gone:
                 with anyio.CancelScope(shield=True):
@@ -473,10 +473,10 @@ class BatchModel(NonStreamingModel):
 
 
 def _may_have_arrived(error: RoundtableError) -> bool:
-    """Check whether a batch may have been accepted although handing it in failed."""
+    """Check whether a batch may have been accepted although submitting it failed."""
     details = error.details or {}
     status = details.get("status")
-    if details.get("connected") is False or details.get("handed_in") is False:
+    if details.get("connected") is False or details.get("submitted") is False:
         return False
     if isinstance(status, int):
         # A proxy that gives up may have passed the request on before.

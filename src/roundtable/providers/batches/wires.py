@@ -116,7 +116,7 @@ class BatchWire(Protocol):
     """The batch API of one vendor."""
 
     async def submit(self, send: Send, batch_key: str, calls: Sequence[BatchCall]) -> str:
-        """Hand in a batch; return its id.
+        """Submit a batch; return its id.
 
         Args:
             send: Sends a request.
@@ -156,7 +156,7 @@ class OpenAIBatches:
         try:
             file_id = _id_in(await _request_object(send, upload))
         except RoundtableError as error:
-            error.details = {**(error.details or {}), "handed_in": False}  # a file alone does not start a batch
+            error.details = {**(error.details or {}), "submitted": False}  # a file alone does not start a batch
             raise
         wanted: JsonObject = {
             "input_file_id": file_id,
@@ -177,7 +177,8 @@ class OpenAIBatches:
         if batch.get("status") == "failed":
             errors = items_of(object_of(batch.get("errors")).get("data"))
             words = "; ".join(text for error in errors if (text := text_of(object_of(error).get("message"))))
-            raise BatchFailed(f"the batch was refused: {words[:500] or 'no reason was given'}", retryable=False)
+            msg = f"the batch was refused: {words[:500] or 'no reason was given'}"
+            raise BatchFailed(msg, retryable=False, details={"batch": batch_id})
         return BatchState(batch.get("status") in {"completed", "expired", "cancelled"}, batch)
 
     async def answers(self, send: Send, url: str, batch_id: str, state: BatchState) -> dict[str, BatchAnswer]:
@@ -206,7 +207,7 @@ class AnthropicBatches:
     """Message batches of Anthropic."""
 
     async def submit(self, send: Send, batch_key: str, calls: Sequence[BatchCall]) -> str:
-        """Hand in all calls in one request."""
+        """Submit all calls in one request."""
         requests: list[JsonValue] = [{"custom_id": call.key, "params": call.body} for call in calls]
         headers = _plain_headers(calls[0].request.headers)
         request = _post(f"{calls[0].request.url}/batches", {"requests": requests}, headers)
@@ -249,7 +250,7 @@ class GoogleBatches:
     """Batches of the Gemini API, with the calls in the request."""
 
     async def submit(self, send: Send, batch_key: str, calls: Sequence[BatchCall]) -> str:
-        """Hand in all calls in one request."""
+        """Submit all calls in one request."""
         requests: list[JsonValue] = [{"request": call.body, "metadata": {"key": call.key}} for call in calls]
         batch: JsonObject = {"displayName": batch_key, "inputConfig": {"requests": {"requests": requests}}}
         url = calls[0].request.url.replace(":generateContent", ":batchGenerateContent")
@@ -271,7 +272,8 @@ class GoogleBatches:
         """
         error = object_of(state.document.get("error"))
         if error and not state.document.get("response"):
-            raise BatchFailed(f"the batch failed: {text_of(error.get('message')) or 'no reason was given'}"[:500])
+            msg = f"the batch failed: {text_of(error.get('message')) or 'no reason was given'}"[:500]
+            raise BatchFailed(msg, details={"batch": batch_id})
         response = object_of(state.document.get("response"))
         listed = response.get("inlinedResponses")
         answers: dict[str, BatchAnswer] = {}
