@@ -214,7 +214,7 @@ def status(
         while True:
             states = await fleet.jobs() if job is None else [await fleet.status(job)]
             if not states and not context.screen.as_json and await context.place.is_empty(context.table):
-                context.screen.show([line(f"No job in {context.place.shown}. {context.place.missing}")])
+                context.screen.show([line(f"No job in {context.place.shown}. {context.place.missing}".rstrip())])
                 return ExitCode.OK
             _show(context, states)
             if watch is None or all(state.is_done for state in states):

@@ -28,7 +28,7 @@ from roundtable.providers.wire import (
 from roundtable.types import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from roundtable.http.sse import SseEvent
     from roundtable.providers.spec import Decoder
@@ -372,12 +372,16 @@ class ChatResponseBuilder(ResponseBuilder):
             return False
         if call_id and call.id and name != call.name:
             return True
-        return has_arguments and _is_object("".join(call.arguments))
+        return has_arguments and _is_object(call.arguments)
 
 
-def _is_object(text: str) -> bool:
+def _is_object(pieces: Sequence[str]) -> bool:
+    """Check whether pieces are a whole JSON object; without its last character, they are not parsed, to save time."""
+    last = next((piece for piece in reversed(pieces) if piece.strip()), "")
+    if not last.rstrip().endswith("}"):
+        return False
     try:
-        return isinstance(load_json(text), dict)
+        return isinstance(load_json("".join(pieces)), dict)
     except RoundtableError:
         return False
 

@@ -73,7 +73,7 @@ class LoadedModel:
             return self.engine
 
     def close(self) -> None:
-        """Free the memory; idempotent. Blocks until a call that was cancelled has stopped generating."""
+        """Free the memory; idempotent. Blocks until no call generates an answer; cancelled calls soon stop."""
         with self.lock:
             engine, self.engine = self.engine, None
         if engine is not None:
@@ -142,7 +142,10 @@ class LocalModel:
         return ChatStream(self._stream(self._body(request)))
 
     async def aclose(self) -> None:
-        """Free the memory, unless another agent still uses the model; idempotent."""
+        """Free the memory, unless another agent still uses the model; idempotent.
+
+        This waits until a call that still runs has ended; a cancelled call stops at the next token.
+        """
         on_close, self._on_close = self._on_close, None
         if on_close is not None:
             await on_close()
