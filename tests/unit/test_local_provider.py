@@ -359,6 +359,29 @@ async def test_the_memory_is_freed_only_after_a_cancelled_call_has_stopped(call,
     assert (engine.closed, engine.closed_while_running) == (True, False)
 
 
+async def test_closing_a_model_that_generates_can_be_given_up_and_frees_the_memory_later(provider, file, engines):
+    model = provider(str(file), CONFIG, Settings())
+    await model.prepare()
+    engine = engines[0]
+    engine.pause_s = 60
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(answer, model)
+        with anyio.fail_after(8):
+            while not engine.running:  # noqa: ASYNC110
+                await anyio.sleep(0.01)
+        later = threading.Timer(3, engine.pause.set)
+        later.start()
+        with anyio.move_on_after(0.2, shield=True) as closing:
+            await model.aclose()
+        assert (closing.cancelled_caught, engine.running, engine.closed) == (True, 1, False)
+        later.cancel()
+        engine.pause.set()
+    with anyio.fail_after(8):
+        while not engine.closed:  # noqa: ASYNC110
+            await anyio.sleep(0.01)
+    assert not engine.closed_while_running
+
+
 async def test_streams_of_one_model_wait_for_each_other(provider, file, engines):
     models = [provider(str(file), CONFIG, Settings()) for _ in range(3)]
     await models[0].prepare()

@@ -144,7 +144,8 @@ class LocalModel:
     async def aclose(self) -> None:
         """Free the memory, unless another agent still uses the model; idempotent.
 
-        This waits until a call that still runs has ended; a cancelled call stops at the next token.
+        This waits until a call that still runs has ended; a cancelled call stops at the next token. If the wait is
+        cancelled, the memory is freed later.
         """
         on_close, self._on_close = self._on_close, None
         if on_close is not None:
@@ -322,9 +323,9 @@ class LocalProvider:
         async def close() -> None:
             last = self._models.give_back(key)
             if last is not None:
-                # If the model is being loaded, freeing it waits until it is ready.
-                with anyio.CancelScope(shield=True):
-                    await anyio.to_thread.run_sync(last.close)
+                # If the model is being loaded, freeing it waits until it is ready. The thread frees it even if this
+                # wait is cancelled, for example because the time for closing a table is over.
+                await on_thread(last.close, name=_THREAD, daemon=False)
 
         max_tokens = self._max_tokens or (200 if path is None else 1000)
         return LocalModel(
