@@ -572,6 +572,27 @@ def test_an_open_breaker_names_the_last_failure_and_its_remedy(clock):
         breaker.enter()
 
 
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        pytest.param(APINetworkError("acme: Ann's question", details={"status": 503}), "status 503", id="server"),
+        pytest.param(
+            AgentError("Codex exited 1: Ann's question", retryable=True, details={"exit_code": 1}),
+            "exit code 1",
+            id="program",
+        ),
+        pytest.param(AgentError("Ann's question", retryable=True), "an answer that cannot be used", id="answer"),
+    ],
+)
+def test_an_open_breaker_shows_no_words_of_others_which_may_quote_a_prompt_of_another_tenant(clock, error, shown):
+    breaker = CircuitBreaker("acme", clock=clock)
+    for _ in range(5):
+        breaker.record_failure(error)
+    with pytest.raises(CircuitOpen, match=f"the last: {shown};") as refused:
+        breaker.enter()
+    assert "Ann" not in f"{refused.value.to_dict()}"
+
+
 def test_no_breaker_asks_for_a_longer_wait_than_its_own(clock):
     clock.move(4.281)  # 4.281 + 60 - 4.281 is more than 60
     breaker = CircuitBreaker(clock=clock)

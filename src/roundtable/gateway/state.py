@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from roundtable._core.clock import SystemClock
-from roundtable.errors import APIAuthError, APIRateLimitError, CircuitOpen, RoundtableError
+from roundtable.errors import AgentError, APIAuthError, APIRateLimitError, CircuitOpen, RoundtableError
 from roundtable.gateway.retry import kind_of
 
 if TYPE_CHECKING:
@@ -155,7 +155,8 @@ class CircuitBreaker:
         """Record a failure that counts.
 
         Args:
-            error: The failure; refused calls report the newest one as their cause.
+            error: The failure; the errors of refused calls name the newest one, without words of servers, programs and
+                models, since these may quote a prompt.
             probe: Whether the call was the probe of an open breaker.
         """
         with self._lock:
@@ -163,7 +164,7 @@ class CircuitBreaker:
             if self._opened_at is not None and not probe:
                 # The call began before the breaker opened, so its failure shows nothing new.
                 return
-            self._last_failure = None if error is None else (error.message, error.hint)
+            self._last_failure = None if error is None else (_own_words(error), error.hint)
             if probe:
                 self._opened_at, self._probing = now, False
                 return
@@ -336,6 +337,15 @@ class RetryBudget:
             return
         with self._lock:
             self._level = min(self.capacity, self._level + amount)
+
+
+def _own_words(error: RoundtableError) -> str:
+    """Return what failed in words of this library; the calls of an endpoint may belong to different tenants."""
+    details = error.details or {}
+    for fact, name in (("status", "status"), ("exit_code", "exit code")):
+        if fact in details:
+            return f"{name} {details[fact]}"
+    return "an answer that cannot be used" if isinstance(error, AgentError) else error.message
 
 
 class EndpointKey(NamedTuple):
