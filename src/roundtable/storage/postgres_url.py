@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from roundtable.http import masked_url
 
@@ -42,9 +42,11 @@ def shown_url(url: str) -> str:
     Example:
         >>> shown_url("postgresql://me:secret@db.example.org/app?schema=debates&sslmode=require")
         'postgresql://db.example.org/app?schema=debates'
+        >>> shown_url("postgresql:///app?schema=a%0Ab")
+        'postgresql:///app?schema=a%0Ab'
     """
     masked, schema = masked_url(url), named_schema(url)
-    return masked if schema == DEFAULT_SCHEMA or masked.endswith("://***") else f"{masked}?schema={schema}"
+    return masked if schema == DEFAULT_SCHEMA or masked.endswith("://***") else f"{masked}?schema={quote(schema)}"
 
 
 def command_url(url: str) -> str:
