@@ -33,7 +33,7 @@ from roundtable.providers.command.parsers import (
     read_gemini,
     read_plain,
 )
-from roundtable.providers.command.process import run_command, start_command
+from roundtable.providers.command.process import run_command, watched_command
 from roundtable.settings import Settings
 from roundtable.types import ProviderConfig
 
@@ -335,12 +335,12 @@ def test_models_by_name_have_a_limit_where_the_program_keeps_one() -> None:
 
 def test_where_this_program_is_no_python_there_is_no_keeper(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that was frozen into one file would start itself again."""
-    assert start_command(("/bin/tool", "x"))[-3:] == ["/bin/tool", "/bin/tool", "x"]
+    assert watched_command(("/bin/tool", "x"))[-3:] == ["/bin/tool", "/bin/tool", "x"]
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    assert start_command(("/bin/tool", "x")) == ["/bin/tool", "x"]
+    assert watched_command(("/bin/tool", "x")) == ["/bin/tool", "x"]
     monkeypatch.delattr(sys, "frozen")
     monkeypatch.setattr(sys, "executable", "")
-    assert start_command(("/bin/tool", "x")) == ["/bin/tool", "x"]
+    assert watched_command(("/bin/tool", "x")) == ["/bin/tool", "x"]
 
 
 # ------------------------------------------------------------------ systems

@@ -180,7 +180,7 @@ class Conversation:
             message = response.to_message().model_copy(update={"tool_calls": calls})
             request = request.model_copy(update={"messages": (*request.messages, message, *answers)})
 
-    async def discard_text(self, error: RoundtableError) -> None:
+    async def announce_repeat(self, error: RoundtableError) -> None:
         """Notify the listener that the model is asked once more, and that the text received so far does not count."""
         if self.listener is not None:
             await self.listener.retrying(2, 0.0, error)
@@ -577,7 +577,7 @@ class BaseAgent:
         repair_message = None if failure is None else self.repair(failure, context)
         if failure is not None and repair_message is not None:
             notice = ParseError(f"agent {self.id!r} is asked again: {failure.reason}", provider=self.provider)
-            await conversation.discard_text(notice)
+            await conversation.announce_repeat(notice)
             again = await self._ask_again(
                 repair_message, response, request, conversation, readable=parsed is not failure
             )

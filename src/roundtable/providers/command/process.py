@@ -246,7 +246,7 @@ async def run_command(
 
 async def _start(words: Sequence[str], environment: Mapping[str, str], cwd: str | None) -> Process:
     try:
-        return await anyio.open_process(start_command(words), env=dict(environment), cwd=cwd, start_new_session=True)
+        return await anyio.open_process(watched_command(words), env=dict(environment), cwd=cwd, start_new_session=True)
     except NetworkForbidden as error:
         raise ConfigurationError(
             f"{Path(words[0]).name} cannot be started: {error}",
@@ -264,7 +264,7 @@ def _not_started(words: Sequence[str], reason: str) -> AgentError:
     return AgentError(f"Failed to spawn {Path(words[0]).name}: {reason}", hint=hint)
 
 
-def start_command(words: Sequence[str]) -> list[str]:
+def watched_command(words: Sequence[str]) -> list[str]:
     """Return the command that starts a program. On Linux, the watchdog starts it, if a Python interpreter is found."""
     if sys.platform != "linux" or not sys.executable or getattr(sys, "frozen", False):
         return [*words]
