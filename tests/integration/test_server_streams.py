@@ -7,6 +7,7 @@ import random
 import socket
 import time
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -21,7 +22,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from roundtable._core.clock import SystemClock
 from roundtable.api.tenants import TenantSessions
 from roundtable.auth import LocalUser
-from roundtable.errors import RoundtableError, StorageError
+from roundtable.errors import AgentError, RoundtableError, StorageError
 from roundtable.providers import Delay
 from roundtable.server import create_app
 from roundtable.server.connections import ListenerTracker
@@ -189,6 +190,71 @@ async def test_a_session_that_is_resumed_just_after_a_stream_began_is_told() -> 
             await anyio.sleep(0.5)
             await tenant.resume(handle.session_id)
         assert parsed(texts[0])[-1]["type"] == "debate_complete"
+
+
+async def test_a_session_that_failed_here_and_runs_elsewhere_is_told() -> None:
+    storage, elsewhere = MemoryStorage(), Gated({"*": "Tea"})
+    failing = served_table(agents=[ScriptedModel({"*": AgentError("the model is down")})], storage=storage)
+    other = served_table(agents=[elsewhere], storage=storage)
+    async with telling(failing) as (web, app), other.for_tenant("default") as tenant:
+        session = (await web.post("/begin")).json()
+        tenant_session = await app.state.roundtable.tenant_sessions.session_of("default")
+        await tenant_session.handle(session).wait()
+        handle = await tenant.start_resume(session)
+        await eventually(lambda: elsewhere.waiting)
+        texts: list[str] = []
+
+        async def hear() -> None:
+            texts.append((await web.get(f"/told/{session}")).text)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(hear)
+            await anyio.sleep(0.5)
+            elsewhere.let()
+        assert (await handle.result()).status == "completed"
+        assert parsed(texts[0])[-1]["type"] == "debate_complete"
+
+
+@pytest.mark.slow
+async def test_a_session_whose_process_renews_its_lease_late_is_waited_for() -> None:
+    table = served_table()
+    async with telling(table, heartbeat_s=3.0) as (web, _):
+        wiring = table.for_tenant("default").wiring
+        session = (await wiring.sessions.create_session(DebateConfig(topic="Tea?", agents=("ada", "bo")))).id
+        lease = partial(wiring.storage.lease, session, wiring.sessions.owner(), tenant="default")
+        texts: list[str] = []
+
+        async def hear() -> None:
+            texts.append((await web.get(f"/told/{session}")).text)
+
+        async with anyio.create_task_group() as group:
+            await lease(2.0)
+            group.start_soon(hear)
+            await anyio.sleep(5.5)  # longer than from the heartbeat to a hasty second check
+            assert not texts
+            await lease(60.0)
+            await anyio.sleep(2.0)
+            assert not texts
+            group.cancel_scope.cancel()
+
+
+@pytest.mark.slow
+async def test_a_session_that_got_an_event_since_it_was_last_seen_to_rest_is_checked_anew() -> None:
+    table = served_table()
+    async with telling(table) as (web, _), anyio.create_task_group() as group:
+        wiring = table.for_tenant("default").wiring
+        session = (await wiring.sessions.create_session(DebateConfig(topic="Tea?", agents=("ada", "bo")))).id
+
+        async def store_later() -> None:
+            await anyio.sleep(1.0)
+            control = Control(session_id=session, timestamp=utc_now(), action="pause")
+            await wiring.storage.append(session, None, None, [control], tenant="default")
+
+        group.start_soon(store_later)
+        began = time.monotonic()
+        events = parsed((await web.get(f"/told/{session}")).text)
+        assert [event["type"] for event in events] == ["control", "error"]
+        assert time.monotonic() - began > 3.0  # two seconds before the event, and two after the next check
 
 
 @pytest.mark.slow

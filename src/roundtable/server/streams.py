@@ -65,7 +65,8 @@ _MAX_CACHED: Final = 1024
 _MAX_CACHED_BYTES: Final = 16 * 1024 * 1024
 _SETTLE_S: Final = 0.02
 _RECHECK_S: Final = 2.0
-"""Seconds after which a stream checks again that nobody runs its session: another process may just be resuming it."""
+"""Seconds after which a new stream checks again that nobody runs its session: another process may just be resuming it.
+If the session ran before, a heartbeat has to pass, since a busy process may renew its lease late."""
 _BATCH_BYTES: Final = 16 * 1024
 _HEARTBEAT: Final = b": keep-alive\n\n"
 
@@ -382,6 +383,7 @@ class EventStream(Response):
         self._ids = ids
         self._sent_at = 0.0
         self._recheck_at = inf if begun else 0.0  # a session that nobody runs when the stream begins ends it soon
+        self._recheck_s = self._streams.heartbeat_s if begun else min(_RECHECK_S, self._streams.heartbeat_s)
         self._checks_without_run = 0
         self._send_scope = anyio.CancelScope()
         self._write: Callable[[bytes], bool] = _no_write
@@ -447,6 +449,7 @@ class EventStream(Response):
             # Send all queued events together, so that a slow server can catch up.
             while event is not None:
                 lines.append(self._streams.line(event, self._speak, ids=self._ids))
+                self._checks_without_run = 0  # somebody runs it, and may have stored more than was read so far
                 at_end = ends_run(event, so_far=at_end)
                 if at_end:
                     subscription.fall_behind()
@@ -469,20 +472,21 @@ class EventStream(Response):
     async def _check_still_running(self) -> None:
         """Raise an error if the session stopped without an event, because its run failed here or its process died."""
         session_id = self._subscription.session_id
-        handle = self._tenant_session.handle(session_id)
-        if handle is not None and handle.done:
-            with suppress(SessionBusy):  # another process is running it
-                await handle.result()
         runs_here = self._tenant_session.running(session_id) is not None
         is_run = runs_here or await self._tenant_session.table.wiring.sessions.is_run(session_id)
+        handle = self._tenant_session.handle(session_id)
+        if not is_run and handle is not None and handle.done:
+            with suppress(SessionBusy):  # another process was running it
+                await handle.result()
         if is_run is not False:
             self._checks_without_run, self._recheck_at = 0, inf
+            self._recheck_s = self._streams.heartbeat_s
             return
         self._checks_without_run += 1
         if self._checks_without_run > 1:
             msg = f"no process runs session {session_id!r} any more"
             raise RoundtableError(msg, code="SESSION_INTERRUPTED", hint="Resume the session.")
-        self._recheck_at = anyio.current_time() + min(_RECHECK_S, self._streams.heartbeat_s)
+        self._recheck_at = anyio.current_time() + self._recheck_s
         self._subscription.fall_behind()  # the run may have stored its last events just before it ended
 
     async def _send(self, send: Send, message: Message) -> None:
