@@ -124,6 +124,18 @@ async def test_each_event_begins_the_patience_anew() -> None:
     assert clock.monotonic() > 20
 
 
+async def test_the_patience_begins_when_streams_begin_to_end_and_not_with_the_last_event() -> None:
+    running, clock = http_reply(b'{"sessionStatus": "active"}'), ManualClock()
+    with serving(stream_of(START), stream_of(BEAT), running, stream_of(END)) as server:
+        connection = Connection(server.origin, None, client=None, timeout_s=5)
+        async with EventStream(connection, "s1", patience_s=20, clock=clock) as stream:
+            events = [await anext(stream)]
+            clock.move(30)  # one long connection, until the server restarts twice
+            events += [event async for event in stream]
+        await connection.aclose()
+    assert kinds(events) == ["debate_start", "debate_complete"]
+
+
 async def test_a_session_that_was_stored_anew_is_heard_from_its_start() -> None:
     with serving(stream_of(START, ROUND, whole=False), stream_of(START, ROUND, END)) as server:
         events, _ = await heard(server.origin, after=9)

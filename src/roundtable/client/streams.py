@@ -49,8 +49,8 @@ class EventStream:
         after: Number of the last event that the caller already has.
         attempts: Number of consecutive tries without a new event after which the last error is raised.
         silence_s: Seconds without any data after which the connection counts as broken.
-        patience_s: Seconds without an event after which the stream gives up if its responses keep ending, for example
-            because of a proxy, although the session still counts as active; a day by default.
+        patience_s: Seconds for which responses may keep ending without an event, for example because of a proxy,
+            although the session still counts as active; after that, the stream gives up. A day by default.
         clock: Clock for the waits between tries.
     """
 
@@ -73,7 +73,8 @@ class EventStream:
         self._silence_s = silence_s
         self._patience_s = patience_s
         self._clock = clock or SystemClock()
-        self._heard_at = self._clock.monotonic()
+        self._ends_since = 0.0
+        """Time of the first end of a response since the last event."""
         self._stack = AsyncExitStack()
         self._stream: HttpStream | None = None
         self._framer = SseFramer()
@@ -161,17 +162,19 @@ class EventStream:
         whether the session still runs.
 
         Raises:
-            APITimeoutError: There was no event for `patience_s`.
+            APITimeoutError: The responses kept ending without an event for `patience_s`.
         """
         await self._disconnect()
         self._empty_ends += 1
+        if self._empty_ends == 1:
+            self._ends_since = self._clock.monotonic()
         if self._run_ended:
             self._closed = True
         elif self._empty_ends > 1:
             answer = await self._connection.ask(ApiRequest("GET", path_of("sessions", self.session_id)))
             self._closed = object_of(answer).get("sessionStatus") not in {"created", "active"}
             if not self._closed:
-                if self._clock.monotonic() - self._heard_at >= self._patience_s:
+                if self._clock.monotonic() - self._ends_since >= self._patience_s:
                     msg = f"session {self.session_id!r} had no event for {self._patience_s:g} s, and its streams end"
                     hint = "Resume the session, or raise the time limit that a proxy has for responses."
                     raise APITimeoutError(msg, retryable=False, hint=hint)
@@ -186,7 +189,6 @@ class EventStream:
                 return False
             self.last_seq = event.seq
         self._failures = self._empty_ends = 0
-        self._heard_at = self._clock.monotonic()
         self._run_ended = ends_run(event, so_far=self._run_ended)
         return True
 
