@@ -364,6 +364,14 @@ async def test_an_oxford_debate_that_an_exit_ends_early_is_decided_by_a_vote_and
     assert (whole.answer, len(whole.rounds[0].turns)) == ("Milk", len(result.rounds[0].turns))
 
 
+@pytest.mark.parametrize("ends", [{"exit_when": MaxRounds(1)}, {"skip_rounds_when": 0.1}], ids=str)
+async def test_an_oxford_debate_with_private_first_answers_that_ends_early_is_decided_by_a_vote(ends: Any) -> None:
+    sides: Any = {"mode": "oxford", "options": ["Tea", "Milk"], "baseline": True, **ends}
+    result = await table_of(oxford_agents()).debate("Tea?", rounds=3, **sides)
+    assert (result.answer, len(result.rounds)) == ("Milk", 1)
+    assert [turn.stage for turn in result.rounds[0].turns[-3:]] == ["vote-after"] * 3
+
+
 @pytest.mark.parametrize(("held_up", "answered"), [({"ada", "bo", "cy"}, 6), ({"cy"}, 8)])
 async def test_an_oxford_debate_killed_in_its_early_vote_resumes_there(held_up: set[str], answered: int) -> None:
     held = set(held_up)

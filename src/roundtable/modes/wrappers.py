@@ -71,6 +71,7 @@ class WrappedMode:
         self.needs_groupthink_detection: bool = mode.needs_groupthink_detection
         self.rounds: range = mode.rounds
         self.assigns_stances: bool = mode.assigns_stances
+        self.has_own_vote: bool = getattr(mode, "has_own_vote", False) is True
 
     def next_stage(self, view: DebateContext) -> Plan:
         """Return the plan of the other mode, which does not see the added stage."""
