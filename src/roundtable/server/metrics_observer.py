@@ -105,7 +105,7 @@ class MetricsObserver:
                 setattr(tally, outcome, getattr(tally, outcome) + 1)
                 tally.times.note(max(0.0, duration.total_seconds()))
 
-    def forked(self) -> None:
+    def count_fork(self) -> None:
         """Count a debate that began with rounds of another debate; it has no event of its own for its start."""
         for tally in self._tallies():
             tally.begun += 1

@@ -116,7 +116,7 @@ async def start_run(
     admission = await caller.state.limits.admit(caller.identity.user, rounds=max(0, rounds - shared))
     handle = await _start_or_undo(caller, admission, start)
     if shared:
-        caller.state.figures.forked()
+        caller.state.figures.count_fork()
     admission.hold(handle, session=handle.session_id, through=rounds)
     return handle, admission.headers
 
