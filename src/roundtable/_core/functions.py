@@ -7,13 +7,12 @@ import inspect
 import logging
 from typing import TYPE_CHECKING, TypeVar
 
-import anyio
-import anyio.to_thread
-
 from roundtable._core.text import error_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from anyio import CapacityLimiter
 
 __all__ = ["call_function", "is_async", "reporter"]
 
@@ -28,7 +27,7 @@ def is_async(function: object) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
 
-async def call_function(function: Callable[[T], object], argument: T, *, limiter: anyio.CapacityLimiter) -> object:
+async def call_function(function: Callable[[T], object], argument: T, *, limiter: CapacityLimiter) -> object:
     """Call a caller's function and return its result; if the result is awaitable, it is awaited.
 
     An `async` function runs in the event loop. Any other function runs in a thread, which is abandoned if the call is
@@ -43,9 +42,9 @@ async def call_function(function: Callable[[T], object], argument: T, *, limiter
         returned = function(argument)
     else:
         # A plain function may return an awaitable. Trio accepts none from a thread, so it comes in a tuple.
-        (returned,) = await anyio.to_thread.run_sync(
-            lambda: (function(argument),), abandon_on_cancel=True, limiter=limiter
-        )
+        from anyio import to_thread  # `import roundtable` does not load anyio
+
+        (returned,) = await to_thread.run_sync(lambda: (function(argument),), abandon_on_cancel=True, limiter=limiter)
     return await returned if inspect.isawaitable(returned) else returned
 
 

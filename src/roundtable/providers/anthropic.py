@@ -216,7 +216,8 @@ def build_request(request: ChatRequest, *, provider: str, base_url: str, stream:
     if not tools and not request.search and (earlier := _called_tools(request.messages)):
         # The API rejects messages with calls and results of tools if the request defines no tool at all. With the
         # search, it defines one, which the model may still use.
-        tools, choice = [*earlier], "none"
+        tools.extend(earlier)
+        choice = "none"
     if request.search:
         tools.append(_search(request.search))
     if tools:

@@ -392,7 +392,7 @@ class ResponseDecoder(EventDecoder[OpenAIResponseBuilder]):
             self.draft.take_thought((index, group, _number(fields, part_field)), delta)
 
     def _end(self, answer: JsonObject) -> None:
-        items = [object_of(item) for item in items_of(answer.get("output"))]
+        items: list[JsonObject] = [object_of(item) for item in items_of(answer.get("output"))]
         items = items or [item for _, item in sorted(self._items.items())]
         if not items and self.draft.text:
             # Some servers send the text only in pieces.
