@@ -11,6 +11,7 @@ import signal
 import subprocess
 import termios
 import threading
+import time
 from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from typing import IO, TYPE_CHECKING
@@ -279,3 +280,16 @@ def test_whoever_reads_one_line_and_leaves_sees_no_traceback(tmp_path: Path) -> 
     done = shell(tmp_path, 'for _ in 1 2 3; do rt doctor | head -1; done; exit "${PIPESTATUS[0]}"')
     assert done.stdout.count("roundtable: ") == 3
     assert done.stderr == ""
+
+
+@pytest.mark.slow
+def test_following_a_session_that_stands_still_ends_with_its_reader(place: Path) -> None:
+    with LoopbackServer(Slow(quick=0)) as server:
+        words = ("Tea?", "--agents", "compatible:a,compatible:b", "--base-url", f"compatible={server.url}")
+        with speaking(place, *words) as running:
+            while not server.seen:
+                time.sleep(0.05)
+            running.kill()
+    done = shell(place, 'rt watch last | head -1; exit "${PIPESTATUS[0]}"')
+    assert done.returncode == 1
+    assert "Tea?" in done.stdout

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import select
 import sys
 import textwrap
 from contextlib import contextmanager, suppress
@@ -105,16 +107,21 @@ class Screen:
             self._err.flush()
 
     def check(self) -> None:
-        """Check that results can be written, before any model is called.
+        """Check that results can be written, for example before any model is called.
 
         Raises:
-            OSError: Standard output is closed.
+            OSError: Standard output is closed, or nobody reads it any more.
         """
         try:
             number = self._out.fileno()
         except (OSError, ValueError):  # not a file, for example when another program calls the command
             return
         os.write(number, b"")
+        if hasattr(select, "poll"):
+            reader = select.poll()
+            reader.register(number, 0)
+            if any(state & select.POLLERR for _, state in reader.poll(0)):
+                raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
     def error(self, error: RoundtableError, **more: JsonValue) -> None:
         """Show an error and its hint; with JSON, as the only document on standard output."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from roundtable._core.eventloop import until_one_ends
 from roundtable.cli.event_printer import EventPrinter
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.sessions import full_id
@@ -43,7 +45,9 @@ async def watch_session(context: CommandContext, id_prefix: str) -> ExitCode:
         async with anyio.create_task_group() as group:
             group.start_soon(_report_lost_owner, context, session_id)
             try:
-                await _print_events(context, session_id, story)
+                await until_one_ends(
+                    partial(_print_events, context, session_id, story), partial(_check_reader, context)
+                )
             except Exception as error:  # noqa: BLE001  (raised below, outside the exception group)
                 failures.append(error)
             group.cancel_scope.cancel()
@@ -51,6 +55,13 @@ async def watch_session(context: CommandContext, id_prefix: str) -> ExitCode:
         raise failures[0]
     screen.show(summary_lines(await table.session(session_id), context.place))
     return ExitCode.OK
+
+
+async def _check_reader(context: CommandContext) -> None:
+    """Raise an error when nobody reads the output any more, as in `roundtable watch last | head -1`."""
+    while True:
+        await anyio.sleep(LOOK_S)
+        context.screen.check()
 
 
 async def _print_events(context: CommandContext, session_id: str, story: EventPrinter) -> None:
