@@ -150,8 +150,8 @@ class EventDecoder(ABC, Generic[DraftT]):
             return
         if event.event == "error":
             raise self.reported_error(event.data)
-        if not event.data.strip(_SPACE):
-            # Some proxies send empty data to keep the connection open.
+        # Some proxies send empty data to keep the connection open. Only data that begins with a space is searched.
+        if not event.data or (event.data[0] in _SPACE and not event.data.strip(_SPACE)):
             return
         value = load_json(event.data)
         if isinstance(value, dict) and "error" in (value.get("type"), value.get("object")):

@@ -657,9 +657,9 @@ class ChatStreamDecoder(EventDecoder[ChatResponseBuilder]):
                 raise error
         for choice in map(object_of, items_of(fields.get("choices"))):
             if not choice.get("index"):
-                if not fields.get("usage"):
+                if "usage" in choice and not fields.get("usage"):
                     # Moonshot writes the usage here.
-                    self.draft.take_usage(choice.get("usage"))
+                    self.draft.take_usage(choice["usage"])
                 delta = object_of(choice.get("delta"))
                 if not delta and not self.draft.has_begun:
                     # Some proxies send the whole answer as one event.
