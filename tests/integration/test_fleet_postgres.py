@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import AsyncExitStack, ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -95,9 +95,10 @@ async def test_workers_share_a_job_and_each_answer_is_asked_for_once(postgres_ur
 
 
 async def test_killed_and_suspended_workers_lose_nothing(postgres_url: str, tmp_path: Path) -> None:
-    async with Fleet(storage=postgres_url) as fleet:
+    async with Fleet(storage=postgres_url) as fleet, AsyncExitStack() as workers:
         await fleet.submit("long", questions(6), rounds=5)
         first, second = (child(postgres_url, tmp_path, "long", 0.1) for _ in range(2))
+        workers.callback(second.kill)  # a suspended one would keep its locks, for which the end of the test waits
         await until_called(tmp_path, 15)
         first.kill()
         first.wait()
@@ -105,6 +106,7 @@ async def test_killed_and_suspended_workers_lose_nothing(postgres_url: str, tmp_
         results = [await fleet.table.session(found.id) for found in await fleet.table.sessions()]
         stored, before = stored_turns(results), calls_of(tmp_path)
         third = child(postgres_url, tmp_path, "long", 0.02)
+        workers.callback(third.kill)
         with anyio.fail_after(90):
             status = await fleet.wait("long")
         os.kill(second.pid, signal.SIGCONT)
