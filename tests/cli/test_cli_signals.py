@@ -288,6 +288,7 @@ def test_following_a_session_that_stands_still_ends_with_its_reader(place: Path)
         words = ("Tea?", "--agents", "compatible:a,compatible:b", "--base-url", f"compatible={server.url}")
         with speaking(place, *words) as running:
             while not server.seen:
+                assert running.poll() is None  # it is ended after a minute
                 time.sleep(0.05)
             running.kill()
     # Everything is written before the reader leaves, so no later write fails.

@@ -281,6 +281,13 @@ async def read(model):
         return "".join([piece.text async for piece in stream])
 
 
+async def until_running(engine):
+    """Wait until an engine generates."""
+    with anyio.fail_after(8):
+        while not engine.running:  # noqa: ASYNC110
+            await anyio.sleep(0.01)
+
+
 async def answer(model):
     """Return the text of a call."""
     return (await model.complete(ASK)).text
@@ -294,9 +301,7 @@ async def test_what_is_left_keeps_its_turn_until_it_has_ended(call, provider, fi
     engine.pause_s = 60
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(call, model)
-        with anyio.fail_after(8):
-            while not engine.running:  # noqa: ASYNC110
-                await anyio.sleep(0.01)
+        await until_running(engine)
         tasks.cancel_scope.cancel()
     for next_call in (answer, read):
         with anyio.move_on_after(0.1) as waited:
@@ -327,9 +332,7 @@ async def test_a_call_that_is_cancelled_while_another_loop_generates_is_never_ge
     engines[0].pause_s = 60
     other = threading.Thread(target=anyio.run, args=(answer, model), daemon=True)
     other.start()
-    with anyio.fail_after(8):
-        while not engines[0].running:  # noqa: ASYNC110
-            await anyio.sleep(0.01)
+    await until_running(engines[0])
     with anyio.move_on_after(0.2) as waited:
         await call(model)
     assert waited.cancelled_caught
@@ -347,9 +350,7 @@ async def test_the_memory_is_freed_only_after_a_cancelled_call_has_stopped(call,
     engine.pause_s = 60
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(call, model)
-        with anyio.fail_after(8):
-            while not engine.running:  # noqa: ASYNC110
-                await anyio.sleep(0.01)
+        await until_running(engine)
         tasks.cancel_scope.cancel()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(model.aclose)
@@ -366,9 +367,7 @@ async def test_closing_a_model_that_generates_can_be_given_up_and_frees_the_memo
     engine.pause_s = 60
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(answer, model)
-        with anyio.fail_after(8):
-            while not engine.running:  # noqa: ASYNC110
-                await anyio.sleep(0.01)
+        await until_running(engine)
         later = threading.Timer(3, engine.pause.set)
         later.start()
         with anyio.move_on_after(0.2, shield=True) as closing:

@@ -197,7 +197,7 @@ class Worker:
         """Jobs that need other agents than this worker has."""
 
     def _own_agents(self) -> tuple[str, ...]:
-        """Return the agents of the table as texts; without any if there is no model to debate with."""
+        """Return the agents of the table as texts; an empty tuple if no model can be used."""
         wiring = self._table.wiring
         given = wiring.options.agents
         try:

@@ -379,7 +379,7 @@ def grant(
 
 
 def live_holder(lease: LeaseState | None, now: datetime) -> Owner | None:
-    """Return the holder of a lease; `None` if there is no lease, it has expired, or its process is provably dead."""
+    """Return the holder of a lease; `None` if there is no lease, it has expired, or its process has certainly ended."""
     if lease is None or lease.owner is None or not now < lease.expires_at <= span_end(now, LONGEST_LEASE_S):
         return None
     holder = Owner.from_json(lease.owner)
