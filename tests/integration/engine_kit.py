@@ -185,14 +185,15 @@ async def log_of(storage: Any, session_id: str) -> tuple[DurableEvent, ...]:
     return events
 
 
-async def cut_off(engine: Any, session_id: str, model: CountingModel, *, answered: int) -> None:
-    """Run a session, and cancel it while somebody is asked and so many answers are stored."""
+async def cut_off(engine: Any, session_id: str, model: CountingModel, *, answered: int, waiting: int = 1) -> None:
+    """Run a session, and cancel it while so many calls wait and so many answers are stored."""
     async with anyio.create_task_group() as group:
         group.start_soon(engine.run, session_id)
         with anyio.fail_after(NEVER_S):
             while True:
                 log = await log_of(engine.sessions.storage, session_id)
-                if model.under_way and sum(event.type == "agent_complete" for event in log) == answered:
+                answers = sum(event.type == "agent_complete" for event in log)
+                if (model.under_way, answers) == (waiting, answered):
                     break
                 await anyio.sleep(0.005)
         group.cancel_scope.cancel()

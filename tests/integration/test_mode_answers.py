@@ -380,7 +380,7 @@ async def test_an_oxford_debate_killed_in_its_early_vote_resumes_there(held_up: 
     engine = engine_of(storage, agents, OxfordMode())
     config = asking(agents, mode="oxford", rounds=3, options=("Tea", "Milk"), exit={"kind": "max_rounds", "rounds": 1})
     session = await engine.start_debate(config)
-    await cut_off(engine, session.id, model, answered=answered)
+    await cut_off(engine, session.id, model, answered=answered, waiting=len(held))
     held.clear()
     record = (await engine.run(session.id)).to_record()
     assert (record.status, len(record.rounds), len(model.begun)) == ("completed", 1, 9 + len(held_up))

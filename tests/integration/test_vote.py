@@ -319,7 +319,7 @@ async def test_a_debate_killed_in_its_vote_resumes_there(
     agents = seated(model, *CITIES)
     engine = engine_of(storage, agents, CollaborativeMode())
     session = await engine.start_debate(asking(agents, decide="schulze", vote=True, **more))
-    await cut_off(engine, session.id, model, answered=answered)
+    await cut_off(engine, session.id, model, answered=answered, waiting=len(held))
     before = (await fold_of(storage, session.id)).to_record().rounds[0].turns
     held.clear()
     record = (await engine.run(session.id)).to_record()
