@@ -25,7 +25,7 @@ from roundtable._core.owner import current_owner
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.fleet import Fleet
-from roundtable.fleet.queue import JobQueue, QueuedDebate, database_of
+from roundtable.fleet.queue import TRANSACTION_IDLE_S, JobQueue, QueuedDebate, database_of
 from roundtable.fleet.worker import Worker
 from roundtable.storage.locations import is_created
 from roundtable.storage.postgres import PostgresStorage
@@ -118,6 +118,32 @@ async def test_killed_and_suspended_workers_lose_nothing(postgres_url: str, tmp_
     assert stored
     assert not stored & set(calls_of(tmp_path) - before)
     assert len(stored_turns(results)) == WHOLE_JOB
+
+
+@pytest.mark.slow
+async def test_a_worker_suspended_within_a_transaction_loses_its_locks(own_server: Server, tmp_path: Path) -> None:
+    # The background jobs of DBOS have a shorter limit of their own, which their statement sets.
+    within = "SELECT pid FROM pg_stat_activity WHERE state = 'idle in transaction' AND NOT query LIKE '%timeout%'"
+    async with Fleet(storage=own_server.url()) as fleet, AsyncExitStack() as workers:
+        await fleet.submit("long", questions(40), rounds=5)
+        worker = child(own_server.url(), tmp_path, "long", 0.0)
+        workers.callback(worker.wait)
+        workers.callback(worker.kill)
+        await until_called(tmp_path, 2)
+        with anyio.fail_after(60):
+            while True:
+                os.kill(worker.pid, signal.SIGSTOP)
+                await anyio.sleep(0.05)  # for the statements that are under way
+                suspended = set(own_server.execute(within))
+                if suspended:
+                    break
+                os.kill(worker.pid, signal.SIGCONT)
+                await anyio.sleep(0.005)
+        start = anyio.current_time()
+        with anyio.fail_after(2 * TRANSACTION_IDLE_S):
+            while suspended & set(own_server.execute(within)):  # noqa: ASYNC110  (the server ends it)
+                await anyio.sleep(0.2)
+        print(f"the transaction ended after {anyio.current_time() - start:.1f} s")  # noqa: T201
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import Storage
     from roundtable.storage.postgres_connection import Address
 
-__all__ = ["FORMAT", "HOLD", "Database", "JobQueue", "QueuedDebate", "database_of", "quiet_logs"]
+__all__ = ["FORMAT", "HOLD", "TRANSACTION_IDLE_S", "Database", "JobQueue", "QueuedDebate", "database_of", "quiet_logs"]
 
 T = TypeVar("T")
 
@@ -36,6 +36,8 @@ FORMAT: Final = "3"
 """Version of the queue's format. Workers take only debates of their own version; raise it when the format changes."""
 HOLD: Final = "roundtable.hold_debate"
 """Name of the workflow that runs a debate."""
+TRANSACTION_IDLE_S: Final = 15.0
+"""How long PostgreSQL waits for the next statement of a transaction: a suspended process then loses its locks."""
 _BATCH: Final = 500
 _PAGE: Final = 2_000
 
@@ -154,6 +156,7 @@ class JobQueue:
             dbos_system_schema=schema or "dbos",
             application_name=self.app,
             retry_connection_errors=False,
+            sys_db_idle_transaction_timeout_sec=TRANSACTION_IDLE_S,
         )
 
     def names_for(self, agents: Sequence[str]) -> list[str]:

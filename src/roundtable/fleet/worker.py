@@ -31,7 +31,7 @@ from roundtable.errors import (
     StorageError,
 )
 from roundtable.fleet.jobs import agents_of, file_hashes, job_of, options_of, request_from_queue
-from roundtable.fleet.queue import HOLD, quiet_logs
+from roundtable.fleet.queue import HOLD, TRANSACTION_IDLE_S, quiet_logs
 from roundtable.fleet.tracing import within_trace
 from roundtable.stages import error_info
 from roundtable.types import Usage
@@ -305,6 +305,7 @@ class Worker:
                 "dbos_system_schema": database.schema or "dbos",
                 "application_version": self._queue.version,
                 "executor_id": self.id,
+                "sys_db_idle_transaction_timeout_sec": TRANSACTION_IDLE_S,
                 "enable_otlp": False,
                 # Workflows send no messages; by default, DBOS looks for some a hundred times a second.
                 "notification_coalesce_sec": 1.0,
