@@ -552,7 +552,8 @@ def test_the_example_of_the_specification_says_verify() -> None:
     assert [conflict.issue for conflict in found.evidence.conflicts] == ["Migration approach"]
     advice = found.decision.action_recommendation
     assert advice.type == "verify"
-    assert advice.reason == "Agreement is medium, with a mean confidence of 75%; there is 1 conflict."
+    finding = "Agreement is medium, with a mean confidence of 75%"
+    assert advice.reason == f"{finding}; there is 1 conflict (Migration approach)."
 
 
 async def test_answers_with_common_words_recommend_no_action() -> None:

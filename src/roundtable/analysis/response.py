@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Self
 
-from roundtable._core.words import counted, listing
+from roundtable._core.words import counted, listing, shortened
 from roundtable.analysis.findings import independent_consensus
 from roundtable.analysis.health import has_collapsed
 from roundtable.analysis.key_points import key_points_by_rules
@@ -52,6 +52,7 @@ MEDIUM_AGREEMENT: Final = Decimal("0.4")
 """Agreement from which on the level is `medium`."""
 
 _MAX_ITEMS: Final = 3
+_MAX_ISSUE_CHARS: Final = 60
 _FAR_BELOW: Final = Fraction(3, 10)
 _CUT_FROM: Final = 0.7
 _SENTENCE_END: Final = re.compile(r"[.!?]+(?=\s)|[。\uff01\uff1f]")
@@ -222,7 +223,8 @@ def _advice(
     mean = _mean(answering)
     agreement = _agreement_in_words(last, consensus, settings)
     finding = f"{agreement}, with a mean confidence of {float(mean):.0%}" if answering else agreement
-    conflict_count = f"there {_are(conflicts)} {counted(len(conflicts), 'conflict')}"
+    issues = ", ".join(shortened(conflict.issue, _MAX_ISSUE_CHARS) for conflict in conflicts)
+    conflict_count = f"there {_are(conflicts)} {counted(len(conflicts), 'conflict')} ({issues})"
     is_sure = level == "high" and mean >= exact(settings.high_confidence_action)
     is_low = level_of(consensus.agreement_at_most, settings) == "low"
     is_unsure = bool(answering) and mean < exact(settings.very_low_confidence_action)
