@@ -567,7 +567,6 @@ async def test_a_turn_that_a_pause_cut_is_not_paid_again_in_the_same_process(hom
     assert server.submits == [1, 1]
 
 
-@pytest.mark.both_loops
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["in the same process", "in another process"])
 @pytest.mark.parametrize("cut", ["nothing", "in a tool", "in the call after it"])
 async def test_an_answer_that_was_rejected_never_comes_back_and_its_successor_is_paid_once(

@@ -255,6 +255,7 @@ def test_any_program_may_write_plain_text() -> None:
         read_plain(" \n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [

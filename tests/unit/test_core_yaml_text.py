@@ -40,6 +40,7 @@ def test_a_few_aliases_mean_what_they_repeat() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["- ab\n", "- {}\n", "-\n", "? a\n", "- {a,b}\n", '- "\\N"\n', "- - -\n"])
 def test_a_file_without_aliases_may_be_of_any_length(piece: str) -> None:
     read_yaml(piece * (MOST_REPEATED // 10))

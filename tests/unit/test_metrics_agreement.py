@@ -119,6 +119,7 @@ def test_krippendorffs_own_example(level: str, published: float) -> None:
 MANY = 4_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "value"),
     [
