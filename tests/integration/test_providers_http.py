@@ -193,6 +193,27 @@ async def test_a_streamed_call_fails_typed_after_one_request(server, reply, kind
         assert (await collect(model))[-1].text == "ok"
 
 
+@pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
+@pytest.mark.parametrize("profile", ["deepseek", "moonshot"])
+async def test_the_reasoning_behind_each_tool_call_is_part_of_every_later_request(server, profile, streamed):
+    thoughts = ["Look it up.", None, "Again."]
+    for number, thought in enumerate(thoughts):
+        call = {"index": 0, "id": f"c{number}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        message = {"role": "assistant", "reasoning_content": thought, "content": None, "tool_calls": [call]}
+        choice = {"index": 0, "delta" if streamed else "message": message, "finish_reason": "tool_calls"}
+        data = json.dumps({"choices": [choice]}).encode()
+        server.queue(sse_reply([sse(data)]) if streamed else http_reply(data))
+    messages = ASK.messages
+    async with model_of(server, profile=profile) as model:
+        for number, _ in enumerate([*thoughts, "answer"]):
+            request = ASK.model_copy(update={"messages": messages})
+            answer = (await collect(model, request))[-1] if streamed else await model.complete(request)
+            result = Message(role="tool", content="found", tool_call_id=f"c{number}")
+            messages = (*messages, answer.to_message(), result)
+    asked = [message for message in server.seen[-1].json["messages"] if message["role"] == "assistant"]
+    assert [message["reasoning_content"] for message in asked] == ["Look it up.", " ", "Again."]
+
+
 WORDS = "Zoë says: 你好 🙂, twice."
 EVENTS = chat_chunks(WORDS)
 WHOLE = b"".join(EVENTS)

@@ -351,6 +351,61 @@ class TestChatServers:
         assert made["reasoning_content"] == "Hm."
         assert "reasoning_content" not in body(CHAT, messages=(*HI, found.to_message()))["messages"][1]
 
+    @pytest.mark.parametrize(
+        ("name", "field"),
+        [
+            ("deepseek", "reasoning_content"),
+            ("moonshot", "reasoning_content"),
+            ("zai", "reasoning_content"),
+            ("llamacpp", "reasoning_content"),
+            ("vllm", "reasoning"),
+            ("vllm", "reasoning_content"),
+        ],
+    )
+    def test_streamed_reasoning_of_a_tool_call_goes_back(self, name, field):
+        dialect = OpenAIChat("compatible", server=SERVERS[name])
+        call = {"index": 0, "id": "c1", "function": {"name": "look", "arguments": "{}"}}
+        pieces = ({field: "Hm, "}, {field: "tea."}, {"content": "", "tool_calls": [call]})
+        events = [{"choices": [{"index": 0, "delta": piece}]} for piece in pieces]
+        events.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
+        decoder = dialect.stream_decoder({})
+        for event in events:
+            decoder.feed(b"data: " + json.dumps(event).encode() + b"\n\n")
+        result = Message(role="tool", content="one", tool_call_id="c1")
+        made = body(dialect, messages=(*HI, decoder.finish().to_message(), result))["messages"]
+        assert made[1][field] == "Hm, tea."
+
+    @pytest.mark.parametrize("name", ["deepseek", "moonshot"])
+    def test_an_answer_without_reasoning_has_a_blank_one_where_a_server_needs_it(self, name):
+        dialect = OpenAIChat("compatible", server=SERVERS[name])
+        answered = Message(role="assistant", content="Tea.")
+        made = body(dialect, messages=(*TALK, answered, *HI))["messages"]
+        assert [message.get("reasoning_content") for message in made if message["role"] == "assistant"] == [" ", " "]
+        assert {message["role"] for message in made if "reasoning_content" in message} == {"assistant"}
+        assert "reasoning_content" not in json.dumps(body(dialect, messages=(*HI, answered, *HI)))
+        assert "reasoning_content" not in json.dumps(body(CHAT, messages=TALK))
+
+    def test_fields_of_another_server_do_not_go_back(self):
+        native = NativeContent(provider="compatible", items=({"reasoning_details": [{"text": "Hm."}]},))
+        said = Message(role="assistant", tool_calls=(ToolCall(id="c1", name="look"),), native=native)
+        for name, server in SERVERS.items():
+            made = body(OpenAIChat("compatible", server=server), messages=(*HI, said))["messages"][1]
+            assert ("reasoning_details" in made) is (name in {"openrouter", "minimax"})
+
+    @pytest.mark.parametrize(
+        ("name", "model", "given", "goes"),
+        [
+            ("moonshot", "kimi-k2.5", 0.0, None),
+            ("moonshot", "moonshot-v1-8k", 1.5, 1.0),
+            ("minimax", "MiniMax-M2.1", 0.0, 0.01),
+            ("zai", "glm-4.7", 1.5, 1.0),
+            ("deepseek", "deepseek-chat", 1.5, 1.5),
+        ],
+    )
+    def test_a_temperature_that_a_server_rejects_is_replaced_or_left_out(self, name, model, given, goes):
+        dialect = OpenAIChat("compatible", server=SERVERS[name])
+        assert body(dialect, model=model, temperature=given).get("temperature") == goes
+
 
 @pytest.mark.parametrize(
     ("model", "goes"),

@@ -138,10 +138,16 @@ class ChatServer:
     """How documents are sent: `file` in OpenAI's format, `file_url` with the base64 data in place of an address."""
     reasoning_back: tuple[str, ...] = ()
     """Fields that must be part of an answer with tool calls when it is sent back."""
+    needs_reasoning: bool = False
+    """Whether it rejects a conversation with tool calls in which an answer has no `reasoning_content`."""
+    temperatures: tuple[float, float] = (0.0, 2.0)
+    """Lowest and highest sampling temperature that it accepts; others are replaced by the nearest one."""
+    fixed_temperature: tuple[str, ...] = ()
+    """Prefixes of the models that reject a sampling temperature, besides OpenAI's."""
 
     def rejects_temperature(self, model: str) -> bool:
         """Check whether a model rejects a sampling temperature."""
-        return self.openai_models and rejects_temperature(model)
+        return model.startswith(self.fixed_temperature) or (self.openai_models and rejects_temperature(model))
 
 
 PLAIN: Final = ChatServer(name="compatible")
@@ -207,11 +213,46 @@ _ALL: Final = (
         seed=None,
         schema="json_object",
         reasoning_back=("reasoning_content",),
+        needs_reasoning=True,
+    ),
+    # https://platform.kimi.ai/docs/guide/use-kimi-k2-thinking-model and .../docs/guide/migrating-from-openai-to-kimi
+    ChatServer(
+        name="moonshot",
+        base_url="https://api.moonshot.ai/v1",
+        hosts=("api.moonshot.ai", "api.moonshot.cn", "api.kimi.com"),
+        key_env=("MOONSHOT_API_KEY", "KIMI_API_KEY"),
+        limit_field="max_completion_tokens",
+        seed=None,
+        reasoning_back=("reasoning_content",),
+        needs_reasoning=True,
+        temperatures=(0.0, 1.0),
+        fixed_temperature=("kimi-",),
+    ),
+    # https://docs.z.ai/guides/capabilities/thinking-mode and https://docs.z.ai/api-reference/llm/chat-completion
+    ChatServer(
+        name="zai",
+        base_url="https://api.z.ai/api/paas/v4",
+        hosts=("api.z.ai", "open.bigmodel.cn"),
+        key_env=("ZAI_API_KEY", "ZHIPUAI_API_KEY"),
+        seed=None,
+        schema="json_object",
+        reasoning_back=("reasoning_content",),
+        temperatures=(0.0, 1.0),
+    ),
+    # https://platform.minimax.io/docs/api-reference/text-openai-api; without `reasoning_split`, thoughts are text.
+    ChatServer(
+        name="minimax",
+        base_url="https://api.minimax.io/v1",
+        hosts=("api.minimax.io", "api.minimaxi.com"),
+        key_env=("MINIMAX_API_KEY",),
+        seed=None,
+        reasoning_back=("reasoning_details",),
+        temperatures=(0.01, 1.0),
     ),
     # https://docs.ollama.com/api/openai-compatibility
     ChatServer(name="ollama", base_url="http://127.0.0.1:11434/v1"),
-    # https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html
-    ChatServer(name="vllm", base_url="http://127.0.0.1:8000/v1"),
+    # https://docs.vllm.ai/en/latest/features/interleaved_thinking/; older versions say `reasoning_content`.
+    ChatServer(name="vllm", base_url="http://127.0.0.1:8000/v1", reasoning_back=("reasoning", "reasoning_content")),
     # https://github.com/ggml-org/llama.cpp/tree/master/tools/server
     ChatServer(name="llamacpp", base_url="http://127.0.0.1:8080/v1", reasoning_back=("reasoning_content",)),
     # https://lmstudio.ai/docs/developer/openai-compat
@@ -502,11 +543,12 @@ def build_request(
     """
     body: JsonObject = {
         "model": request.model,
-        "messages": [_message(message, provider, server) for message in request.messages],
+        "messages": _messages(request.messages, provider, server),
         server.limit_field: request.max_tokens,
     }
     if request.temperature is not None and not server.rejects_temperature(request.model):
-        body["temperature"] = request.temperature
+        lowest, highest = server.temperatures
+        body["temperature"] = min(max(request.temperature, lowest), highest)
     if request.seed is not None and server.seed is not None:
         body[server.seed] = request.seed
     if request.stop:
@@ -530,6 +572,16 @@ def build_request(
     return HttpRequest("POST", f"{base_url}/chat/completions", sent_headers(headers, request), content, stream)
 
 
+def _messages(messages: Sequence[Message], provider: str, server: ChatServer) -> list[JsonValue]:
+    made = [_message(message, provider, server) for message in messages]
+    if server.needs_reasoning and any("tool_calls" in message for message in made):
+        for message in made:
+            if message["role"] == "assistant":
+                # The answers of other models, and answers without a thought, have none; an empty text is rejected too.
+                message["reasoning_content"] = message.get("reasoning_content") or " "
+    return [*made]
+
+
 def _message(message: Message, provider: str, server: ChatServer) -> JsonObject:
     wire: JsonObject = {"role": message.role, "content": _content(message, server)}
     if message.tool_calls:
@@ -545,8 +597,9 @@ def _message(message: Message, provider: str, server: ChatServer) -> JsonObject:
     if message.tool_call_id is not None:
         wire["tool_call_id"] = message.tool_call_id
     if message.native is not None and message.native.provider == provider:
+        # The answer may come from another compatible server, whose fields this one may reject.
         for fields in message.native.items:
-            wire |= fields
+            wire |= {name: value for name, value in fields.items() if name in server.reasoning_back}
     return wire
 
 
