@@ -41,6 +41,10 @@ def told(message="No.", **more):
     return json.dumps({"error": {"message": message, **more}}).encode()
 
 
+def base(code, message):
+    return json.dumps({"choices": None, "base_resp": {"status_code": code, "status_msg": message}}).encode()
+
+
 def content(text):
     message = {"role": "assistant", "content": text}
     return json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
@@ -85,6 +89,10 @@ BOTH = {
     "number": (http_reply(b"42"), AgentError, False),
     "object": (http_reply(b"{}"), AgentError, True),
     "error under 200": (http_reply(told(code=429)), APIRateLimitError, True),
+    "MiniMax rate": (http_reply(base(1002, "rate limit")), APIRateLimitError, True),
+    "MiniMax key": (http_reply(base(1004, "not authorized")), APIAuthError, False),
+    "MiniMax length": (http_reply(base(2013, "invalid params, context window exceeds limit")), ContextTooLong, False),
+    "403 flagged": (http_reply(told(metadata={"reasons": ["x"]}), status=403), AgentError, False),
     "page": (http_reply(b"<!doctype html><p>Log in</p>"), APINetworkError, True),
     "deep": (http_reply(b'{"a":' + b"[" * 200_000 + b"]" * 200_000 + b"}"), AgentError, False),
     "long number": (http_reply(b'{"a":' + b"9" * 5000 + b"}"), AgentError, False),
@@ -119,6 +127,8 @@ STREAMS = {
     "nothing": (sse_reply([]), AgentError, True),
     "error first": (sse_reply([sse(told(code=529))]), APINetworkError, True),
     "error late": (sse_reply([*chat_chunks("text")[:2], sse(told(code=429))]), APIRateLimitError, True),
+    "MiniMax first": (sse_reply([sse(base(1008, "insufficient balance"))]), APIAuthError, False),
+    "MiniMax late": (sse_reply([*chat_chunks("text")[:2], sse(base(1039, "token limit"))]), APIRateLimitError, True),
     "bad JSON": (sse_reply([*chat_chunks("text")[:2], b"data: {bad}\n\n"]), AgentError, True),
     "bad UTF-8": (sse_reply([*chat_chunks("text")[:2], b'data: {"\xff": 1}\n\n']), AgentError, True),
     "everything twice": (sse_reply([event for event in chat_chunks("text") for _ in "ab"]), AgentError, True),

@@ -91,6 +91,8 @@ TOO_LONG = {
     "groq": "Please reduce the length of the messages or completion.",
     "mistral": "Prompt contains 40961 tokens, too large for model with 32768 maximum context length",
     "moonshot": "Invalid request: Your request exceeded model token limit: 262144",
+    "kimi": "Input token length too long",
+    "minimax": "invalid params, context window exceeds limit (2013)",
     "copilot": "prompt token count of 134000 exceeds the limit of 128000",
     "qwen": "Range of input length should be [1, 129024]",
     "together": "The input (5000 tokens) is longer than the model's context length (4096 tokens).",
@@ -127,6 +129,81 @@ def test_a_used_up_balance_is_recognised_by_its_words(status):
     found = error(status, told("Your credit balance is too low to access the API.", type="invalid_request_error"))
     assert (type(found), found.retryable) == (APIAuthError, False)
     assert "billing" in (found.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        # MiniMax, with its address for the format of OpenAI and for that of Anthropic.
+        (429, told("insufficient balance (1008)", type="insufficient_balance_error", http_code="429")),
+        (500, told("insufficient balance (1008)", type="api_error")),
+        # Z.AI and Moonshot
+        (429, told("Insufficient balance or no resource package. Please recharge.", code="1113")),
+        (429, told("Your account is suspended, check your plan.", type="exceeded_current_quota_error")),
+    ],
+)
+def test_a_used_up_balance_is_not_a_rate_limit_or_a_fault(status, body):
+    found = error(status, body)
+    assert (type(found), found.retryable) == (APIAuthError, False)
+    assert "billing" in (found.hint or "")
+
+
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize(
+    ("code", "message", "kind", "retryable"),
+    [
+        (1000, "unknown error", APINetworkError, True),
+        (1001, "request timeout", APINetworkError, True),
+        (1002, "rate limit", APIRateLimitError, True),
+        (1004, "login fail: Please carry the API secret key", APIAuthError, False),
+        (1008, "insufficient balance", APIAuthError, False),
+        (1026, "input new_sensitive", AgentError, False),
+        (1027, "output new_sensitive", AgentError, False),
+        (1033, "system error", APINetworkError, True),
+        (1039, "token limit", APIRateLimitError, True),
+        (2013, "invalid params, max_tokens type error", AgentError, False),
+        (2013, "invalid params, context window exceeds limit", ContextTooLong, False),
+        (2049, "invalid api key", APIAuthError, False),
+        (2056, "usage limit exceeded", APIAuthError, False),
+    ],
+)
+def test_the_codes_of_minimax(status, code, message, kind, retryable):
+    found = error(status, {"id": "1", "choices": None, "base_resp": {"status_code": code, "status_msg": message}})
+    assert message in str(found)
+    if status == 200:
+        assert (type(found), found.retryable) == (kind, retryable)
+        assert not any(f"error {number}" in str(found) for number in (400, 401, 402, 429))
+
+
+MODERATED = {
+    "openrouter": (
+        403,
+        told(
+            "Your chosen model requires moderation and your input was flagged",
+            code=403,
+            metadata={"reasons": ["violence"], "flagged_input": "canary", "provider_name": "x", "model_slug": "m"},
+        ),
+    ),
+    "openrouter typed": (403, told("Blocked.", code=403, metadata={"error_type": "content_policy_violation"})),
+    "openrouter late": (200, told("Blocked.", code=403, metadata={"reasons": [], "flagged_input": "canary"})),
+    "xai": (403, {"code": "permission-denied", "error": "Content violates usage guidelines. Failed check: BIO"}),
+    "azure": (400, told("The response was filtered.", code="content_filter", status=400)),
+    "qwen": (400, told("Input data may contain inappropriate content.", code="data_inspection_failed")),
+    "kimi": (400, told("The request was rejected because it was considered high risk", type="content_filter")),
+}
+
+
+@pytest.mark.parametrize(("status", "body"), MODERATED.values(), ids=MODERATED)
+def test_rejected_content_is_not_a_refused_key(status, body):
+    found = error(status, body)
+    assert (type(found), found.retryable, kind_of(found)) == (AgentError, False, None)
+    assert "content" in (found.hint or "")
+    assert "canary" not in str(found.to_dict(debug=True))
+
+
+def test_a_missing_permission_is_no_matter_of_content():
+    for metadata in ({}, {"error_type": "permission_denied"}, {"reasons": []}):
+        assert type(error(403, told("Key limit exceeded.", code=403, metadata=metadata))) is APIAuthError
 
 
 @pytest.mark.parametrize(("status", "code"), [(400, "tool_use_failed"), (200, "json_validate_failed")])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import JsonValue
 
-__all__ = ["Refusal", "error_for", "read_refusal", "redact", "request_id_of", "retry_after_of"]
+__all__ = ["Refusal", "base_code_of", "error_for", "read_refusal", "redact", "request_id_of", "retry_after_of"]
 
 MESSAGE_CHARS: Final = 1000
 """The most characters that an error quotes from a provider's own message."""
@@ -39,6 +39,8 @@ _QUOTA: Final = frozenset(
         "insufficient_balance",
         "payment_required",
         "billing_error",
+        "insufficient_balance_error",
+        "exceeded_current_quota_error",
     }
 )
 _KEY: Final = frozenset(
@@ -58,13 +60,37 @@ _MISSING: Final = frozenset({"not_found_error", "not_found", "model_not_found"})
 _TOO_LONG: Final = frozenset({"context_length_exceeded", "exceed_context_size_error", "string_above_max_length"})
 _TOO_LONG_WORDS: Final = re.compile(
     r"(?<!search )\bcontext (?:length|window|limit|size)\b|\bmaximum (?:prompt|model|allowed input) length\b"
-    r"|\b(?:prompt|input)(?: is)? too long\b|\btoo many (?:input )?tokens\b|\bmodel token limit\b"
+    r"|\b(?:prompt|input)(?: token length| is)? too long\b|\btoo many (?:input )?tokens\b|\bmodel token limit\b"
     r"|\b(?:input|prompt|requested) token count\b|\breduce the length of the messages\b|\brange of input length\b"
     r"|`inputs` (?:tokens \+|must have less than)",
     re.IGNORECASE,
 )
 """What servers write if a prompt, with the answer's limit added, does not fit the model."""
-_NO_CREDIT_WORDS: Final = re.compile(r"\bcredit balance is too low\b|\bcredits are depleted\b", re.IGNORECASE)
+_NO_CREDIT_WORDS: Final = re.compile(
+    r"\bcredit balance is too low\b|\bcredits are depleted\b|\binsufficient (?:account )?balance\b", re.IGNORECASE
+)
+_NO_CREDIT: Final = frozenset({400, 403, 429, 500})
+"""Statuses with which providers report that the account has no credit, besides 402."""
+_CONTENT: Final = frozenset({"content_filter", "content_policy_violation", "data_inspection_failed", "refusal"})
+"""Codes that reject the content of a request, of Azure, OpenAI, OpenRouter and Qwen."""
+_CONTENT_WORDS: Final = re.compile(r"\bcontent violates usage guidelines\b", re.IGNORECASE)
+"""What xAI writes in this case, with the code of a missing permission."""
+_BASE_RESP: Final[Mapping[int, str]] = {
+    1002: "rate_limited",
+    1004: "invalid_api_key",
+    1008: "insufficient_balance",
+    1026: "content_filter",
+    1027: "content_filter",
+    1039: "rate_limited",
+    1041: "rate_limited",
+    1042: "invalid_request_error",
+    2013: "invalid_request_error",
+    2045: "rate_limited",
+    2049: "invalid_api_key",
+    2056: "insufficient_quota",
+}
+"""Kinds of the codes in `base_resp` of MiniMax; with other codes, a retry may help. 2056 is a quota of five hours. See
+https://platform.minimax.io/docs/api-reference/errorcode."""
 _USELESS: Final = frozenset({"tool_use_failed", "json_validate_failed"})
 """Codes that reject not the request, but what the model wrote; see https://console.groq.com/docs/errors."""
 _WAIT_WORDS: Final = re.compile(
@@ -123,6 +149,12 @@ def read_refusal(body: bytes | JsonValue) -> Refusal:
     details = [object_of(detail) for detail in items_of(inner.get("details"))]
     kinds = {text_of(facts.get(name)).lower() for name in ("code", "type", "status")}
     kinds |= {text_of(detail.get("reason")).lower() for detail in details}
+    metadata = object_of(inner.get("metadata"))
+    kinds.add(text_of(metadata.get("error_type")).lower())
+    if metadata.get("reasons") or metadata.get("flagged_input"):
+        # See https://openrouter.ai/docs/api/reference/errors-and-debugging.
+        kinds.add("content_policy_violation")
+    kinds.add(_BASE_RESP.get(base_code_of(value), ""))
     waits = [_positive(text_of(detail.get("retryDelay")).removesuffix("s")) for detail in details]
     message = _message_of(outer, inner)
     return Refusal(
@@ -132,6 +164,17 @@ def read_refusal(body: bytes | JsonValue) -> Refusal:
         _shown_id(text_of(outer.get("request_id"))),
         next((wait for wait in waits if wait is not None), _wait_in(message)),
     )
+
+
+def base_code_of(value: JsonValue) -> int:
+    """Return the code of an error that MiniMax states in an answer with the status 200; 0 if there is none.
+
+    Example:
+        >>> base_code_of({"base_resp": {"status_code": 1002, "status_msg": "rate limit"}}), base_code_of({})
+        (1002, 0)
+    """
+    code = object_of(object_of(value).get("base_resp")).get("status_code")
+    return code if isinstance(code, int) else 0
 
 
 def _wait_in(message: str) -> float | None:
@@ -147,7 +190,8 @@ def _message_of(outer: Mapping[str, JsonValue], inner: Mapping[str, JsonValue]) 
     detail = outer.get("detail")
     message = outer.get("message")
     nested, problems = object_of(message).get("detail"), outer.get("errors")
-    for candidate in (inner.get("message"), outer.get("error"), message, detail, nested, problems):
+    base = object_of(outer.get("base_resp")).get("status_msg")
+    for candidate in (inner.get("message"), outer.get("error"), message, detail, nested, problems, base):
         if words := text_of(candidate):
             break
         listed = [object_of(item) for item in items_of(candidate)]
@@ -163,7 +207,7 @@ def _message_of(outer: Mapping[str, JsonValue], inner: Mapping[str, JsonValue]) 
 
 
 def _status(facts: Mapping[str, JsonValue]) -> int | None:
-    for name in ("code", "status", "status_code", "raw_status_code"):
+    for name in ("code", "status", "status_code", "raw_status_code", "http_code"):
         value = facts.get(name)
         if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) == 3:
             value = int(value)
@@ -219,7 +263,11 @@ def _status_of(refusal: Refusal) -> int:
         return 429
     if kinds & _MISSING:
         return 404
-    return 400 if kinds & (_REQUEST | _USELESS) or _is_too_long(refusal) else 503
+    return 400 if kinds & (_REQUEST | _USELESS) or _is_too_long(refusal) or _is_about_content(refusal) else 503
+
+
+def _is_about_content(refusal: Refusal) -> bool:
+    return bool(refusal.kinds & _CONTENT or _CONTENT_WORDS.search(refusal.message))
 
 
 def _is_too_long(refusal: Refusal) -> bool:
@@ -233,8 +281,10 @@ def _is_useless(status: int, refusal: Refusal) -> bool:
 def _classify(status: int, refusal: Refusal) -> tuple[type[RoundtableError], bool | None, str | None]:
     """Return the error class, whether a retry may help (`None`: the default of the class), and a hint."""
     kinds = refusal.kinds
-    if status == 402 or (status in {400, 403, 429} and (kinds & _QUOTA or _NO_CREDIT_WORDS.search(refusal.message))):
+    if status == 402 or (status in _NO_CREDIT and (kinds & _QUOTA or _NO_CREDIT_WORDS.search(refusal.message))):
         return APIAuthError, False, "The account has no credit or quota left; check its billing."
+    if status in {400, 403, 422} and _is_about_content(refusal):
+        return AgentError, False, "The provider rejects the content; change the question, or use another model."
     if status in {401, 403} or (400 <= status < 500 and kinds & _KEY):
         return APIAuthError, False, None
     if status == 429:

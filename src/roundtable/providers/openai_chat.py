@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from roundtable.errors import AgentError, APINetworkError, RoundtableError
 from roundtable.http.client import HttpRequest
-from roundtable.providers.failures import error_for, read_refusal, request_id_of
+from roundtable.providers.failures import base_code_of, error_for, read_refusal, request_id_of
 from roundtable.providers.http_model import EventDecoder, ParseDocument
 from roundtable.providers.openai_models import rejects_temperature
 from roundtable.providers.response_builder import ResponseBuilder
@@ -524,7 +524,7 @@ def read_answer(draft: ChatResponseBuilder, answer: JsonObject) -> ChatResponse:
 def error_inside(provider: str, headers: Mapping[str, str], answer: JsonObject) -> RoundtableError | None:
     """Return the error in the body of an answer or event with status 200; `None` if there is none."""
     for part in (answer, *items_of(answer.get("choices"))):
-        if isinstance(part, dict) and part.get("error"):
+        if isinstance(part, dict) and (part.get("error") or base_code_of(part)):
             return error_for(provider, 200, headers, read_refusal(part))
     return None
 
