@@ -29,7 +29,7 @@ from roundtable.types import AgentConfig, AgentHealth, Budget, ConsensusResult, 
 
 pytestmark = pytest.mark.anyio
 
-REFUSED = http_reply(b'{"error": {"message": "invalid key"}}', status=401)
+REFUSED = http_reply(b'{"error": {"message": "invalid key for the prompt \'canary\'"}}', status=401)
 
 
 async def agents_of(server: McpServer) -> dict[str, Any]:
@@ -68,7 +68,9 @@ async def test_a_refused_key_shows_until_a_call_succeeds() -> None:
             assert len(done["failures"]) == 2
             found = await inactive()
             assert sorted(found) == ["away", "far"]
-            assert "invalid key" in found["far"]
+            reason = "the provider refused the last call (status 401). Check the provider's API key"
+            assert found["far"].startswith(reason)
+            assert "canary" not in str(found)
             await call(client, "start_roundtable", topic="Tea?", rounds=1)
             assert await inactive() == {}
 

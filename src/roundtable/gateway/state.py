@@ -425,7 +425,7 @@ class EndpointState:
         self.has_rate: bool = requests is not None or tokens is not None
         """Whether each call needs an admission by `admit`."""
         self.refusal: str | None = None
-        """Why the provider refused the API key in the last call; `None` after a success."""
+        """Why the provider refused the API key in the last call, without its own words; `None` after a success."""
         self.refused_at: float = 0.0
         """Time of that refusal, on the clock's `monotonic`."""
 
@@ -559,7 +559,10 @@ class EndpointState:
         own_error = error if isinstance(error, RoundtableError) else None
         kind = None if own_error is None else kind_of(own_error)
         if isinstance(error, APIAuthError):
-            self.refusal, self.refused_at = error.message, self._clock.monotonic()
+            # Callers that share the key see this, and a provider may quote the prompt of one of them.
+            reason = f"the provider refused the last call ({_own_words(error)})"
+            self.refusal = f"{reason}. {error.hint}" if error.hint else reason
+            self.refused_at = self._clock.monotonic()
         if kind is None or kind == "rate_limit":
             self.breaker.record_nothing(probe=probe)
         else:
