@@ -12,7 +12,7 @@ from roundtable.errors import ConfigurationError
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, http_reply
 
 MODEL = "anthropic:claude-sonnet-4-5"
-PRICES = {MODEL: {"input": 3, "output": 15, "cache_read": "0.3", "cache_write": "3.75"}}
+PRICES = {MODEL: {"input": 3, "output": 15, "cache_read": "0.3", "cache_write": "3.75", "long_cache_write": 6}}
 ANSWER = {"type": "text", "text": '{"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}'}
 
 
@@ -101,6 +101,20 @@ async def test_a_cache_that_is_written_and_never_read_costs_more() -> None:
     with LoopbackServer(only_written) as server:
         result = await debate(server, cache_prompts=True)
     assert result.usage.saved_usd == pytest.approx(-2000 * 0.75 / 1e6)
+
+
+async def test_a_prompt_cached_for_an_hour_is_counted_apart() -> None:
+    def written_for_an_hour(seen: Seen) -> WireReply:
+        assert seen.json["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
+        lifetimes = {"ephemeral_5m_input_tokens": 500, "ephemeral_1h_input_tokens": 1500}
+        usage = {"input_tokens": 100, "output_tokens": 10, "cache_creation_input_tokens": 2000}
+        body = {"type": "message", "content": [ANSWER], "usage": {**usage, "cache_creation": lifetimes}}
+        return http_reply(json.dumps(body).encode())
+
+    with LoopbackServer(written_for_an_hour) as server:
+        result = await debate(server, extra_body={"cache_control": {"type": "ephemeral", "ttl": "1h"}})
+    assert (result.usage.cache_write_tokens, result.usage.long_cache_write_tokens) == (2000, 1500)
+    assert result.usage.saved_usd == pytest.approx(-(500 * 0.75 + 1500 * 3) / 1e6)
 
 
 def test_whether_to_cache_is_true_or_false() -> None:

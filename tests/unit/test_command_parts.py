@@ -174,6 +174,15 @@ def test_claude_states_what_it_consumed() -> None:
     assert reply.duration_ms == 12
 
 
+def test_claude_states_what_it_caches_for_an_hour() -> None:
+    lifetimes = {"ephemeral_5m_input_tokens": 1, "ephemeral_1h_input_tokens": 8}
+    usage = {"input_tokens": 7, "cache_creation_input_tokens": 9, "cache_creation": lifetimes}
+    reply = CLAUDE.read(line(result="Tea.", session_id="s", usage=usage))
+    assert (reply.usage.cache_write_tokens, reply.usage.long_cache_write_tokens) == (9, 8)
+    reply = CLAUDE.read(line(result="Tea.", session_id="s", usage={**usage, "cache_creation": 8}))
+    assert reply.usage.long_cache_write_tokens == 0
+
+
 def test_a_word_is_left_out_alone_where_no_option_stands_before_it() -> None:
     assert CLAUDE.words(("run", "{model}", "-")) == ("run", "-")
 

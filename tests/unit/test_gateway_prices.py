@@ -43,6 +43,24 @@ def test_parts_with_a_price_of_their_own_cost_that_and_others_what_the_rest_does
     assert ModelPrice(input=1, output=10).cost(usage) == Decimal(2000) / 1_000_000
 
 
+def test_what_a_cache_keeps_for_an_hour_may_have_a_price_of_its_own():
+    usage = Usage(input_tokens=1000, cache_write_tokens=500, long_cache_write_tokens=200, calls=1)
+    price = ModelPrice(input=1, output=10, cache_write="1.25", long_cache_write=2)
+    assert price.cost(usage) == (500 + 300 * Decimal("1.25") + 200 * 2) / 1_000_000
+    assert ModelPrice(input=1, output=10, cache_write=3).cost(usage) == Decimal(2000) / 1_000_000
+    assert bare({"a:b": price}).worst("a", "b", 1000, 0) == Decimal(2000) / 1_000_000
+
+
+def test_a_cache_of_an_hour_costs_twice_the_input_at_anthropic():
+    pytest.importorskip("genai_prices")
+    table = PriceTable()
+    usage = Usage(input_tokens=1000, cache_write_tokens=1000, calls=1)
+    short = table.cost("anthropic", "claude-opus-4-5", usage)
+    long = usage.model_copy(update={"long_cache_write_tokens": 1000})
+    assert (short, table.cost("anthropic", "claude-opus-4-5", long)) == (Decimal("0.00625"), Decimal("0.01"))
+    assert table.saved("anthropic", "claude-opus-4-5", long, Decimal(1)) == Decimal("-0.005")
+
+
 def test_more_cached_than_sent_never_makes_a_price_negative():
     usage = Usage(input_tokens=10, cache_read_tokens=50, calls=1)
     assert ModelPrice(input=1_000_000, output=0, cache_read=0).cost(usage) == 0
@@ -146,9 +164,11 @@ print(PriceTable().cost("openai", "gpt-5.2", Usage(input_tokens=1000, output_tok
 
 COUNTS = st.integers(0, 2_000_000)
 PRICES = st.decimals(0, 500, places=4)
+MAYBE = st.none() | PRICES
+MODEL_PRICES = st.builds(ModelPrice, input=PRICES, output=PRICES, cache_write=MAYBE, long_cache_write=MAYBE)
 
 
-@given(COUNTS, COUNTS, st.builds(ModelPrice, input=PRICES, output=PRICES, cache_write=st.none() | PRICES), st.data())
+@given(COUNTS, COUNTS, MODEL_PRICES, st.data())
 def test_no_call_costs_more_than_its_worst_case(sent, got, price, data):
     table = bare({"a:b": price})
     read = data.draw(st.integers(0, sent))
@@ -159,6 +179,7 @@ def test_no_call_costs_more_than_its_worst_case(sent, got, price, data):
         output_tokens=got,
         cache_read_tokens=read,
         cache_write_tokens=write,
+        long_cache_write_tokens=data.draw(st.integers(0, write)),
         reasoning_tokens=thought,
         calls=1,
     )

@@ -74,6 +74,7 @@ def sane_usage(usage: Usage, provider: str = "") -> Usage:
         usage.output_tokens,
         usage.cache_read_tokens,
         usage.cache_write_tokens,
+        usage.long_cache_write_tokens,
         usage.reasoning_tokens,
         usage.searches,
         usage.unreported_calls,
@@ -88,6 +89,7 @@ def sane_usage(usage: Usage, provider: str = "") -> Usage:
         output_tokens=max(0, usage.output_tokens),
         cache_read_tokens=max(0, usage.cache_read_tokens),
         cache_write_tokens=max(0, usage.cache_write_tokens),
+        long_cache_write_tokens=max(0, usage.long_cache_write_tokens),
         reasoning_tokens=max(0, usage.reasoning_tokens),
         searches=max(0, usage.searches),
         calls=max(1, usage.calls),
@@ -142,6 +144,8 @@ class ModelPrice:
     """Price of a million tokens of input that a cache provides."""
     cache_write: _Amount | None = None
     """Price of a million tokens of input that are written to a cache."""
+    long_cache_write: _Amount | None = None
+    """Price of a million tokens of input that a cache keeps for an hour; when left out, `cache_write`."""
     reasoning: _Amount | None = None
     """Price of a million tokens of reasoning."""
     per_call: _Amount = 0
@@ -164,12 +168,15 @@ class ModelPrice:
             share: Share of the price of tokens that is charged, such as 0.5 in a batch.
         """
         read, write, reasoning = usage.cache_read_tokens, usage.cache_write_tokens, usage.reasoning_tokens
+        write_long = min(write, usage.long_cache_write_tokens)
         plain_in = max(0, usage.input_tokens - read - write)
         plain_out = max(0, usage.output_tokens - reasoning)
+        write_price = self.input if self.cache_write is None else self.cache_write
         parts = (
             (plain_in, self.input),
             (read, self.input if self.cache_read is None else self.cache_read),
-            (write, self.input if self.cache_write is None else self.cache_write),
+            (write - write_long, write_price),
+            (write_long, write_price if self.long_cache_write is None else self.long_cache_write),
             (plain_out, self.output),
             (reasoning, self.output if self.reasoning is None else self.reasoning),
         )
@@ -250,7 +257,7 @@ class PriceTable:
             endpoint: Root of the API that received the calls; empty for the vendor's own API.
             share: Share of the price of tokens that is charged, such as 0.5 in a batch.
         """
-        stated = self._stated.get((provider, model)) or self._stated.get((provider, "*"))
+        stated = self._stated_price(provider, model)
         if stated is not None:
             listed = searches_usd(provider, model, usage) if stated.per_search is None else 0
             return _rounded(stated.cost(usage, share) + (listed or 0))
@@ -269,7 +276,9 @@ class PriceTable:
             share: Fraction of the list price that is charged for tokens; 0.5 is half the price.
             endpoint: Root of the API that received the calls.
         """
-        uncached = usage.model_copy(update={"cache_read_tokens": 0, "cache_write_tokens": 0})
+        uncached = usage.model_copy(
+            update={"cache_read_tokens": 0, "cache_write_tokens": 0, "long_cache_write_tokens": 0}
+        )
         full = self.cost(provider, model, uncached, endpoint=endpoint)
         paid = self.cost(provider, model, usage, endpoint=endpoint, share=share)
         return None if full is None or paid is None else full - paid
@@ -287,15 +296,19 @@ class PriceTable:
     ) -> Decimal | None:
         """Return the most that one call with these tokens and searches may cost; `None` if that is unknown."""
         plain = Usage(input_tokens=input_tokens, output_tokens=output_tokens, searches=searches, calls=1)
-        cases = (
-            plain,
-            plain.model_copy(update={"cache_write_tokens": input_tokens}),
-            plain.model_copy(update={"reasoning_tokens": output_tokens}),
-            plain.model_copy(update={"cache_write_tokens": input_tokens, "reasoning_tokens": output_tokens}),
-        )
-        costs = [self.cost(provider, model, case, endpoint=endpoint, share=share) for case in cases]
+        writes = [{}, {"cache_write_tokens": input_tokens}]
+        stated = self._stated_price(provider, model)
+        if stated is not None and stated.long_cache_write is not None:
+            # Without a stated price, the short cache counts: only that one is used unless the caller requests more.
+            writes.append({"cache_write_tokens": input_tokens, "long_cache_write_tokens": input_tokens})
+        cases = [{**write, **thought} for write in writes for thought in ({}, {"reasoning_tokens": output_tokens})]
+        usages = [plain.model_copy(update=case) for case in cases]
+        costs = [self.cost(provider, model, usage, endpoint=endpoint, share=share) for usage in usages]
         known = [cost for cost in costs if cost is not None]
         return max(known) if costs[0] is not None else None
+
+    def _stated_price(self, provider: str, model: str) -> ModelPrice | None:
+        return self._stated.get((provider, model)) or self._stated.get((provider, "*"))
 
     def _packaged_cost(self, provider: str, model: str, usage: Usage, endpoint: str) -> Decimal | None:
         if _has_no_vendor(provider, endpoint):
@@ -306,11 +319,13 @@ class PriceTable:
         row = VENDORS.get(provider)
         listed_as = provider if row is None else row.price_table or provider
         vendor = {"provider_api_url": endpoint} if provider == "compatible" else {"provider_id": listed_as}
+        long_writes = usage.long_cache_write_tokens
         counts = library.Usage(
             input_tokens=usage.input_tokens,
             output_tokens=usage.output_tokens,
             cache_read_tokens=usage.cache_read_tokens,
             cache_write_tokens=usage.cache_write_tokens,
+            **({"cache_write_1h_tokens": min(long_writes, usage.cache_write_tokens)} if long_writes else {}),
         )
         try:
             price = library.calc_price(counts, model_ref=model, **vendor).total_price

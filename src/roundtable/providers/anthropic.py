@@ -166,11 +166,14 @@ def usage_of(usage: JsonObject) -> Usage:
         13
     """
     read, written = tokens_of(usage.get("cache_read_input_tokens")), tokens_of(usage.get("cache_creation_input_tokens"))
+    # https://platform.claude.com/docs/en/build-with-claude/prompt-caching; only `extra_body` can ask for an hour.
+    written_long = tokens_of(object_of(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
     return Usage(
         input_tokens=tokens_of(usage.get("input_tokens")) + read + written,
         output_tokens=tokens_of(usage.get("output_tokens")),
         cache_read_tokens=read,
         cache_write_tokens=written,
+        long_cache_write_tokens=min(written, written_long),
         reasoning_tokens=tokens_of(object_of(usage.get("output_tokens_details")).get("thinking_tokens")),
         searches=tokens_of(object_of(usage.get("server_tool_use")).get("web_search_requests")),
         calls=1,

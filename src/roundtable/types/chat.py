@@ -67,6 +67,8 @@ class Usage(Value):
     """Part of the input that was read from a cache."""
     cache_write_tokens: Count = 0
     """Part of the input that was written to a cache."""
+    long_cache_write_tokens: Count = 0
+    """Part of `cache_write_tokens` that the cache keeps for an hour, which costs more than for minutes."""
     reasoning_tokens: Count = 0
     """Part of the output that was used for reasoning."""
     searches: Count = 0
@@ -115,6 +117,7 @@ class Usage(Value):
             "output_tokens": self.output_tokens + other.output_tokens,
             "cache_read_tokens": self.cache_read_tokens + other.cache_read_tokens,
             "cache_write_tokens": self.cache_write_tokens + other.cache_write_tokens,
+            "long_cache_write_tokens": self.long_cache_write_tokens + other.long_cache_write_tokens,
             "reasoning_tokens": self.reasoning_tokens + other.reasoning_tokens,
             "searches": self.searches + other.searches,
             "calls": self.calls + other.calls,

@@ -127,12 +127,15 @@ def _reply(envelope: CliEnvelope) -> Reply:
     counts = envelope.usage or {}
     is_known = "total_cost_usd" in envelope.model_fields_set and 0 <= envelope.total_cost_usd < math.inf
     read, written = _count(counts, "cache_read_input_tokens"), _count(counts, "cache_creation_input_tokens")
+    by_lifetime = counts.get("cache_creation")
+    written_long = _count(by_lifetime, "ephemeral_1h_input_tokens") if isinstance(by_lifetime, dict) else 0
     usage = Usage(
         # The program counts cached input apart.
         input_tokens=_count(counts, "input_tokens") + read + written,
         output_tokens=_count(counts, "output_tokens"),
         cache_read_tokens=read,
         cache_write_tokens=written,
+        long_cache_write_tokens=min(written, written_long),
         calls=1,
         cost_usd=envelope.total_cost_usd if is_known else None,
     )
