@@ -115,6 +115,8 @@ def error_class(status, error):
     said = json.dumps(error)
     code = error.get("code") if isinstance(error, dict) else None
     status = code if status == 200 and isinstance(code, int) else status
+    if "violates usage guidelines" in said:
+        return AgentError
     if status in {401, 402, 403} or "insufficient_quota" in said:
         return APIAuthError
     if status == 429:

@@ -55,6 +55,8 @@ def error_class(status: int, body: Any) -> str:
         if not isinstance(code, int) or not 400 <= code < 600:
             code = inner.get("status_code", 0)
         status = code if isinstance(code, int) and 400 <= code < 600 else 402 if "insufficient_quota" in words else 503
+    if "violates usage guidelines" in words:
+        return "AgentError"
     if status in {401, 402, 403} or "api_key_invalid" in words or "insufficient_quota" in words:
         return "APIAuthError"
     if "invalid_api_key" in words and status < 500:
@@ -118,8 +120,10 @@ def anthropic(documents: list[Any], reading: Reading) -> None:
         if block["type"] == "tool_use":
             reading.calls.append((block["name"], json.loads(block["json"]) if block.get("json") else block["input"]))
     reading.citations = [url for url in reading.citations if url]
-    cached = sum(usage.get(name) or 0 for name in ("cache_read_input_tokens", "cache_creation_input_tokens"))
-    reading.tokens = (usage["input_tokens"] + cached, usage["output_tokens"])
+    paid = [usage, *(part for part in usage.get("iterations") or [] if part["type"] == "compaction")]
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    sent = sum(part.get(name) or 0 for part in paid for name in names)
+    reading.tokens = (sent, sum(part["output_tokens"] for part in paid))
     reading.finish = {
         "end_turn": "stop",
         "stop_sequence": "stop",
@@ -134,10 +138,11 @@ def responses(documents: list[Any], reading: Reading) -> None:
     """Responses; a stream says everything again at its end."""
     answer = documents[-1].get("response", documents[-1])
     items = answer["output"] or [one["item"] for one in documents if one.get("type") == "response.output_item.done"]
+    texts: list[str] = []
     for place, item in enumerate(items):
         if item["type"] == "message":
+            texts.append("".join(part.get("text") or part.get("refusal") or "" for part in item["content"]))
             for part in item["content"]:
-                reading.text += part.get("text") or part.get("refusal") or ""
                 reading.citations += [note["url"] for note in part.get("annotations") or [] if note.get("url")]
                 if part["type"] == "refusal":
                     reading.finish = "refusal"
@@ -145,6 +150,7 @@ def responses(documents: list[Any], reading: Reading) -> None:
             reading.calls.append((item["name"], json.loads(item["arguments"] or "{}")))
         elif item["type"] == "custom_tool_call" and "message" not in [one["type"] for one in items[place:]]:
             reading.calls.append((item["name"], {"input": item["input"]}))
+    reading.text = "\n\n".join(text for text in texts if text)
     usage = answer.get("usage") or {}
     reading.tokens = (usage.get("input_tokens", 0), usage.get("output_tokens", 0))
     if answer["status"] == "incomplete":

@@ -13,7 +13,7 @@ from roundtable.providers import BUILTIN_SPECS, SERVERS, HttpProvider, OpenAICha
 from roundtable.providers.schemas import ANTHROPIC, GOOGLE, strict_schema, to_dialect
 from roundtable.settings import Settings
 from roundtable.testing.servers import LoopbackServer, http_reply
-from roundtable.types import ChatRequest, ImagePart, Message, NativeSearch, ProviderConfig, ToolCall
+from roundtable.types import ChatRequest, ImagePart, Message, NativeSearch, ProviderConfig, ToolCall, Usage
 
 HI = (Message(role="user", content="Hi"),)
 ANTHROPIC_END = [{"type": "message_delta", "delta": {"stop_reason": "tool_use"}}, {"type": "message_stop"}]
@@ -52,6 +52,20 @@ class TestAnthropic:
         events = blocks((summary, *pieces), ({"type": "text", "text": "Hi"},))
         response, _ = decode("anthropic", sse(ANTHROPIC_START, *events, *ANTHROPIC_END))
         assert response.native.items[0] == {"type": "compaction", "content": "Tea so far."}
+
+    def test_what_a_summary_of_the_conversation_consumed_is_counted_too(self):
+        parts = [
+            {"type": "compaction", "input_tokens": 180, "output_tokens": 3, "cache_read_input_tokens": 20},
+            {"type": "message", "input_tokens": 23, "output_tokens": 1},
+        ]
+        usage = {"input_tokens": 23, "output_tokens": 1, "iterations": parts}
+        end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage}
+        events = [*blocks(({"type": "text", "text": "Hi"},)), end, {"type": "message_stop"}]
+        streamed, _ = decode("anthropic", sse(ANTHROPIC_START, *events))
+        content = [{"type": "text", "text": "Hi"}]
+        found = whole("anthropic", {"type": "message", "content": content, "stop_reason": "end_turn", "usage": usage})
+        assert streamed.usage == found.usage
+        assert found.usage == Usage(input_tokens=223, output_tokens=4, cache_read_tokens=20, calls=1)
 
     @pytest.mark.parametrize("search", [None, NativeSearch()])
     def test_earlier_calls_are_defined_if_nothing_is_offered_any_more(self, search):
@@ -105,6 +119,23 @@ class TestOpenAI:
         answer = whole("openai", {"status": "completed", "output": items, "citations": ["https://b.example"]})
         assert answer.reasoning == "One.\n\nTwo."
         assert [link.url for link in answer.citations] == ["https://a.example", "https://b.example"]
+
+
+    def test_each_message_of_an_answer_is_a_paragraph(self):
+        texts = ("Let me look.", "Tea.")
+        items = [
+            {"type": "message", "phase": phase, "content": [{"type": "output_text", "text": text}]}
+            for phase, text in zip(("commentary", "final_answer"), texts, strict=True)
+        ]
+        items.insert(1, {"type": "web_search_call", "status": "completed", "action": {"type": "search", "query": "q"}})
+        answer = {"status": "completed", "output": items}
+        assert whole("openai", answer).text == "Let me look.\n\nTea."
+        pieces = [(0, "Let me "), (0, "look."), (2, "Te"), (2, "a.")]
+        events = [
+            {"type": "response.output_text.delta", "output_index": index, "delta": piece} for index, piece in pieces
+        ]
+        response, deltas = decode("openai", sse(*events, {"type": "response.completed", "response": answer}))
+        assert response.text == "".join(delta.text for delta in deltas) == "Let me look.\n\nTea."
 
 
 class TestGoogle:

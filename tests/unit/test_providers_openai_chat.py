@@ -212,6 +212,23 @@ class TestAnswers:
     def test_an_empty_text_with_a_reason_is_an_answer(self, finish):
         assert parse(answer({"content": ""}, finish=finish)).text == ""
 
+    @pytest.mark.parametrize(
+        ("finish", "said"),
+        [
+            ("sensitive", "content_filter"),  # Z.AI
+            ("model_context_window_exceeded", "length"),  # Z.AI
+            ("content_filter: PROHIBITED_CONTENT", "content_filter"),  # Gemini, without a message
+        ],
+    )
+    def test_finish_reasons_of_other_vendors(self, finish, said):
+        found = parse({"choices": [{"index": 0, "finish_reason": finish}]})
+        assert (found.text, found.finish_reason) == ("", said)
+        assert decode(sse({"choices": [{"index": 0, "finish_reason": finish}]}))[0].finish_reason == said
+
+    def test_an_answer_that_a_network_error_cut_short_is_a_failure(self):
+        with pytest.raises(APINetworkError, match="network_error"):
+            parse(answer({"content": "Te"}, finish="network_error"))
+
     @pytest.mark.parametrize("content", [None, "", " \n"])
     def test_an_empty_text_without_a_reason_is_worth_another_try(self, content):
         with pytest.raises(AgentError, match="empty") as caught:

@@ -165,6 +165,14 @@ def usage_of(usage: JsonObject) -> Usage:
         >>> usage_of({"input_tokens": 3, "cache_read_input_tokens": 10, "output_tokens": 5}).input_tokens
         13
     """
+    main = _usage_of_model(usage)
+    # The totals leave out what compaction consumed, see https://platform.claude.com/docs/en/build-with-claude/compaction.
+    parts = [object_of(part) for part in items_of(usage.get("iterations"))]
+    total = sum((_usage_of_model(part) for part in parts if part.get("type") == "compaction"), main)
+    return total.model_copy(update={"calls": 1})
+
+
+def _usage_of_model(usage: JsonObject) -> Usage:
     read, written = tokens_of(usage.get("cache_read_input_tokens")), tokens_of(usage.get("cache_creation_input_tokens"))
     # https://platform.claude.com/docs/en/build-with-claude/prompt-caching; only `extra_body` can ask for an hour.
     written_long = tokens_of(object_of(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))

@@ -71,14 +71,16 @@ _FINISH: Final[Mapping[str, FinishReason]] = {
     "length": "length",
     "max_tokens": "length",
     "model_length": "length",
+    "model_context_window_exceeded": "length",
     "tool_calls": "tool_calls",
     "tool_call": "tool_calls",
     "function_call": "tool_calls",
     "tool_use": "tool_calls",
     "content_filter": "content_filter",
+    "sensitive": "content_filter",
     "refusal": "refusal",
 }
-_BROKEN_OFF: Final = frozenset({"abort", "aborted", "error", "insufficient_system_resource"})
+_BROKEN_OFF: Final = frozenset({"abort", "aborted", "error", "insufficient_system_resource", "network_error"})
 """Finish reasons of an answer that a fault of the server cut short."""
 _REASONING: Final = ("reasoning_content", "reasoning")
 _DETAIL_TEXTS: Final = ("text", "summary", "data")
@@ -351,7 +353,9 @@ class ChatResponseBuilder(ResponseBuilder):
             APINetworkError: A fault of the server cut the answer short.
             AgentError: The answer is empty.
         """
-        if (self.reason or "").lower() in _BROKEN_OFF:
+        # Gemini adds its own reason, as in "content_filter: PROHIBITED_CONTENT".
+        reason = (self.reason or "").lower().partition(":")[0]
+        if reason in _BROKEN_OFF:
             with self.add_usage_to_errors():
                 raise APINetworkError(
                     f"the server broke off the answer, with the finish reason {self.reason!r}",
@@ -359,7 +363,7 @@ class ChatResponseBuilder(ResponseBuilder):
                     request_id=request_id_of(self.headers),
                 )
         self.take_end()
-        self.end("refusal" if self._refused else _FINISH.get((self.reason or "").lower()))
+        self.end("refusal" if self._refused else _FINISH.get(reason))
         back: JsonObject = {name: "".join(texts) for name, texts in self._back.items()}
         if self._details:
             back["reasoning_details"] = [detail.whole() for detail in self._details]

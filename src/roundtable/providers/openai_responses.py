@@ -78,6 +78,15 @@ class OpenAIResponseBuilder(ResponseBuilder):
     def __init__(self, provider: str, headers: Mapping[str, str]) -> None:
         super().__init__(provider, headers)
         self._last_thought: tuple[int, ...] | None = None
+        self._last_message: int | None = None
+
+    def take_text(self, index: int, text: str) -> None:
+        """Add the text of a message, or a piece of it; each message of an answer becomes a paragraph."""
+        if text and self._last_message not in {None, index}:
+            self.add_text("\n\n")
+        if text:
+            self._last_message = index
+            self.add_text(text)
 
     def take_thought(self, part_index: tuple[int, ...], text: str) -> None:
         """Add visible reasoning, or a piece of it; each part becomes a paragraph."""
@@ -133,7 +142,7 @@ class OpenAIResponseBuilder(ResponseBuilder):
         elif kind == "message":
             for part in map(object_of, items_of(item.get("content"))):
                 refusal = text_of(part.get("refusal"))
-                self.add_text(text_of(part.get("text")) + refusal)
+                self.take_text(index, text_of(part.get("text")) + refusal)
                 refused = refused or bool(refusal)
                 for note in items_of(part.get("annotations")):
                     self.take_note(object_of(note))
@@ -384,7 +393,7 @@ class ResponseDecoder(EventDecoder[OpenAIResponseBuilder]):
     def _add_delta(self, kind: str, fields: JsonObject) -> None:
         delta, index = text_of(fields.get("delta")), _number(fields, "output_index")
         if kind in {"response.output_text.delta", "response.refusal.delta"}:
-            self.draft.add_text(delta)
+            self.draft.take_text(index, delta)
         elif kind == "response.function_call_arguments.delta":
             self.draft.add_call(index, arguments=delta)
         elif kind in _REASONING:
