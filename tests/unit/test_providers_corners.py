@@ -67,6 +67,12 @@ class TestAnthropic:
         assert streamed.usage == found.usage
         assert found.usage == Usage(input_tokens=223, output_tokens=4, cache_read_tokens=20, calls=1)
 
+    def test_a_cost_that_a_router_states_counts(self):
+        content = [{"type": "text", "text": "Hi"}]
+        usage = {"input_tokens": 32, "output_tokens": 16, "cost": 0.000112, "is_byok": False}
+        found = whole("anthropic", {"type": "message", "content": content, "stop_reason": "end_turn", "usage": usage})
+        assert found.usage.cost_usd == 0.000112
+
     @pytest.mark.parametrize("search", [None, NativeSearch()])
     def test_earlier_calls_are_defined_if_nothing_is_offered_any_more(self, search):
         calls = tuple(ToolCall(id=f"t{place}", name=name) for place, name in enumerate(("look", "add", "look")))
@@ -119,7 +125,6 @@ class TestOpenAI:
         answer = whole("openai", {"status": "completed", "output": items, "citations": ["https://b.example"]})
         assert answer.reasoning == "One.\n\nTwo."
         assert [link.url for link in answer.citations] == ["https://a.example", "https://b.example"]
-
 
     def test_each_message_of_an_answer_is_a_paragraph(self):
         texts = ("Let me look.", "Tea.")

@@ -92,6 +92,7 @@ TOO_LONG = {
     "mistral": "Prompt contains 40961 tokens, too large for model with 32768 maximum context length",
     "moonshot": "Invalid request: Your request exceeded model token limit: 262144",
     "kimi": "Input token length too long",
+    "zai": "Prompt exceeds max length",
     "minimax": "invalid params, context window exceeds limit (2013)",
     "copilot": "prompt token count of 134000 exceeds the limit of 128000",
     "qwen": "Range of input length should be [1, 129024]",

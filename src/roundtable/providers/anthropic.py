@@ -15,6 +15,7 @@ from roundtable.providers.http_model import EventDecoder, ParseDocument
 from roundtable.providers.response_builder import ResponseBuilder
 from roundtable.providers.schemas import ANTHROPIC, to_dialect
 from roundtable.providers.wire import (
+    cost_of,
     dump_json,
     items_of,
     load_json,
@@ -169,7 +170,8 @@ def usage_of(usage: JsonObject) -> Usage:
     # The totals leave out what compaction consumed, see https://platform.claude.com/docs/en/build-with-claude/compaction.
     parts = [object_of(part) for part in items_of(usage.get("iterations"))]
     total = sum((_usage_of_model(part) for part in parts if part.get("type") == "compaction"), main)
-    return total.model_copy(update={"calls": 1})
+    # OpenRouter states the cost of the whole call.
+    return total.model_copy(update={"calls": 1, "cost_usd": cost_of(usage)})
 
 
 def _usage_of_model(usage: JsonObject) -> Usage:
