@@ -8,7 +8,7 @@ import pytest
 
 from roundtable.errors import AgentError, APINetworkError, APIRateLimitError, ContextTooLong, RoundtableError
 from roundtable.providers import OpenAIChat
-from roundtable.providers.openai_chat import is_strict
+from roundtable.providers.schemas import is_strict
 from roundtable.testing.servers import chat_chunks
 from roundtable.types import AgentTool, ChatRequest, Citation, Message, OutputSchema, ToolCall, Usage
 

@@ -385,6 +385,29 @@ class TestChatServers:
         assert "reasoning_content" not in json.dumps(body(dialect, messages=(*HI, answered, *HI)))
         assert "reasoning_content" not in json.dumps(body(CHAT, messages=TALK))
 
+    @pytest.mark.parametrize("streamed", [False, True])
+    def test_signatures_of_gemini_go_back_with_their_calls(self, streamed):
+        signature = {"google": {"thought_signature": "s"}}
+        calls = [
+            {"index": index, "id": f"c{index}", "function": {"name": "look", "arguments": "{}"}, **extra}
+            for index, extra in enumerate(({"extra_content": signature}, {}))
+        ]
+        gemini = OpenAIChat("compatible", server=SERVERS["gemini"])
+        for dialect, expected in ((gemini, [signature, None]), (CHAT, [None, None])):
+            if streamed:
+                decoder = dialect.stream_decoder({})
+                for call in calls:
+                    event = {"choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": None}]}
+                    decoder.feed(b"data: " + json.dumps(event).encode() + b"\n\n")
+                decoder.feed(b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}\n\n')
+                found = decoder.finish()
+            else:
+                choice = {"index": 0, "message": {"tool_calls": calls}, "finish_reason": "tool_calls"}
+                found = dialect.parse_response(200, {}, json.dumps({"choices": [choice]}).encode())
+            (made,) = body(dialect, messages=(found.to_message(),))["messages"]
+            assert [call.get("extra_content") for call in made["tool_calls"]] == expected
+            assert "extra_content" not in made
+
     def test_fields_of_another_server_do_not_go_back(self):
         native = NativeContent(provider="compatible", items=({"reasoning_details": [{"text": "Hm."}]},))
         said = Message(role="assistant", tool_calls=(ToolCall(id="c1", name="look"),), native=native)

@@ -60,7 +60,8 @@ _MISSING: Final = frozenset({"not_found_error", "not_found", "model_not_found"})
 _TOO_LONG: Final = frozenset({"context_length_exceeded", "exceed_context_size_error", "string_above_max_length"})
 _TOO_LONG_WORDS: Final = re.compile(
     r"(?<!search )\bcontext (?:length|window|limit|size)\b|\bmaximum (?:prompt|model|allowed input) length\b"
-    r"|\b(?:prompt|input)(?: token length| is)? too long\b|\bprompt exceeds max length\b|\btoo many (?:input )?tokens\b|\bmodel token limit\b"
+    r"|\b(?:prompt|input)(?: token length| is)? too long\b|\bprompt exceeds max length\b"
+    r"|\btoo many (?:input )?tokens\b|\bmodel token limit\b"
     r"|\b(?:input|prompt|requested) token count\b|\breduce the length of the messages\b|\brange of input length\b"
     r"|`inputs` (?:tokens \+|must have less than)",
     re.IGNORECASE,

@@ -13,6 +13,7 @@ from roundtable.providers.failures import base_code_of, error_for, read_refusal,
 from roundtable.providers.http_model import EventDecoder, ParseDocument
 from roundtable.providers.openai_models import rejects_temperature
 from roundtable.providers.response_builder import ResponseBuilder
+from roundtable.providers.schemas import is_strict
 from roundtable.providers.wire import (
     cost_of,
     dump_json,
@@ -56,7 +57,6 @@ __all__ = [
     "build_request",
     "content_text",
     "error_inside",
-    "is_strict",
     "read_answer",
     "server_at",
     "usage_of",
@@ -89,21 +89,6 @@ SNIPPET_CHARS: Final = 500
 
 _TEXT_ALONE: Final = frozenset({"role", "content"})
 """Fields of a delta that holds only text."""
-
-_STRICT_WORDS: Final = frozenset(
-    {
-        "type",
-        "properties",
-        "required",
-        "additionalProperties",
-        "items",
-        "enum",
-        "const",
-        "anyOf",
-        "description",
-        "title",
-    }
-)
 
 _DONE: Final = b"[DONE]"
 
@@ -139,7 +124,7 @@ class ChatServer:
     files: Literal["file", "file_url"] = "file"
     """How documents are sent: `file` in OpenAI's format, `file_url` with the base64 data in place of an address."""
     reasoning_back: tuple[str, ...] = ()
-    """Fields that must be part of an answer with tool calls when it is sent back."""
+    """Fields that must be part of an answer with tool calls when it is sent back; `extra_content` is one of a call."""
     needs_reasoning: bool = False
     """Whether it rejects a conversation with tool calls in which an answer has no `reasoning_content`."""
     temperatures: tuple[float, float] = (0.0, 2.0)
@@ -251,6 +236,14 @@ _ALL: Final = (
         reasoning_back=("reasoning_details",),
         temperatures=(0.01, 1.0),
     ),
+    # https://ai.google.dev/gemini-api/docs/openai and https://ai.google.dev/gemini-api/docs/thought-signatures
+    ChatServer(
+        name="gemini",
+        base_url="https://generativelanguage.googleapis.com/v1beta/openai",
+        hosts=("generativelanguage.googleapis.com",),
+        key_env=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        reasoning_back=("extra_content",),
+    ),
     # https://docs.ollama.com/api/openai-compatibility
     ChatServer(name="ollama", base_url="http://127.0.0.1:11434/v1"),
     # https://docs.vllm.ai/en/latest/features/interleaved_thinking/; older versions say `reasoning_content`.
@@ -296,6 +289,7 @@ class ChatResponseBuilder(ResponseBuilder):
         self._back: dict[str, list[str]] = {}
         self._details: list[_Detail] = []
         self._fields = back
+        self._extras: dict[int, JsonValue] = {}
         self._call_numbers: dict[int, int] = {}
         """Numbers of the calls that are being received, by the index that the server gives them."""
 
@@ -367,6 +361,9 @@ class ChatResponseBuilder(ResponseBuilder):
         back: JsonObject = {name: "".join(texts) for name, texts in self._back.items()}
         if self._details:
             back["reasoning_details"] = [detail.whole() for detail in self._details]
+        if self._extras:
+            numbers = [number for number, call in sorted(self._calls.items()) if not call.is_blank]
+            back["extra_content"] = [self._extras.get(number) for number in numbers]
         if back:
             self.send_back([back])
         return super().response()
@@ -405,6 +402,8 @@ class ChatResponseBuilder(ResponseBuilder):
             number = wire_index if wire_index not in self._calls else max(self._calls) + 1
             self._call_numbers[wire_index] = number
         self.add_call(number, call_id=call_id, name=name, arguments=arguments)
+        if "extra_content" in self._fields and piece.get("extra_content"):
+            self._extras[number] = piece["extra_content"]
 
     def _begins_call(self, number: int, call_id: str, name: str, *, has_arguments: bool) -> bool:
         """Check whether a piece begins another call, although its index is that of a call that has begun.
@@ -604,6 +603,9 @@ def _message(message: Message, provider: str, server: ChatServer) -> JsonObject:
         # The answer may come from another compatible server, whose fields this one may reject.
         for fields in message.native.items:
             wire |= {name: value for name, value in fields.items() if name in server.reasoning_back}
+    for call, extra in zip(items_of(wire.get("tool_calls")), items_of(wire.pop("extra_content", None)), strict=False):
+        if isinstance(call, dict) and extra:
+            call["extra_content"] = extra
     return wire
 
 
@@ -649,32 +651,6 @@ def _tool(tool: AgentTool) -> JsonObject:
 
 def _schema(schema: OutputSchema) -> JsonObject:
     return {"name": schema.name, "schema": schema.definition, "strict": is_strict(schema.definition)}
-
-
-def is_strict(schema: JsonValue) -> bool:
-    """Check whether OpenAI can enforce a schema; for other schemas the API rejects `strict`.
-
-    Every object must forbid additional properties and require all its properties, and only a few keywords are allowed.
-
-    Example:
-        >>> is_strict({"type": "object", "properties": {"a": {"type": "string"}}})
-        False
-    """
-    if not isinstance(schema, dict):
-        return True
-    if not schema.keys() <= _STRICT_WORDS:
-        return False
-    properties = schema.get("properties", {})
-    if not isinstance(properties, dict):
-        return False
-    if schema.get("type") == "object" or properties:
-        required = schema.get("required", [])
-        requires_all = isinstance(required, list) and {str(name) for name in required} == properties.keys()
-        if not requires_all or schema.get("additionalProperties") is not False:
-            return False
-    choices = schema.get("anyOf", [])
-    inner = [schema.get("items"), *properties.values(), *(choices if isinstance(choices, list) else [])]
-    return all(is_strict(item) for item in inner)
 
 
 class ChatStreamDecoder(EventDecoder[ChatResponseBuilder]):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from roundtable.types import JsonObject, JsonValue
 
-__all__ = ["ANTHROPIC", "GOOGLE", "OPENAI_STRICT", "SchemaDialect", "strict_schema", "to_dialect"]
+__all__ = ["ANTHROPIC", "GOOGLE", "OPENAI_STRICT", "SchemaDialect", "is_strict", "strict_schema", "to_dialect"]
 
 _MAPS: Final = ("properties", "$defs", "definitions")
 _LISTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -24,6 +24,20 @@ _COMMON: Final = frozenset(
 )
 _ANNOTATIONS: Final = frozenset(
     {"$schema", "$id", "$comment", "title", "default", "examples", "definitions", "deprecated"}
+)
+_STRICT_WORDS: Final = frozenset(
+    {
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "enum",
+        "const",
+        "anyOf",
+        "description",
+        "title",
+    }
 )
 
 
@@ -164,3 +178,29 @@ def _requires_all(schema: JsonValue) -> bool:
     inner = [item for schemas in maps if isinstance(schemas, dict) for item in schemas.values()]
     inner += [item for schemas in lists if isinstance(schemas, list) for item in schemas]
     return all(_requires_all(item) for item in [*inner, schema.get("items")])
+
+
+def is_strict(schema: JsonValue) -> bool:
+    """Check whether OpenAI can enforce a schema; for other schemas the API rejects `strict`.
+
+    Every object must forbid additional properties and require all its properties, and only a few keywords are allowed.
+
+    Example:
+        >>> is_strict({"type": "object", "properties": {"a": {"type": "string"}}})
+        False
+    """
+    if not isinstance(schema, dict):
+        return True
+    if not schema.keys() <= _STRICT_WORDS:
+        return False
+    properties = schema.get("properties", {})
+    if not isinstance(properties, dict):
+        return False
+    if schema.get("type") == "object" or properties:
+        required = schema.get("required", [])
+        requires_all = isinstance(required, list) and {str(name) for name in required} == properties.keys()
+        if not requires_all or schema.get("additionalProperties") is not False:
+            return False
+    choices = schema.get("anyOf", [])
+    inner = [schema.get("items"), *properties.values(), *(choices if isinstance(choices, list) else [])]
+    return all(is_strict(item) for item in inner)
