@@ -188,6 +188,9 @@ MODERATED = {
     "openrouter typed": (403, told("Blocked.", code=403, metadata={"error_type": "content_policy_violation"})),
     "openrouter late": (200, told("Blocked.", code=403, metadata={"reasons": [], "flagged_input": "canary"})),
     "xai": (403, {"code": "permission-denied", "error": "Content violates usage guidelines. Failed check: BIO"}),
+    "anthropic": (400, told("Output blocked by content filtering policy", type="invalid_request_error")),
+    "anthropic late": (200, told("Output blocked by content filtering policy", type="invalid_request_error")),
+    "qwen itself": (400, {"code": "DataInspectionFailed", "message": "Input data may contain inappropriate content."}),
     "azure": (400, told("The response was filtered.", code="content_filter", status=400)),
     "qwen": (400, told("Input data may contain inappropriate content.", code="data_inspection_failed")),
     "kimi": (400, told("The request was rejected because it was considered high risk", type="content_filter")),
@@ -200,6 +203,13 @@ def test_rejected_content_is_not_a_refused_key(status, body):
     assert (type(found), found.retryable, kind_of(found)) == (AgentError, False, None)
     assert "content" in (found.hint or "")
     assert "canary" not in str(found.to_dict(debug=True))
+
+
+def test_an_error_deep_inside_errors_is_not_searched():
+    body = told("Behind.")
+    for _ in range(5000):
+        body = told("Provider returned error", metadata={"raw": body})
+    assert read_refusal(body).message == "Provider returned error"
 
 
 def test_a_missing_permission_is_no_matter_of_content():
@@ -270,6 +280,8 @@ def test_a_status_that_nobody_sent_is_not_claimed(body, message):
         ({"success": False, "errors": [{"code": 7, "message": "One"}, {"message": "Two"}, 3]}, "One; Two"),
         ([told("First of a list.")], "First of a list."),
         (told("Provider returned error", metadata={"raw": '{"error": {"message": "Behind."}}'}), "error: Behind."),
+        (told("Provider returned error", metadata={"raw": {"error": {"message": "Behind."}}}), "error: Behind."),
+        (told("Provider returned error", metadata={"raw": [{"error": {"message": "Behind."}}]}), "error: Behind."),
         (told("Provider returned error", metadata={"raw": "rate-limited upstream"}), "error: rate-limited upstream"),
         (b"upstream connect error", "upstream connect error"),
         (b"\xff\xfe plain", "plain"),

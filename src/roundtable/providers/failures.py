@@ -9,6 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
 from roundtable._core.secrets import secret_forms
+from roundtable._core.strict_json import is_too_deep
 from roundtable.errors import (
     AgentError,
     APIAuthError,
@@ -72,10 +73,14 @@ _NO_CREDIT_WORDS: Final = re.compile(
 )
 _NO_CREDIT: Final = frozenset({400, 403, 429, 500})
 """Statuses with which providers report that the account has no credit, besides 402."""
-_CONTENT: Final = frozenset({"content_filter", "content_policy_violation", "data_inspection_failed", "refusal"})
+_CONTENT: Final = frozenset(
+    {"content_filter", "content_policy_violation", "data_inspection_failed", "datainspectionfailed", "refusal"}
+)
 """Codes that reject the content of a request, of Azure, OpenAI, OpenRouter and Qwen."""
-_CONTENT_WORDS: Final = re.compile(r"\bcontent violates usage guidelines\b", re.IGNORECASE)
-"""What xAI writes in this case, with the code of a missing permission."""
+_CONTENT_WORDS: Final = re.compile(
+    r"\bcontent violates usage guidelines\b|\bblocked by content filtering policy\b", re.IGNORECASE
+)
+"""What xAI and Anthropic write in this case, with the codes of a missing permission and of an invalid request."""
 _BASE_RESP: Final[Mapping[int, str]] = {
     1002: "rate_limited",
     1004: "invalid_api_key",
@@ -202,8 +207,10 @@ def _message_of(outer: Mapping[str, JsonValue], inner: Mapping[str, JsonValue]) 
     else:
         return ""
     # A router passes on the message of the provider behind it in an extra field.
-    raw = text_of(object_of(inner.get("metadata")).get("raw"))
-    behind = read_refusal(raw.encode("utf-8", "replace")).message if raw else ""
+    raw = object_of(inner.get("metadata")).get("raw")
+    if not raw or is_too_deep(raw):
+        return words
+    behind = read_refusal(raw.encode("utf-8", "replace") if isinstance(raw, str) else raw).message
     return f"{words}: {behind}" if behind else words
 
 
