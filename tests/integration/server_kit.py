@@ -42,11 +42,13 @@ async def token_for(table: Roundtable, user: str, *scopes: Any) -> str:
 
 
 @asynccontextmanager
-async def served(app: FastAPI, http: type[H11Protocol] = WireProtocol) -> AsyncIterator[str]:
-    """Serve an application on a free port; give its address."""
+async def served(app: FastAPI, http: type[H11Protocol] = WireProtocol, idle_s: int = 5) -> AsyncIterator[str]:
+    """Serve an application on a free port; give its address. An idle connection is closed after some seconds."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(app, http=http, log_config=None, ws="none", timeout_graceful_shutdown=1)
+        config = uvicorn.Config(
+            app, http=http, log_config=None, ws="none", timeout_graceful_shutdown=1, timeout_keep_alive=idle_s
+        )
         server = uvicorn.Server(config)
         async with anyio.create_task_group() as group:
             group.start_soon(server._serve, [taken])

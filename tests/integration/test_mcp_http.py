@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 from collections.abc import AsyncIterator
@@ -322,7 +323,7 @@ async def test_a_connection_stays_open_for_longer_than_clients_keep_an_idle_one(
 
 
 async def test_a_connection_whose_request_does_not_arrive_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("roundtable.mcp.wire.HttpConnection.head_s", 0.4)
+    monkeypatch.setattr("roundtable.auth.connection.TimedConnection.header_s", 0.4)
     opened, heard = anyio.Event(), list[str]()
 
     def listening(url: str) -> None:
@@ -352,6 +353,38 @@ async def test_a_connection_whose_request_does_not_arrive_is_closed(monkeypatch:
                 async with Client(heard[0]) as client:
                     done = await call(client, "start_roundtable", topic="Tea?", rounds=1)
             assert done["status"] == "completed", "a call may take longer than the head of its request"
+            group.cancel_scope.cancel()
+
+
+async def test_a_client_that_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roundtable.auth.connection.TimedConnection.stall_s", 0.3)
+    opened, heard = anyio.Event(), list[str]()
+
+    def listening(url: str) -> None:
+        heard.append(url)
+        opened.set()
+
+    names = {"protocolVersion": "2026-07-28", "clientCapabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    meta = {f"io.modelcontextprotocol/{name}": value for name, value in names.items()}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}})
+    request = (
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMCP-Method: tools/list\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n{body}"
+    )
+
+    async def ask_without_reading(port: int) -> None:
+        async with await anyio.connect_tcp("127.0.0.1", port) as wire:
+            while True:
+                await wire.send(request.encode())
+                await anyio.sleep(0.001)
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: server_of().serve_http(LocalUser(), port=0, listening=listening))
+            await opened.wait()
+            with pytest.raises(anyio.BrokenResourceError):
+                await ask_without_reading(int(heard[0].removesuffix("/mcp").rpartition(":")[2]))
             group.cancel_scope.cancel()
 
 

@@ -25,6 +25,7 @@ from roundtable.server.state import Reader
 from roundtable.server.streams import WRITE
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
     from fastapi import FastAPI
@@ -65,6 +66,14 @@ class Patient(Quick):
     stall_s = 5.0
 
 
+class Unpaused(Quick):
+    """Buffers every response whole, as the response of a few kilobytes is that the system does not take at once."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(high=100_000_000)
+
+
 class Full(WireProtocol):
     """Has room for one connection."""
 
@@ -103,8 +112,8 @@ def wild_app(**options: Any) -> FastAPI:
 
 
 @asynccontextmanager
-async def port_of(app: FastAPI | None = None, http: type[WireProtocol] = Quick) -> AsyncIterator[int]:
-    async with served(app or wild_app(), http) as url:
+async def port_of(app: FastAPI | None = None, http: type[WireProtocol] = Quick, idle_s: int = 5) -> AsyncIterator[int]:
+    async with served(app or wild_app(), http, idle_s) as url:
         yield int(url.rpartition(":")[2])
 
 
@@ -325,11 +334,13 @@ async def test_a_head_that_trickles_is_given_up_also_on_a_connection_in_use() ->
 
 
 @pytest.mark.slow
-async def test_who_does_not_read_is_cut_off(port: int) -> None:
-    async with await anyio.connect_tcp("127.0.0.1", port) as wire:
+@pytest.mark.parametrize("keeps", [Quick, Unpaused])
+@pytest.mark.parametrize("more", [b"", b"Connection: close\r\n"])
+async def test_who_does_not_read_is_cut_off(keeps: type[Quick], more: bytes) -> None:
+    async with port_of(http=keeps, idle_s=1) as port, await anyio.connect_tcp("127.0.0.1", port) as wire:
         own = wire.extra(SocketAttribute.local_port)
         Quick.gone.discard(own)
-        await wire.send(b"GET /api/large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        await wire.send(b"GET /api/large HTTP/1.1\r\nHost: 127.0.0.1\r\n" + more + b"\r\n")
         with anyio.fail_after(30):
             while own not in Quick.gone:  # noqa: ASYNC110  (the server is on a thread of its own)
                 await anyio.sleep(0.01)
@@ -340,6 +351,25 @@ async def test_who_does_not_read_is_cut_off(port: int) -> None:
 
         await until_cut(receive)
         assert sum(pieces) < 50_000_000
+
+
+@pytest.mark.slow
+async def test_who_reads_all_the_time_may_take_longer_than_one_who_does_not_read() -> None:
+    class Seconds(Quick):
+        stall_s = 1.5
+
+    async with port_of(http=Seconds) as port, await anyio.connect_tcp("127.0.0.1", port) as wire:
+        await wire.send(b"GET /api/large HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        pieces: list[int] = []
+
+        async def receive() -> None:
+            pieces.append(len(await wire.receive(5_000_000)))
+            await anyio.sleep(0.03)
+
+        began = time.monotonic()
+        await until_cut(receive)
+        assert time.monotonic() - began > Seconds.stall_s
+        assert sum(pieces) > 50_000_000
 
 
 async def test_who_reads_slowly_gets_everything() -> None:

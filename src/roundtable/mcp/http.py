@@ -181,7 +181,7 @@ async def serve_http(
     """Serve over HTTP until a signal ends the process; see `McpServer.serve_http`."""
     import uvicorn
 
-    from roundtable.mcp.wire import HttpConnection
+    from roundtable.auth.connection import TimedConnection
 
     class Server(uvicorn.Server):
         """Leaves signals to the caller, because uvicorn raises signals again at the end and does not handle SIGHUP."""
@@ -205,7 +205,7 @@ async def serve_http(
 
     config = uvicorn.Config(
         http_app(server, authenticator, **options),
-        http=HttpConnection,
+        http=TimedConnection,
         log_config=None,
         access_log=False,
         server_header=False,

@@ -14,9 +14,9 @@ import anyio.lowlevel
 import h11
 import uvicorn
 from pydantic_core import to_json
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from roundtable._core.eventloop import ends_at_once, receive_signals
+from roundtable.auth.connection import TimedConnection
 from roundtable.auth.guard import is_this_machine
 from roundtable.auth.listening import BACKLOG, address_of, listen
 from roundtable.errors import ConfigurationError, RoundtableError
@@ -56,8 +56,6 @@ _GRACE_S: Final = 5
 _KEEP_ALIVE_S: Final = 75
 """Longer than proxies keep idle connections, so the server never closes one just as a request arrives."""
 _MAX_FILES: Final = 16_384
-_SEND_BYTES: Final = 64 * 1024
-"""Size of the operating system's send buffer for each client; Linux doubles it. The default is several megabytes."""
 
 
 class _PartWriter:
@@ -85,24 +83,20 @@ class _PartWriter:
         return True
 
 
-class WireProtocol(H11Protocol):
+class WireProtocol(TimedConnection):
     """One connection of `uvicorn.Config(app, http=WireProtocol)`.
 
     - The head of a request must arrive within `header_s` seconds.
+    - A client that reads nothing for `stall_s` seconds is disconnected; streams have their own shorter limit.
     - The rest of a refused body is read for `drain_s` seconds.
-    - A client that reads nothing for `stall_s` seconds is disconnected.
     - While there are more than `most_connections` connections, requests are answered with 503.
     - Data that is not HTTP is answered with an error in the usual format.
 
     Subclass it to set other values.
     """
 
-    header_s: float = 10.0
-    """Seconds in which the head of a request must arrive, from the start of the connection or of a further request."""
     drain_s: float = 2.0
     """Seconds for which the rest of a body is read after the response; without this, the response could be lost."""
-    stall_s: float = 30.0
-    """Seconds for which data may wait to be sent; streams have their own shorter limit."""
     most_connections: int = 5_000
     """Maximum number of open connections."""
 
@@ -116,7 +110,6 @@ class WireProtocol(H11Protocol):
         super().__init__(config, server_state, app_state, _loop)
         self._inner = self.app
         self.app: ASGIApp = self._handle
-        self._timers: dict[str, asyncio.TimerHandle] = {}
 
     async def _handle(self, scope: Message, receive: Receive, send: Send) -> None:
         if len(self.connections) > self.most_connections:
@@ -145,49 +138,25 @@ class WireProtocol(H11Protocol):
             # second half of each response waits until the client acknowledges the first half, which takes 40 ms on
             # Linux.
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._set_timer("head", self.header_s, self._on_late_head)
-
-    def data_received(self, data: bytes) -> None:
-        """Parse received data; when a request head starts, set its time limit."""
-        super().data_received(data)
-        if self.conn.their_state is not h11.IDLE:
-            self._cancel_timer("head")
-        elif "head" not in self._timers and not self.transport.is_closing():
-            self._set_timer("head", self.header_s, self._on_late_head)
 
     def on_response_complete(self) -> None:
         """Read the rest of a refused body, with a time limit."""
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY:
-            self._set_timer("drain", self.drain_s, self.transport.abort)
+            self.set_timer("drain", self.drain_s, self.transport.abort)
         else:
-            self._cancel_timer("drain")
-
-    def pause_writing(self) -> None:
-        """Stop sending until the client reads, with a time limit."""
-        super().pause_writing()
-        self._set_timer("stall", self.stall_s, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        """Continue sending."""
-        super().resume_writing()
-        self._cancel_timer("stall")
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel all timers of the closed connection."""
-        for name in tuple(self._timers):
-            self._cancel_timer(name)
-        super().connection_lost(exc)
+            self.cancel_timer("drain")
 
     def send_400_response(self, msg: str) -> None:
         """Answer data that is not valid HTTP."""
         self._refuse(_MALFORMED)
 
-    def _on_late_head(self) -> None:
+    def on_late_head(self) -> None:
+        """Answer a head that did not arrive in time, or close the connection if no request has started."""
         if self.conn.trailing_data[0]:
             self._refuse(_SLOW)
         else:
-            self.transport.close()  # no request has started
+            super().on_late_head()
 
     def _refuse(self, error: RoundtableError) -> None:
         """Send an error outside any request, and close the connection."""
@@ -212,15 +181,6 @@ class WireProtocol(H11Protocol):
         ):
             self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
-
-    def _set_timer(self, name: str, after_s: float, callback: Callable[[], None]) -> None:
-        self._cancel_timer(name)
-        self._timers[name] = self.loop.call_later(after_s, callback)
-
-    def _cancel_timer(self, name: str) -> None:
-        timer = self._timers.pop(name, None)
-        if timer is not None:
-            timer.cancel()
 
 
 async def serve(
@@ -260,11 +220,8 @@ async def serve(
         raise ConfigurationError(msg, hint="Leave out `auth=LocalUser()`, or listen on 127.0.0.1.")
     _raise_file_limit()
     server = _Server(app, drain_s)
-    with listen(host, port, reuse_port=reuse_port) as listener:
-        # Accepted connections inherit this option.
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
-        with _frozen_heap():
-            await _run(server, listener, listening)
+    with listen(host, port, reuse_port=reuse_port) as listener, _frozen_heap():
+        await _run(server, listener, listening)
 
 
 async def _run(server: _Server, listener: socket.socket, listening: Callable[[str], None]) -> None:
