@@ -17,6 +17,7 @@ from roundtable.testing.servers import LoopbackServer
 
 if TYPE_CHECKING:
     from cli.kit import Command
+    from postgres_kit import Server
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 """Where the embedded model is kept on this machine; looked up before any test moves it."""
@@ -139,6 +140,23 @@ def test_storages_are_looked_at(command: Command, agree: str) -> None:
     assert (state, detail.endswith(", 1 session")) == ("ok", True)
     command("Tea?", "--agents", agree, "--rounds", "1")
     assert checks(command)["storage"][1].endswith(", 2 sessions")
+
+
+@pytest.mark.postgres
+def test_a_database_is_checked_without_creating_tables(command: Command, agree: str, postgres_server: Server) -> None:
+    from postgres_kit import PASSWORD, new_schema
+
+    user = new_schema()
+    postgres_server.execute(f"CREATE ROLE {user} LOGIN PASSWORD '{PASSWORD}'")
+    url, forbidden = postgres_server.url(user), postgres_server.url(user, user=user)
+    state, detail, fix = checks(command, "--storage", forbidden)["storage"]
+    told = command("Tea?", "--agents", agree, "--rounds", "1", "--storage", forbidden)
+    assert (state, "permission denied" in detail, told.err) == ("broken", True, f"Error: {detail}\nHint: {fix}\n")
+    state, detail, _ = checks(command, "--storage", url)["storage"]
+    assert (state, "made by the first debate" in detail) == ("ok", True)
+    assert postgres_server.execute(f"SELECT FROM pg_namespace WHERE nspname = '{user}'") == []
+    command("Tea?", "--agents", agree, "--rounds", "1", "--storage", url)
+    assert checks(command, "--storage", url)["storage"][1].endswith(", can be read")
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from roundtable.providers.local import SMOLLM2, LocalProvider, find_weights
 from roundtable.providers.local.weights import check_weights
 from roundtable.settings import Settings
 from roundtable.storage.database import Database
+from roundtable.storage.locations import check_new
 from roundtable.storage.salvage import find_damage, salvage
 from roundtable.tools.search import search_provider
 from roundtable.types import SessionFilter
@@ -239,6 +240,9 @@ async def _storage(context: CommandContext) -> Check:
 async def _other_storage(context: CommandContext) -> Check:
     shown = context.place.shown
     try:
+        if await context.place.is_empty(context.table):
+            await check_new(context.table.wiring.storage)
+            return Check("storage", "ok", f"{shown}, without tables; they are made by the first debate")
         await context.table.sessions(SessionFilter(limit=1))
     except RoundtableError as error:
         return Check("storage", "broken", error.message, error.hint)

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from roundtable.storage.postgres import PostgresStorage
     from roundtable.storage.sqlite import SQLiteStorage
 
-__all__ = ["default_database", "is_created", "open_memory", "open_postgres", "open_sqlite", "writable_database"]
+__all__ = [
+    "check_new",
+    "default_database",
+    "is_created",
+    "open_memory",
+    "open_postgres",
+    "open_sqlite",
+    "writable_database",
+]
 
 
 def default_database(settings: Settings) -> Path:
@@ -81,6 +89,17 @@ async def is_created(storage: Storage) -> bool:
         return await anyio.Path(storage.db_path).exists()
     check = getattr(storage, "is_created", None)
     return check is None or bool(await check())
+
+
+async def check_new(storage: Storage) -> None:
+    """Check that a storage that `is_created` reports as unused can be created; this creates no tables.
+
+    Raises:
+        StorageError: The tables cannot be created.
+    """
+    check = getattr(storage, "check_new", None)
+    if check is not None:
+        await check()
 
 
 def open_memory(url: str = "memory://") -> MemoryStorage:

@@ -301,6 +301,14 @@ class PostgresStorage(WholeSessionMethods):
         """
         return await self._background.call(self._pool.has_tables)
 
+    async def check_new(self) -> None:
+        """Check that the tables can be created, without creating them.
+
+        Raises:
+            StorageError: The tables cannot be created, or the database cannot be used.
+        """
+        await self._background.call(self._pool.check_new)
+
     async def create(self, record: SessionRecord) -> None:
         """Store a new, empty session. See `Storage.create`."""
         text, stored = record_text(record)

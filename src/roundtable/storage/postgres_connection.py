@@ -23,7 +23,7 @@ from roundtable._core.outage import Outage
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.logs import is_power_of_ten
 from roundtable.storage.postgres_background import Background, closed_error
-from roundtable.storage.postgres_schema import has_tables, migrate, use_tables
+from roundtable.storage.postgres_schema import check_new, has_tables, migrate, use_tables
 from roundtable.storage.postgres_url import named_schema, shown_url
 
 if TYPE_CHECKING:
@@ -244,6 +244,23 @@ class PostgresPool:
         except _NoTables:
             return False
         return True
+
+    async def check_new(self) -> None:
+        """Check that the tables can be created, without creating them.
+
+        Raises:
+            StorageError: The tables cannot be created.
+        """
+        connection: psycopg.AsyncConnection | None = None
+        try:
+            connection = await self.connect()
+            async with self._answering(connection, self._limits.call_s):
+                await check_new(connection, self.address.schema)
+        except psycopg.Error as error:
+            raise storage_error(error, self.address) from None
+        finally:
+            if connection is not None:
+                await self.discard(connection)
 
     async def use(
         self, work: Callable[[psycopg.AsyncConnection], Awaitable[T]], *, repeatable: bool, creates: bool = True

@@ -19,6 +19,7 @@ __all__ = [
     "MIGRATIONS",
     "OLDEST_SERVER",
     "Statements",
+    "check_new",
     "from_stored",
     "has_tables",
     "in_schema",
@@ -394,10 +395,7 @@ async def migrate(
         # Check again under the lock: another process may have upgraded the tables.
         version = await _version(connection, schema, address, len(migrations))
         if version is None:
-            cursor = await connection.execute("SELECT FROM pg_namespace WHERE nspname = %s", (schema,))
-            if not cursor.rowcount:  # `IF NOT EXISTS` would need the right to create schemas, even if it exists
-                await connection.execute(in_schema(schema, "CREATE SCHEMA {schema}"))
-            await connection.execute(in_schema(schema, "CREATE TABLE {schema}.schema_version (version INT NOT NULL)"))
+            await _create_first_table(connection, schema)
             await connection.execute(in_schema(schema, "INSERT INTO {schema}.schema_version VALUES (0)"))
         elif version < len(migrations):
             await _end_users(connection, schema, address)
@@ -407,6 +405,27 @@ async def migrate(
         await connection.execute(
             in_schema(schema, "UPDATE {schema}.schema_version SET version = %s"), (len(migrations),)
         )
+
+
+async def check_new(connection: psycopg.AsyncConnection, schema: str) -> None:
+    """Check that tables can be created, in a transaction that is rolled back.
+
+    Args:
+        connection: An open connection in autocommit mode.
+        schema: The PostgreSQL schema for the tables.
+
+    Raises:
+        psycopg.Error: The tables cannot be created.
+    """
+    async with connection.transaction(force_rollback=True):
+        await _create_first_table(connection, schema)
+
+
+async def _create_first_table(connection: psycopg.AsyncConnection, schema: str) -> None:
+    cursor = await connection.execute("SELECT FROM pg_namespace WHERE nspname = %s", (schema,))
+    if not cursor.rowcount:  # `IF NOT EXISTS` would need the right to create schemas, even if it exists
+        await connection.execute(in_schema(schema, "CREATE SCHEMA {schema}"))
+    await connection.execute(in_schema(schema, "CREATE TABLE {schema}.schema_version (version INT NOT NULL)"))
 
 
 async def _end_users(connection: psycopg.AsyncConnection, schema: str, address: str) -> None:
