@@ -283,6 +283,20 @@ def test_whoever_reads_one_line_and_leaves_sees_no_traceback(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("lines", [1, 2, 3])
+def test_a_debate_whose_reader_leaves_is_paused_and_says_how_to_resume_it(
+    place: Path, command: Command, lines: int
+) -> None:
+    agents = always(place, {"ada": "Tea", "bo": "Coffee"})
+    done = shell(place, f'rt Tea --agents {agents} --rounds 9 | head -{lines}; exit "${{PIPESTATUS[0]}}"')
+    session = stored(command)
+    assert (done.returncode, session.session_status) == (1, "paused")
+    assert done.stderr.endswith(f"Resume: roundtable resume {session.session_id[:8]}\n")
+    assert len(done.stderr.splitlines()) == 1
+    assert command("resume", "last").code == 0
+
+
+@pytest.mark.slow
 def test_following_a_session_that_stands_still_ends_with_its_reader(place: Path) -> None:
     with LoopbackServer(Slow(quick=0)) as server:
         words = ("Tea?", "--agents", "compatible:a,compatible:b", "--base-url", f"compatible={server.url}")

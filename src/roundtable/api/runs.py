@@ -31,6 +31,7 @@ __all__ = ["BackgroundRun", "DebateHandle", "DebateStream", "Prepared", "Running
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.api")
 
+_BEGIN_S = 1.0
 _LEAVE_S = 30.0
 
 _POLL_S = 0.25
@@ -204,8 +205,11 @@ class BackgroundRun:
         longer.
         """
         self.close()
-        self._scope.cancel()
         with anyio.move_on_after(_LEAVE_S, shield=True) as waiting:
+            # A run that is cancelled before it begins stores nothing, so its session would look as if it had never run.
+            with anyio.move_on_after(_BEGIN_S):
+                await self.begun.wait()
+            self._scope.cancel()
             await self.done.wait()
         if waiting.cancelled_caught:
             session = self.prepared.session_id

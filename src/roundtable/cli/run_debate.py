@@ -170,9 +170,14 @@ class _DebateView:
         if isinstance(partial, DebateResult):
             self._screen.show(summary_lines(partial, self._place, broken=False))
         self._screen.error(error, sessionId=self.session_id)
-        if partial is None and self._place.is_persistent and not self._screen.as_json:
-            self._screen.write_note(await self._advice(self.session_id))
+        if partial is None:
+            await self.show_advice()
         return exit_code(error)
+
+    async def show_advice(self) -> None:
+        """Show on standard error where the session is stored, and the command that continues or shows it."""
+        if self.session_id is not None and self._place.is_persistent and not self._screen.as_json:
+            self._screen.write_note(await self._advice(self.session_id))
 
     async def _advice(self, session_id: str) -> str:
         short, stored = session_id[:SHORT_ID], f"Earlier answers are stored in {self._place.shown}."
@@ -235,6 +240,9 @@ async def run_debate(
                 raise
     except RoundtableError as error:
         return await view.show_error(error)
+    except OSError:  # nobody reads standard output any more, or its disk is full
+        await view.show_advice()
+        raise
     else:
         return outcome.code
 
