@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import sys
 import threading
@@ -187,6 +188,23 @@ def test_a_terminal_gets_colours_and_is_given_back(monkeypatch: pytest.MonkeyPat
     screen.progress(10**6, 4 * 10**6)
     screen.progress(4 * 10**6, 4 * 10**6)
     assert err.getvalue().endswith("\rDownloading the embedded model: 100 % of 4 MB\n")
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_paths_and_commands_are_not_broken_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, live: bool) -> None:
+    path, out = "/home/ada/a-folder-with-a-very/long_name-of-many/debates.db", Terminal()
+    command = f"roundtable show 1a2b3c4d --db '{path.replace('ada', 'my  own')}'"
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(Screen, "width", 20)
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    screen = Screen(live=live)
+    screen.show([line("茶" * 25, hang=2)])
+    assert live == ("茶" * 9 + "\n  " in out.getvalue())
+    screen.show([line(f"Stored somewhere in {path}, with more"), line(command, "dim", indent=2, wraps=False)])
+    assert path in out.getvalue()
+    assert f"  {command}" in re.sub(r"\x1b\[\d*m", "", out.getvalue())
+    assert "Stored somewhere in\n" in out.getvalue()
 
 
 def test_progress_without_a_terminal_is_told_four_times_at_most(capsys: pytest.CaptureFixture[str]) -> None:

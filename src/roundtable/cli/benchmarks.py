@@ -143,7 +143,7 @@ def _run_lines(finished: ExperimentRun) -> Iterator[Line]:
     if run.metrics is not None:
         yield from _figures(run.metrics)
     if finished.folder is not None:
-        yield line(f"Wrote {finished.folder}", "dim", indent=2, hang=2)
+        yield line(f"Wrote {finished.folder}", "dim", indent=2, wraps=False)
 
 
 def _level_in_words(level: ConsensusMetrics) -> str:

@@ -80,7 +80,7 @@ async def run_checks(context: CommandContext) -> ExitCode:
             mark, style = MARKS[check.state]
             context.screen.show([line(f"[{mark}] {check.name}: {check.detail}", style, hang=5)])
             if check.fix:
-                context.screen.show([line(f"-> {check.fix}", indent=5, hang=3)])
+                context.screen.show([line(f"-> {check.fix}", indent=5, wraps=False)])
         word = "Something is broken: a debate could not run." if broken else "A debate can run."
         context.screen.show([Line(""), line(word, "bold red" if broken else "bold green")])
     return ExitCode.USAGE if broken else ExitCode.OK
@@ -200,7 +200,11 @@ async def save_readable(context: CommandContext, target: str) -> ExitCode:
     if context.screen.as_json:
         context.screen.data({"file": target, **asdict(saved), "lost": list(saved.lost)})
     lines = [
-        line(f"Saved {counted(saved.sessions, 'session')} with {counted(saved.events, 'event')} to {target}.", "bold")
+        line(
+            f"Saved {counted(saved.sessions, 'session')} with {counted(saved.events, 'event')} to {target}.",
+            "bold",
+            wraps=False,
+        )
     ]
     context.screen.show([*lines, *(line(f"Lost: {lost}", "yellow", indent=2, hang=2) for lost in saved.lost)])
     return ExitCode.OK if saved.sessions else ExitCode.STORAGE

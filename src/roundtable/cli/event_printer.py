@@ -54,16 +54,21 @@ class Line:
     """Whether to wrap the text even when the output is not a terminal."""
     hang: int = 0
     """Extra spaces before wrapped lines."""
+    wraps: bool = True
+    """Whether to wrap the text. Without wrapping, a path or a command can be copied from a narrow terminal."""
 
 
-def line(text: str, style: str = "", *, indent: int = 0, paragraph: bool = False, hang: int = 0) -> Line:
-    r"""Create a line from any text.
+def line(
+    text: str, style: str = "", *, indent: int = 0, paragraph: bool = False, hang: int = 0, wraps: bool = True
+) -> Line:
+    r"""Create a line from any text. With `wraps=False`, spaces are kept, because they can be part of a path.
 
     Example:
-        >>> line("\x1b[31mred\x1b[0m [bold]tea[/bold]\n").text
+        >>> line("\x1b[31mred\x1b[0m  [bold]tea[/bold]\n").text
         '[31mred[0m [bold]tea[/bold]'
     """
-    return Line(plain(text), style, indent, paragraph, hang)
+    shown = plain(text) if wraps else plain(text, lines=True).replace("\n", " ")
+    return Line(shown, style, indent, paragraph, hang, wraps)
 
 
 def percent(share: float | None) -> str:

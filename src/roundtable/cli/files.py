@@ -60,7 +60,7 @@ async def export_session(
         )
     if context.screen.as_json:
         context.screen.data({"sessionId": session_id, "files": [str(path) for path, _ in files]})
-    context.screen.show([line(f"Wrote {path}") for path, _ in files])
+    context.screen.show([line(f"Wrote {path}", wraps=False) for path, _ in files])
     return ExitCode.OK
 
 
@@ -103,8 +103,8 @@ async def import_session(context: CommandContext, name: str, *, new_id: bool, ru
     if context.screen.as_json:
         context.screen.data({"sessionId": session_id})
         return ExitCode.OK
-    lines = [line(f"Stored session {session_id} in {context.place.shown}.")]
-    lines.append(line(f"See it: {context.place.command('show', session_id[:SHORT_ID])}", "dim"))
+    lines = [line(f"Stored session {session_id} in {context.place.shown}.", wraps=False)]
+    lines.append(line(f"See it: {context.place.command('show', session_id[:SHORT_ID])}", "dim", wraps=False))
     context.screen.show(lines)
     return ExitCode.OK
 
@@ -118,5 +118,5 @@ async def backup_sessions(context: CommandContext, name: str) -> ExitCode:
     await context.table.backup(path)
     if context.screen.as_json:
         context.screen.data({"file": str(path)})
-    context.screen.show([line(f"Copied {context.place.shown} to {path}.")])
+    context.screen.show([line(f"Copied {context.place.shown} to {path}.", wraps=False)])
     return ExitCode.OK

@@ -49,7 +49,7 @@ async def install_weights(context: CommandContext) -> ExitCode:
         screen.data({"path": str(path), "sha256": SMOLLM2.sha256, "fetched": existing is None})
     else:
         state = "is already installed" if existing else "was downloaded"
-        screen.show([line(f"The embedded model {state}: {path}")])
+        screen.show([line(f"The embedded model {state}: {path}", wraps=False)])
     return ExitCode.OK
 
 

@@ -105,8 +105,8 @@ async def write_new(name: str, kinds: Sequence[str], into: str | None, context: 
         screen.data({"name": plugin.distribution, "kinds": list(plugin.kinds), "files": [str(path) for path in paths]})
         return ExitCode.OK
     screen.show([line(f"{plugin.distribution}: {', '.join(plugin.kinds)}", "bold")])
-    screen.show([line(str(path), indent=2) for path in paths])
-    screen.show([line(f'Next: cd {shlex.quote(str(folder))} && pip install -e ".[test]" && pytest')])
+    screen.show([line(str(path), indent=2, wraps=False) for path in paths])
+    screen.show([line(f'Next: cd {shlex.quote(str(folder))} && pip install -e ".[test]" && pytest', wraps=False)])
     return ExitCode.OK
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import select
 import sys
 import textwrap
@@ -167,16 +168,41 @@ def _print(console: Console, content: Line) -> None:
     from rich.text import Text
 
     width = max(console.width - content.indent - content.hang, MIN_WIDTH)
-    lines = Text(content.text, style=content.style).wrap(console, width) or [Text()]
-    for number, part in enumerate(lines):
+    lines = _split(content.text, width) if content.wraps else [content.text]
+    for number, text in enumerate(lines):
+        part = Text(text, style=content.style)
         part.rstrip()
         part.pad_left(content.indent + (content.hang if number else 0))
         console.print(part, soft_wrap=True)
 
 
+def _split(text: str, width: int) -> list[str]:
+    """Wrap a text at spaces. Only long words that can't be paths or addresses are broken, as in Chinese texts."""
+    from rich.cells import cell_len, chop_cells
+
+    lines = [""]
+    for spaced_word in re.findall(r"\s*\S+", text):
+        word = spaced_word
+        if lines[-1] and cell_len(lines[-1] + word) > width:
+            lines.append("")
+            word = word.lstrip()
+        if cell_len(word) > width and not any(mark in word for mark in "/\\"):
+            *full, word = chop_cells(word, width)
+            lines[-1:] = [*full, ""]
+        lines[-1] += word
+    return lines
+
+
 def _wrapped(content: Line, width: int | None) -> str:
     indent = " " * content.indent
-    if width is None and not content.paragraph:
+    if not content.wraps or (width is None and not content.paragraph):
         return (indent + content.text).rstrip()
     line_width = max(width or WIDTH, content.indent + content.hang + MIN_WIDTH)
-    return textwrap.fill(content.text, line_width, initial_indent=indent, subsequent_indent=indent + " " * content.hang)
+    return textwrap.fill(
+        content.text,
+        line_width,
+        initial_indent=indent,
+        subsequent_indent=indent + " " * content.hang,
+        break_long_words=False,  # such as paths
+        break_on_hyphens=False,
+    )

@@ -181,18 +181,19 @@ def _figures(result: DebateResult) -> list[Line]:
 
 def _next_steps(result: DebateResult, location: StorageLocation) -> list[Line]:
     if not location.is_persistent:
-        return [line(f"Not stored: {location.shown} ends with the command.", "dim")]
+        return [line(f"Not stored: {location.shown} ends with the command.", "dim", wraps=False)]
     short = result.session_id[:SHORT_ID]
     lines = [
-        line(f"Stored in {location.shown}, session {result.session_id}"),
-        line(f"See it again: {location.command('show', short)}", "dim"),
+        line(f"Stored in {location.shown}, session {result.session_id}", wraps=False),
+        line(f"See it again: {location.command('show', short)}", "dim", wraps=False),
     ]
     if result.session_status == "completed":
-        return [*lines, line(f"Further rounds: {location.running('extend', short, '--rounds', '1')}", "dim")]
+        extend = location.running("extend", short, "--rounds", "1")
+        return [*lines, line(f"Further rounds: {extend}", "dim", wraps=False)]
     if result.status == "needs_context":
         words = [f"--context={request.id}=..." for request in result.context_requests if request.priority == "required"]
         lines += request_lines(result)
-        return [*lines, line(f"Answer and resume: {location.running('resume', short, *words)}", "bold")]
+        return [*lines, line(f"Answer and resume: {location.running('resume', short, *words)}", "bold", wraps=False)]
     over_budget = result.exit is not None and result.exit.reason == "budget"
     extra = ("--budget=LIMIT=NUMBER",) if over_budget else ()
-    return [*lines, line(f"Resume: {location.running('resume', short, *extra)}", "bold")]
+    return [*lines, line(f"Resume: {location.running('resume', short, *extra)}", "bold", wraps=False)]

@@ -71,7 +71,7 @@ def create(
             context.screen.data({"token": issued.secret, **issued.info.model_dump(mode="json")})
             return ExitCode.OK
         notice = f"Shown only once. Revoke it with: {context.place.command('tokens', 'revoke', issued.info.id)}"
-        context.screen.show([line(issued.secret), line(_describe(issued.info)), line(notice)])
+        context.screen.show([line(issued.secret, wraps=False), line(_describe(issued.info)), line(notice, wraps=False)])
         return ExitCode.OK
 
     return open_context(CommandOptions(as_json=as_json, storage=storage, database=database)).run(work)
