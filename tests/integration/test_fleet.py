@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -40,6 +42,7 @@ from roundtable.plugins.otel import OpenTelemetryObserver
 from roundtable.providers import ScriptedModel
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate
+from roundtable.settings import Settings
 from roundtable.types import Attachment, Budget, ChatRequest, DebateStart, JsonValue, RoundStart
 from roundtable.types.request import DebateRequest
 
@@ -287,6 +290,24 @@ class TestFailures:
             await fleet.work(until_done="some")
             assert [result.answer for result in await fleet.results("some")] == ["Tea", "Tea"]
             assert (await fleet.status("some")).errors == {}
+
+    @pytest.mark.slow
+    async def test_the_worker_that_lacks_a_key_is_named_with_the_way_to_retry(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        with caplog.at_level(logging.WARNING, "roundtable.fleet"):
+            async with Roundtable(storage=address(tmp_path), settings=Settings()) as table, Fleet(table) as fleet:
+                await fleet.submit("paid", questions(2), agents=["openai:gpt-5.2", "openai:gpt-5.2"], rounds=1)
+                await fleet.work(until_done="paid")
+                assert (await fleet.status("paid")).errors == {"CONFIGURATION_ERROR": 2}
+                failed = (await fleet.results("paid")).held[0]
+        assert isinstance(failed, FailedDebate)
+        where = f"the worker on {socket.gethostname()!r}, process {os.getpid()}, cannot run this debate"
+        assert failed.error.message == f"{where}: the provider 'openai' needs an API key"
+        assert failed.error.hint is not None
+        assert "Set OPENAI_API_KEY" in failed.error.hint
+        assert failed.error.hint.endswith("Then run: roundtable fleet retry paid")
+        assert [where in record.getMessage() for record in caplog.records] == [True]
 
     @pytest.mark.slow
     async def test_what_may_succeed_later_is_tried_again(self, tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio  # noqa: TID251  (DBOS supports only asyncio)
 import logging
+import os
 import random
+import socket
 import time
 from functools import partial
 from math import inf
@@ -195,6 +197,8 @@ class Worker:
         self._agents: tuple[str, ...] = self._own_agents()
         self._refused: set[str] = set()
         """Jobs that need other agents than this worker has."""
+        self._faults: set[str] = set()
+        """Messages about what this worker lacks; each is logged once."""
 
     def _own_agents(self) -> tuple[str, ...]:
         """Return the agents of the table as texts; an empty tuple if no model can be used."""
@@ -364,12 +368,35 @@ class Worker:
         except RoundtableError as error:
             if run.cancelled_at is not None:  # it ended because its session was paused
                 raise asyncio.CancelledError from error
-            info = error_info(error).model_dump(mode="json", exclude_defaults=True)
-            raise PortableWorkflowError(error.message, type(error).__name__, error.code, info) from error
+            failure = self._locate(error, job_of(workflow_id)) if isinstance(error, ConfigurationError) else error
+            info = error_info(failure).model_dump(mode="json", exclude_defaults=True)
+            raise PortableWorkflowError(failure.message, type(error).__name__, error.code, info) from error
         finally:
             if self._runs.get(workflow_id) is run:  # the debate may have been cancelled, queued and begun again
                 del self._runs[workflow_id]
             self._idle.set()
+
+    def _locate(self, error: ConfigurationError, job: str) -> ConfigurationError:
+        """Return an error that names this worker, since other workers may have the key or the plugin that is missing.
+
+        Args:
+            error: Why this worker cannot run a debate.
+            job: The job of the debate.
+        """
+        msg = f"the worker on {socket.gethostname()!r}, process {os.getpid()}, cannot run this debate: {error.message}"
+        again = f"Mend it where this worker runs, or end this worker. Then run: roundtable fleet retry {job}"
+        located = ConfigurationError(
+            msg,
+            code=error.code,
+            provider=error.provider,
+            cause=error,
+            hint=f"{error.hint} {again}" if error.hint else again,
+            details=error.details,
+        )
+        if msg not in self._faults:
+            self._faults.add(msg)
+            logger.warning("job %r: %s. %s", job, located.message, located.hint)
+        return located
 
     async def _request(self, workflow_id: str, queued: str) -> DebateRequest:
         """Return a request from the queue, with its files."""
