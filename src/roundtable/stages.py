@@ -235,6 +235,7 @@ async def run_stage(
     Raises:
         ConfigurationError: A turn needs an agent that is not in `agents`.
         Exception: An error of `hooks` or of one of their listeners; unlike an agent's error, it ends the stage.
+        KeyboardInterrupt: An agent, or a function that it calls, was interrupted.
         SystemExit: An agent, or a function that it calls, ends the program.
     """
     clock = clock or SystemClock()
@@ -245,7 +246,7 @@ async def run_stage(
         msg = f"stage {stage.name!r} names agents that are not in the debate: {', '.join(missing)}"
         raise ConfigurationError(msg)
     outcomes: dict[int, AnyTurn] = {}
-    errors: list[Exception | SystemExit] = []
+    errors: list[Exception | KeyboardInterrupt | SystemExit] = []
     by_key = {turn.key: turn for turn in view.transcript}
 
     async def run(spec: TurnSpec) -> None:
@@ -258,7 +259,7 @@ async def run_stage(
             outcome = await _run_turn(task, view, hooks, clock)
             if outcome is not None:
                 outcomes[spec.slot] = outcome
-        except (Exception, SystemExit) as error:  # noqa: BLE001  (raised below, outside of an exception group)
+        except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  (raised below, not in a group)
             errors.append(error)
             group.cancel_scope.cancel()
 

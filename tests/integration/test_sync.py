@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from integration.engine_kit import CountingModel, late, said, seated
@@ -26,6 +26,7 @@ from roundtable import sync
 from roundtable._core.portal import BlockingIterator, Portal, _serve
 from roundtable.api.runs import DebateHandle, DebateStream, Watch
 from roundtable.errors import ConfigurationError, QuorumLost, SessionError
+from roundtable.providers import ScriptedModel
 from roundtable.storage import MemoryStorage
 from roundtable.testing import scripted_agents
 from roundtable.testing.servers import LoopbackServer, chat_reply
@@ -249,6 +250,33 @@ def test_an_interrupt_waits_until_the_debate_is_paused_and_goes_on() -> None:
         (found,) = made.sessions()
         assert (found.status, found.response_count) == ("paused", 1)
         assert model.under_way == 0
+
+
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, SystemExit])
+def test_what_ends_the_program_is_raised_as_itself_and_later_debates_run(ending: type[BaseException]) -> None:
+    def end(_: object) -> NoReturn:
+        raise ending("enough")
+
+    enough = seated(ScriptedModel(end), "ada", "bo")
+    with sync.Roundtable(enough, storage="memory://") as made:
+        with pytest.raises(ending, match="enough"):
+            made.debate("Tea?", rounds=1)
+        (found,) = made.sessions()
+        assert found.status == "paused"
+        with pytest.raises(ending, match="enough"):
+            made.debate_many(["Tea?", "Milk?"], rounds=1)
+        with made.stream("Tea?", rounds=1) as events, pytest.raises(ending, match="enough"):
+            list(events)
+    assert sync.debate_sync("Tea?", agents=list(scripted_agents({"ada": "Tea"})), storage="memory://").answer == "Tea"
+
+
+def test_an_observer_that_ends_the_program_counts_as_failed(caplog: pytest.LogCaptureFixture) -> None:
+    def end(_: object) -> NoReturn:
+        raise SystemExit("enough")
+
+    with sync.Roundtable(list(scripted_agents({"ada": "Tea"})), storage="memory://", observers=[end]) as made:
+        assert made.debate("Tea?", rounds=1).status == "completed"
+    assert "enough" in caplog.text
 
 
 @pytest.mark.slow

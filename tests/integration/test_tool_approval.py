@@ -127,18 +127,21 @@ async def test_an_approver_that_cancels_a_request_of_its_own_allows_nothing() ->
     assert (shop.orders, call.error) == ([], "not approved: nobody could be asked (CancelledError)")
 
 
-async def test_an_approver_that_ends_the_program_ends_it_as_itself_and_the_session_can_be_resumed() -> None:
+@pytest.mark.parametrize("ending", [SystemExit, KeyboardInterrupt])
+async def test_an_approver_that_ends_the_program_ends_it_as_itself_and_the_session_can_be_resumed(
+    ending: type[BaseException],
+) -> None:
     wants_to_end = True
 
     async def approve(request: ToolRequest) -> bool:
         await anyio.lowlevel.checkpoint()
         if wants_to_end:
-            raise SystemExit(3)
+            raise ending(3)
         return True
 
     shop = Shop()
     async with Roundtable([asks()], storage="memory://", tools=[shop.tool()], approve_tools=approve) as table:
-        with pytest.raises(SystemExit, match="3"):
+        with pytest.raises(ending, match="3"):
             await table.debate("Shall we order?", rounds=1)
         assert shop.orders == []
         (session,) = await table.sessions()

@@ -29,6 +29,7 @@ __all__ = [
     "as_exception",
     "call_soon",
     "ends_at_once",
+    "ends_program",
     "import_on_thread",
     "on_thread",
     "receive_signals",
@@ -100,7 +101,7 @@ async def receive_signals(take: Callable[[signal.Signals], object]) -> AsyncGene
     Args:
         take: Called in the event loop.
     """
-    signals, errors = _ending_signals(), list[Exception | SystemExit]()
+    signals, errors = _ending_signals(), list[Exception | KeyboardInterrupt | SystemExit]()
 
     async def receive(*, task_status: TaskStatus[None]) -> None:
         with anyio.open_signal_receiver(*signals) as received:
@@ -113,25 +114,35 @@ async def receive_signals(take: Callable[[signal.Signals], object]) -> AsyncGene
             await group.start(receive)
         try:
             yield
-        except (Exception, SystemExit) as error:  # noqa: BLE001  (raised below)
+        except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  (raised below)
             errors.append(error)
         group.cancel_scope.cancel()
     if errors:
         raise errors[0]
 
 
+def ends_program(error: BaseException) -> bool:
+    """Check whether an exception must end the program: `KeyboardInterrupt` or `SystemExit` in the main thread.
+
+    On other threads, Ctrl-C never arrives, and such an exception would only end the event loop of the thread.
+    """
+    is_ending = isinstance(error, KeyboardInterrupt | SystemExit)
+    return is_ending and current_thread() is main_thread()
+
+
 async def until_one_ends(*functions: Callable[[], Awaitable[object]]) -> None:
     """Run functions at the same time until one returns or fails; the others are cancelled.
 
     Raises:
-        Exception: The error of the first function that failed, not in an exception group; also `SystemExit`.
+        Exception: The error of the first function that failed, not in an exception group; also `KeyboardInterrupt`
+            and `SystemExit`.
     """
-    errors: list[Exception | SystemExit] = []
+    errors: list[Exception | KeyboardInterrupt | SystemExit] = []
 
     async def run(function: Callable[[], Awaitable[object]]) -> None:
         try:
             await function()
-        except (Exception, SystemExit) as error:  # noqa: BLE001  (raised below, as itself)
+        except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  (raised below, as itself)
             errors.append(error)
         group.cancel_scope.cancel()
 

@@ -10,7 +10,7 @@ import weakref
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar, cast
 
 import anyio
 from anyio.from_thread import BlockingPortal
@@ -76,27 +76,36 @@ class Portal:
     def call(self, function: Callable[[], Awaitable[T]]) -> T:
         """Run a coroutine function to its end and return its result.
 
-        A `KeyboardInterrupt` cancels the coroutine and is raised again once the coroutine has cleaned up. The same
-        happens after a Ctrl-C that asyncio handles itself: under `asyncio.run`, Ctrl-C raises nothing but cancels the
-        main task, which waits here.
+        If the coroutine raises `KeyboardInterrupt` or `SystemExit`, this raises it too, and the loop goes on.
+
+        A `KeyboardInterrupt` in this thread cancels the coroutine and is raised again once the coroutine has cleaned
+        up. The same happens after a Ctrl-C that asyncio handles itself: under `asyncio.run`, Ctrl-C raises nothing but
+        cancels the main task, which waits here.
         """
         finished = threading.Event()
+        endings: list[KeyboardInterrupt | SystemExit] = []
 
-        async def run() -> T:
+        async def run() -> T | None:
             try:
                 return await function()
+            except (KeyboardInterrupt, SystemExit) as error:
+                endings.append(error)  # raised here, it would end the loop, which all later calls need
+                return None
             finally:
                 finished.set()
 
         future = self._open().start_task_soon(run)
         try:
             _wait_for(future)
-            return future.result()
+            result = future.result()
         except KeyboardInterrupt:
             # A cancelled future is done at once, but its task is not.
             if future.cancel():
                 finished.wait(_CLEAN_UP_S)
             raise
+        if endings:
+            raise endings[0]
+        return cast("T", result)
 
     def make(self, function: Callable[[], T]) -> T:
         """Call a function on the loop and return its result; some objects belong to the loop that creates them."""

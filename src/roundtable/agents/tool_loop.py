@@ -130,14 +130,14 @@ class TurnTools:
         calls_left = self.policy.max - len(self.records)
         tool_names = {tool.name for tool in self.offered}
         results: dict[int, tuple[ToolCallRecord, Message]] = {}
-        errors: list[Exception | SystemExit] = []
+        errors: list[Exception | KeyboardInterrupt | SystemExit] = []
         limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
 
         async def run(index: int, call: ToolCall) -> None:
             try:
                 async with limiter:
                     results[index] = await self._run_call(call, step, tool_names, refused=index >= calls_left)
-            except (Exception, SystemExit) as error:  # noqa: BLE001  (raised below, outside of an exception group)
+            except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  (raised below, not in a group)
                 errors.append(error)
                 group.cancel_scope.cancel()
 

@@ -55,14 +55,14 @@ async def run_jobs(jobs: Sequence[Callable[[], Awaitable[T]]], *, at_once: int) 
         at_once: Maximum number of jobs that run at the same time, 1 or more.
     """
     results: dict[int, T] = {}
-    errors: list[Exception] = []
+    errors: list[Exception | KeyboardInterrupt | SystemExit] = []
     remaining = iter(enumerate(jobs))
 
     async def work() -> None:
         for index, job in remaining:
             try:
                 results[index] = await job()
-            except Exception as error:  # noqa: BLE001  (raised below, as itself)
+            except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  (raised below, as itself)
                 errors.append(error)
                 group.cancel_scope.cancel()
                 return

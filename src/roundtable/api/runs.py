@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 import anyio
 
+from roundtable._core.eventloop import ends_program
 from roundtable._core.text import error_text
 from roundtable.api.checks import check_name
 from roundtable.errors import ConfigurationError, SessionBusy, SessionConflict, SessionError
@@ -142,7 +143,7 @@ class BackgroundRun:
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
         self.result: DebateResult | None = None
-        self.error: Exception | None = None
+        self.error: Exception | KeyboardInterrupt | SystemExit | None = None
         self.done: anyio.Event = anyio.Event()
         self.begun: anyio.Event = anyio.Event()
         self._followers: weakref.WeakSet[Subscription] = weakref.WeakSet()
@@ -161,8 +162,10 @@ class BackgroundRun:
             with self._scope:
                 fold = await self.prepared.run(self._on_start)
                 self.result = self.prepared.to_result(fold)
-        except Exception as error:  # noqa: BLE001  (raised where events or the result are read)
-            self.error = error
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
+            if ends_program(error):
+                raise
+            self.error = error  # raised where events or the result are read
             if self._run is None:
                 session = self.prepared.session_id
                 # If another owner runs the session, or has completed it meanwhile, nothing has failed.

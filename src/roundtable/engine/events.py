@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 import anyio
 
-from roundtable._core.eventloop import call_soon, running_loop
+from roundtable._core.eventloop import call_soon, ends_program, running_loop
 from roundtable._core.text import error_text
 from roundtable.logs import is_power_of_ten
 from roundtable.protocols import Notify
@@ -52,7 +52,9 @@ class EventHub:
         for number, observe in enumerate(self._observers):
             try:
                 observe(event)
-            except Exception as error:  # noqa: BLE001  (observers may be third-party code)
+            except (Exception, KeyboardInterrupt, SystemExit) as error:  # observers may be third-party code
+                if ends_program(error):
+                    raise
                 self._failures[number] += 1
                 _log_failure(error, event, self._failures[number])
         # Iterate over a copy: meanwhile, a subscriber may leave, or another thread may subscribe.
@@ -121,7 +123,7 @@ def _is_quiet(observe: Callable[[Event], None]) -> bool:
     return getattr(getattr(observe, "__self__", observe), "wants_pieces", True) is False
 
 
-def _log_failure(error: Exception, event: Event, failures: int) -> None:
+def _log_failure(error: BaseException, event: Event, failures: int) -> None:
     if not is_power_of_ten(failures):
         return
     logger.warning(

@@ -192,9 +192,10 @@ class DebateRun:
             StorageError: An event could not be stored.
             LeaseLost: Another owner took over the session.
             SessionBusy: The lease expired, and another owner has it.
+            KeyboardInterrupt: The caller's code was interrupted; the session can be resumed.
             SystemExit: The caller's code ends the program; the session can be resumed.
         """
-        failure: Exception | SystemExit | None = None
+        failure: Exception | KeyboardInterrupt | SystemExit | None = None
         async with anyio.create_task_group() as background:
             keeper = LeaseKeeper(
                 self.journal, self.limits.lease_ttl_s, give_up=self._lose_lease, stop=self._cancel_work
@@ -205,7 +206,7 @@ class DebateRun:
                 background.start_soon(keeper.watch_control)
                 with self._run_scope:
                     failure = await self._loop()
-            except SystemExit as error:
+            except (KeyboardInterrupt, SystemExit) as error:
                 failure = error  # raised below, outside of an exception group
             finally:
                 try:

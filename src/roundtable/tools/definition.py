@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,7 +12,7 @@ from anyio import CapacityLimiter, get_cancelled_exc_class
 from anyio.lowlevel import RunVar
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from roundtable._core.eventloop import on_thread
+from roundtable._core.eventloop import ends_program, on_thread
 from roundtable._core.functions import is_async
 from roundtable._core.strict_json import is_too_deep
 from roundtable._core.text import error_text
@@ -231,7 +230,7 @@ def is_external_interrupt(error: BaseException) -> bool:
     if isinstance(error, Exception) or is_foreign_cancellation(error):
         return False
     if isinstance(error, KeyboardInterrupt | SystemExit):
-        return threading.current_thread() is threading.main_thread()
+        return ends_program(error)
     return isinstance(error, get_cancelled_exc_class())
 
 
