@@ -238,6 +238,9 @@ def test_doctor_looks_through_a_database_and_saves_what_can_be_read(command: Com
     assert command("show", held, "--db", "saved.db").code == 0
     assert fields(command("doctor", "--db", "s.db", "--salvage", "again.db", "--json"))["sessions"] == 1
     assert command("doctor", "--db", "s.db", "--salvage", "again.db").code == 7
+    nowhere = command("doctor", "--db", "s.db", "--salvage", "nowhere/saved.db")
+    assert (nowhere.code, nowhere.out) == (7, "")
+    assert "there is no folder 'nowhere'" in nowhere.err
     assert command("doctor", "--storage", "memory://", "--salvage", "x.db").code == 2
 
 

@@ -95,12 +95,13 @@ async def salvage(damaged: str | PathLike[str], target: str | PathLike[str]) -> 
         target: A file that does not exist yet.
 
     Raises:
-        StorageError: Nothing in the damaged file can be read, or a file exists at `target`.
+        StorageError: Nothing in the damaged file can be read, or a file exists at `target` or cannot be created there.
     """
     target = Path(target)
     if target.exists():
         msg = f"{str(target)!r} exists already"
         raise StorageError(msg, hint="Choose a path where no file exists.")
+    await to_thread.run_sync(Database(str(target), 0).check_new)
     try:
         records, events = await to_thread.run_sync(_read_all, Path(damaged))
     except sqlite3.Error as error:
