@@ -231,3 +231,13 @@ def test_the_blocking_facade_exports_and_imports(tmp_path: Path) -> None:
         name = one.import_(ARCHIVE)
         assert one.export(name, "json") == ARCHIVE
         assert one.export_file(name, tmp_path / "a.csv").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("content", [pytest.param(b"x" * 101, id="too large"), pytest.param(b"tea", id="no session")])
+async def test_a_refused_file_says_which_files_can_be_read(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roundtable.api.files._LARGEST_BYTES", 100)
+    async with rt.Roundtable([], storage="memory://") as table:
+        with pytest.raises(SessionError) as caught:
+            await table.import_(content)
+    assert caught.value.hint is not None
+    assert caught.value.hint.startswith("Name a file that `roundtable export ID --format json` wrote.")

@@ -189,7 +189,8 @@ class SessionFiles(ABC):
         # Read on a thread that can be abandoned, because the path may be a pipe that nobody writes to.
         text = await on_thread(partial(_read_document, source), name="roundtable import")
         if len(text) > _LARGEST_BYTES:
-            raise SessionError(f"the session to import is larger than {_LARGEST_BYTES >> 20} MiB")
+            msg = f"the session to import is larger than {_LARGEST_BYTES >> 20} MiB"
+            raise SessionError(msg, hint="Name a file that `roundtable export ID --format json` wrote.")
         record, events = await to_thread.run_sync(read_archive, text)
         _check_result(record, events)
         name = secrets.token_hex(16) if new_id else _check_path_safe(record.id)

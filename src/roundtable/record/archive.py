@@ -222,5 +222,5 @@ def _unreadable(reason: str, cause: Exception | None = None) -> SessionError:
         f"this is not an exported session: {reason}",
         code=_UNREADABLE_CODE,
         cause=cause,
-        hint="Import a file that `roundtable export ID --format json` wrote. Nothing was stored.",
+        hint="Name a file that `roundtable export ID --format json` wrote. Nothing was stored.",
     )
