@@ -196,6 +196,18 @@ def test_an_answer_within_a_position_is_extracted() -> None:
     assert [(arm.correct, arm.unanswered, arm.brier) for arm in report.arms] == [(0, 1, None)] * 4
 
 
+def test_the_confidence_of_three_equal_confidences_is_in_their_bin() -> None:
+    agents = scripted_agents({name: {"position": "yes", "confidence": 0.7} for name in ("ada", "bo", "cy")})
+
+    async def run() -> StudyReport:
+        async with Roundtable(agents, storage="memory://", analyzer="declared") as table:
+            return await run_study(table, QUESTIONS[:1], resamples=100)
+
+    report = anyio.run(run)
+    assert {answer.confidence for answer in report.answers} == {0.7}
+    assert {group.low for arm in report.arms for group in report.calibration(arm.arm).bins} == {0.7}
+
+
 def test_a_question_that_fails_in_one_way_is_left_out_of_all() -> None:
     asked = dict.fromkeys(range(3), 0)
 
@@ -358,7 +370,12 @@ def test_what_ends_a_debate_early_does_not_end_the_vote_beside_it() -> None:
         pytest.param({"normalise": "fuzzy"}, "fuzzy", id="normalise"),
         pytest.param({"modes": "delphi"}, "modes must be a list", id="a mode for a list"),
         pytest.param({"decide": "judge"}, "decide='judge' cannot be used", id="judges"),
-        pytest.param({"resamples": 1}, "resamples must be 100", id="resamples"),
+        pytest.param({"concurrency": "4"}, "concurrency must be a whole number, not '4'", id="concurrency"),
+        pytest.param({"resamples": 1}, "resamples must be a whole number from 100", id="resamples"),
+        pytest.param({"resamples": 100.5}, "resamples must be a whole number from 100", id="half a resample"),
+        pytest.param({"seed": "x"}, "seed must be a whole number, not 'x'", id="seed"),
+        pytest.param({"extract": "number"}, "extract must be a function that is not async, not 'number'", id="extract"),
+        pytest.param({"on_progress": 3}, "on_progress must be a function", id="progress"),
         pytest.param({"questions": QUESTIONS[:1] * 2}, "2 questions of a study have the id '0'", id="ids"),
         pytest.param({"questions": [PRIME], "modes": ["oxford"]}, "takes 2 options, not 3", id="options of a mode"),
         pytest.param(

@@ -6,9 +6,18 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from roundtable.bench import mcnemar_test, paired_bootstrap, questions_needed, wilson_interval
+from roundtable.bench import (
+    mcnemar_test,
+    paired_bootstrap,
+    questions_needed,
+    smallest_difference,
+    wilson_interval,
+)
+from roundtable.bench.statistics import exact_mean
 from roundtable.errors import ConfigurationError
 
 
@@ -70,7 +79,13 @@ def test_a_study_of_the_size_named_sees_the_difference_four_times_in_five() -> N
         pytest.param(lambda: wilson_interval(1, 2, level=1), id="certain"),
         pytest.param(lambda: paired_bootstrap([]), id="no differences"),
         pytest.param(lambda: paired_bootstrap([1.0], resamples=99), id="few draws"),
+        pytest.param(lambda: paired_bootstrap([1.0], resamples=100.5), id="half a draw"),  # type: ignore[arg-type]
+        pytest.param(lambda: paired_bootstrap([1.0, float("nan")]), id="not a number"),
+        pytest.param(lambda: paired_bootstrap([1e308] * 3), id="too large"),
+        pytest.param(lambda: paired_bootstrap(["a"]), id="text"),  # type: ignore[list-item]
         pytest.param(lambda: mcnemar_test(-1, 0), id="negative"),
+        pytest.param(lambda: mcnemar_test(2.5, 0), id="half a question"),  # type: ignore[arg-type]
+        pytest.param(lambda: smallest_difference(10.5, 0.2), id="half a study"),  # type: ignore[arg-type]
         pytest.param(lambda: questions_needed("0.8", "0.3"), id="more than all"),
         pytest.param(lambda: questions_needed("0.2", "0.1", power=1), id="always"),
     ],
@@ -82,6 +97,39 @@ def test_what_makes_no_sense_is_refused(call: Any) -> None:
 
 def test_the_p_value_is_exact() -> None:
     assert mcnemar_test(3, 0) == Fraction(1, 4)
+
+
+def test_counts_of_numpy_and_lists_of_pandas_are_read() -> None:
+    # 2**63 does not fit into an integer of numpy, so that the p-value was negative.
+    assert mcnemar_test(np.int64(30), np.int64(33)) == mcnemar_test(30, 33) > 0
+    values = [1.0, 0.0, -1.0, 1.0]
+    assert paired_bootstrap(pd.Series(values), resamples=100) == paired_bootstrap(values, resamples=100)
+    assert type(wilson_interval(np.int64(4), np.int64(5)).low) is float
+
+
+def test_tiny_shares_and_levels_close_to_1_need_many_questions() -> None:
+    assert (questions_needed("1e-399", 0) or 0) // 10**396 == 7848
+    assert (questions_needed("0.2", "0.1", level=1 - 1e-16) or 0) > (questions_needed("0.2", "0.1") or 0)
+    assert (questions_needed("0.2", "0.1", power="0." + "9" * 40) or 0) > (questions_needed("0.2", "0.1") or 0)
+
+
+@pytest.mark.parametrize(
+    ("gained", "lost", "power", "message"),
+    [
+        ("0.8", "0.3", 0.8, "together must be at most 1, not '0.8' and '0.3'"),
+        ("0.2", "0.1", 1, "power must lie between 0 and 1, not 1"),
+        ("0.2", "0.1", "1e-399", "power is too close to 0 or 1"),
+    ],
+)
+def test_the_number_that_makes_no_sense_is_named(gained: str, lost: str, power: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        questions_needed(gained, lost, power=power)
+
+
+@pytest.mark.parametrize("confidence", [0.1, 0.2, 0.4, 0.7, 0.8])
+@pytest.mark.parametrize("count", [1, 3, 6, 10])
+def test_the_mean_of_equal_numbers_is_this_number(confidence: float, count: int) -> None:
+    assert exact_mean([confidence] * count) == confidence
 
 
 def test_an_interval_holds_the_share_itself_to_the_last_digit() -> None:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 from roundtable.errors import ConfigurationError
@@ -342,3 +343,13 @@ def test_a_rating_that_is_no_number_is_missing(level: Any) -> None:
     missing = krippendorff_alpha([[1, 1, 2, None], [1, 2, 2, 1]], level=level)
     assert krippendorff_alpha([[1, 1, 2, NAN], [1, 2, 2, 1]], level=level) == missing
     assert cohen_kappa([1, 1, 2, NAN], [1, 2, 2, 1]) == cohen_kappa([1, 1, 2], [1, 2, 2])
+
+
+def test_a_count_below_0_has_no_entropy() -> None:
+    with pytest.raises(ConfigurationError, match="a count must be at least 0, not -1"):
+        entropy([2, -1])
+
+
+def test_numbers_of_numpy_are_ratings() -> None:
+    assert median(np.array([1, 2, 4])).value == 2
+    assert kendall_w([np.array([1, 2, 3]), np.array([1, 2, 3])]).value == 1

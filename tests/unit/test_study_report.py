@@ -187,12 +187,25 @@ def test_movement_without_a_pair_of_rounds_has_no_rate() -> None:
     assert "successive" not in report.to_markdown()
 
 
+def test_the_mean_confidence_of_equal_confidences_is_this_confidence_everywhere() -> None:
+    report = report_of(answers(confidence=0.7), {}, resamples=100)
+    (only,) = report.calibration("single").bins
+    assert (only.low, only.confidence, report.arm("single").confidence) == (0.7, 0.7, 0.7)
+
+
+def test_a_report_of_nothing_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="at least one answer"):
+        report_of([], {})
+
+
 def test_questions_needed_for_three_points(report: StudyReport) -> None:
     pair = report.compare("delphi", "single")
     disagreement = (pair.gained + pair.lost) / SIZE
     needed = report.questions_to_see(0.03, "delphi", "single")
     assert needed == questions_to_see(0.03, disagreement)
     assert needed == questions_needed((disagreement + 0.03) / 2, (disagreement - 0.03) / 2)
+    with pytest.raises(ConfigurationError, match=r"difference must lie in \[0, 1\], not 2"):
+        report.questions_to_see(2, "delphi", "single")
     for wrong in (0, 0.5):
         with pytest.raises(ConfigurationError, match="difference must be more than 0"):
             questions_to_see(wrong, 0.2)

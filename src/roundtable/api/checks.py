@@ -32,6 +32,7 @@ __all__ = [
     "check_mode_given",
     "check_name",
     "check_options",
+    "check_progress",
     "check_providers",
     "check_rounds",
     "check_seconds",
@@ -181,6 +182,12 @@ def check_whole(label: str, value: object) -> None:
     """Check that a value is a whole number; `True` does not count as a whole number."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise _wrong_type(label, "a whole number", value)
+
+
+def check_progress(on_progress: object) -> None:
+    """Check that a value is a function to which progress can be reported, or `None`."""
+    if on_progress is not None and (not callable(on_progress) or is_async(on_progress)):
+        raise ConfigurationError(f"on_progress must be a function that is not async, not {on_progress!r}")
 
 
 def check_seconds(label: str, value: object) -> None:

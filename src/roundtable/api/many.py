@@ -14,8 +14,15 @@ from anyio import create_task_group, current_time, sleep
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from roundtable._core.functions import is_async, reporter
-from roundtable.api.checks import check_budget, check_deadline, check_job_name, check_list, check_whole
+from roundtable._core.functions import reporter
+from roundtable.api.checks import (
+    check_budget,
+    check_deadline,
+    check_job_name,
+    check_list,
+    check_progress,
+    check_whole,
+)
 from roundtable.api.debates import finish
 from roundtable.errors import BudgetExceeded, ConfigurationError, RoundtableError, SessionBusy, SessionConflict
 from roundtable.results.debate_result import DebateResult
@@ -299,8 +306,7 @@ def _check_batch(concurrency: int, on_error: str, on_progress: object) -> None:
         raise ConfigurationError(f"concurrency must be 1 to {_MOST} debates at a time, not {concurrency}")
     if on_error not in ("record", "raise"):
         raise ConfigurationError(f"on_error must be 'record' or 'raise', not {on_error!r}")
-    if on_progress is not None and (not callable(on_progress) or is_async(on_progress)):
-        raise ConfigurationError(f"on_progress must be a function that is not async, not {on_progress!r}")
+    check_progress(on_progress)
 
 
 class _Count:

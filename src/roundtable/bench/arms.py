@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from roundtable._core.text import error_text
 from roundtable._version import __version__
 from roundtable.analysis.decision import own_vote
+from roundtable.bench.statistics import exact_mean
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.metrics import conformity, flip_rate, transitions
 from roundtable.scoring import Choice, Measure, Normalise, Rule, decide, is_abstention, normaliser
@@ -218,7 +218,7 @@ class Reader:
             arm=arm,
             answer=winner,
             correct=self.right(winner),
-            confidence=fmean(confidences) if confidences else None,
+            confidence=exact_mean(confidences) if confidences else None,
             usage=usage,
             answers=ballots,
         )

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from roundtable._core.clock import SystemClock
 from roundtable.analysis import DeclaredAnalyzer
+from roundtable.bench.statistics import exact_mean
 from roundtable.errors import ConfigurationError
 from roundtable.scoring.camps import answers_by_turn, compare_answers, to_open_answer
 from roundtable.types import AgentResponse, Share, Usage, Value
@@ -170,7 +171,7 @@ def measure_content(rounds: Sequence[Sequence[AgentResponse]]) -> ContentMetrics
     for answer in answers:
         tools[answer.agent_id] = tools.get(answer.agent_id, 0) + len(answer.tool_calls)
     return ContentMetrics(
-        avg_confidence=fmean(confidences) if confidences else 0.0,
+        avg_confidence=exact_mean(confidences) if confidences else 0.0,
         confidence_variance=pvariance(confidences) if confidences else 0.0,
         tool_calls_per_agent=tools,
         citation_count=sum(len(answer.citations) for answer in answers),

@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
-from statistics import fmean
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from roundtable._core.words import counted, listing
 from roundtable.bench.arms import Moves, StudyAnswer
 from roundtable.bench.statistics import (
     Interval,
+    exact_mean,
     holm_correction,
     mcnemar_test,
     paired_bootstrap,
@@ -24,6 +24,7 @@ from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.metrics import brier_score, expected_calibration_error
 from roundtable.report.notebook import MOST_BYTES
 from roundtable.results.rows import frame_of
+from roundtable.scoring.numbers import exact, share
 from roundtable.types import Share, Usage, Value
 
 if TYPE_CHECKING:
@@ -340,8 +341,8 @@ class StudyReport(Value):
             KeyError: The report does not compare these two.
             ConfigurationError: The difference is not between 0 and 1.
         """
-        pair, size = self.compare(mode, baseline), self.arms[0].questions
-        return questions_to_see(difference, max(difference, (pair.gained + pair.lost) / size))
+        pair, wanted = self.compare(mode, baseline), share(difference, "difference")
+        return questions_to_see(wanted, max(wanted, Fraction(pair.gained + pair.lost, self.arms[0].questions)))
 
     @property
     def plot(self) -> StudyPictures:
@@ -522,11 +523,14 @@ def report_of(
         seed: Seed of the resampling.
 
     Raises:
+        ConfigurationError: There are neither answers nor failed questions.
         RoundtableError: Every question failed.
     """
     by_arm: dict[str, list[StudyAnswer]] = {}
     for answer in answers:
         by_arm.setdefault(answer.arm, []).append(answer)
+    if not by_arm and not failed:
+        raise ConfigurationError("a report needs at least one answer")
     if not by_arm:
         question, why = next(iter(failed.items()))
         raise RoundtableError(f"every question failed; {question!r}: {why}")
@@ -580,7 +584,7 @@ def _calibration(arm: str, answers: Sequence[StudyAnswer]) -> Calibration:
     members: dict[int, list[tuple[float, bool]]] = {}
     for forecast, outcome in zip(forecasts, outcomes, strict=True):
         # As in the calibration error, the exact value decides to which bin a confidence belongs.
-        number = min(int(Fraction(str(forecast)) * _BINS), _BINS - 1)
+        number = min(int(exact(forecast) * _BINS), _BINS - 1)
         members.setdefault(number, []).append((forecast, outcome))
     return Calibration(
         arm=arm,
@@ -590,8 +594,8 @@ def _calibration(arm: str, answers: Sequence[StudyAnswer]) -> Calibration:
                 low=number / _BINS,
                 high=(number + 1) / _BINS,
                 answers=len(rated),
-                confidence=fmean(forecast for forecast, _ in rated),
-                accuracy=fmean(outcome for _, outcome in rated),
+                confidence=exact_mean([forecast for forecast, _ in rated]),
+                accuracy=sum(outcome for _, outcome in rated) / len(rated),
                 interval=wilson_interval(sum(outcome for _, outcome in rated), len(rated), level=_LEVEL),
             )
             for number, rated in sorted(members.items())
@@ -671,7 +675,7 @@ def _arm(name: str, answers: Sequence[StudyAnswer], single_calls: int) -> ArmRep
         interval=wilson_interval(right, len(answers), level=_LEVEL),
         usage=usage,
         cost_multiple=usage.calls / single_calls if single_calls else None,
-        confidence=sum(forecasts) / len(forecasts) if forecasts else None,
+        confidence=exact_mean(forecasts) if forecasts else None,
         brier=None if brier is None else float(brier),
         calibration_error=None if ece is None else float(ece),
     )

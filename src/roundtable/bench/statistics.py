@@ -6,16 +6,17 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from random import Random
-from statistics import NormalDist
 from typing import Final
 
 from roundtable.errors import ConfigurationError
-from roundtable.metrics.intervals import Interval, tail_of, wilson_interval
+from roundtable.metrics.intervals import Interval, normal_reach, tail_of, wilson_interval
 from roundtable.scoring import Number, share
+from roundtable.scoring.numbers import LARGEST, exact, exact_or_none, whole
 
 __all__ = [
     "Interval",
     "check_resamples",
+    "exact_mean",
     "holm_correction",
     "mcnemar_test",
     "paired_bootstrap",
@@ -28,14 +29,21 @@ __all__ = [
 _MOST_RESAMPLES: Final = 1_000_000
 
 
-def check_resamples(resamples: int) -> None:
-    """Check that a number of resamples is neither too small for an interval nor too slow.
+def check_resamples(resamples: object) -> int:
+    """Check that a number of resamples is neither too small for an interval nor too slow, and return it.
 
     Raises:
-        ConfigurationError: It is outside 100 to 1,000,000.
+        ConfigurationError: It is not a whole number from 100 to 1,000,000.
     """
-    if not 100 <= resamples <= _MOST_RESAMPLES:
-        raise ConfigurationError(f"resamples must be 100 to {_MOST_RESAMPLES}, not {resamples}")
+    number = exact_or_none(resamples)
+    if number is None or number.denominator != 1 or not 100 <= number <= _MOST_RESAMPLES:
+        raise ConfigurationError(f"resamples must be a whole number from 100 to {_MOST_RESAMPLES:,}, not {resamples!r}")
+    return int(number)
+
+
+def exact_mean(numbers: Sequence[float]) -> float:
+    """Return the mean of at least one number without rounding errors, so that the mean of three times 0.7 is 0.7."""
+    return float(sum(map(exact, numbers), Fraction(0)) / len(numbers))
 
 
 def paired_bootstrap(
@@ -53,21 +61,28 @@ def paired_bootstrap(
         seed: Seed of the resampling.
 
     Raises:
-        ConfigurationError: There are no differences, or a number is out of range.
+        ConfigurationError: There are no differences, or a number is out of range or not finite.
 
     Example:
         >>> paired_bootstrap([1.0] * 10), paired_bootstrap([0.0] * 10)
         (Interval(low=1.0, high=1.0), Interval(low=0.0, high=0.0))
     """
-    if not differences:
+    values = [_difference(value) for value in differences]
+    if not values:
         raise ConfigurationError(
             "the list of differences is empty", hint="Pass the difference of at least one question."
         )
-    check_resamples(resamples)
-    tail, draw, size = float(tail_of(level)), Random(seed), len(differences)
-    means = sorted(math.fsum(draw.choices(differences, k=size)) / size for _ in range(resamples))
-    cut = int(tail * resamples)
-    return Interval(means[cut], means[resamples - 1 - cut])
+    times = check_resamples(resamples)
+    tail, draw, size = float(tail_of(level)), Random(seed), len(values)
+    means = sorted(math.fsum(draw.choices(values, k=size)) / size for _ in range(times))
+    cut = int(tail * times)
+    return Interval(means[cut], means[times - 1 - cut])
+
+
+def _difference(value: float) -> float:
+    if abs(exact(value, "a difference")) > LARGEST:
+        raise ConfigurationError(f"a difference must be from -1e100 to 1e100, not {value!r}")
+    return float(value)
 
 
 def mcnemar_test(gained: int, lost: int) -> Fraction:
@@ -84,14 +99,13 @@ def mcnemar_test(gained: int, lost: int) -> Fraction:
         The p-value, exact.
 
     Raises:
-        ConfigurationError: A count is negative.
+        ConfigurationError: A count is not a whole number of at least 0.
 
     Example:
         >>> mcnemar_test(12, 2), mcnemar_test(0, 0)
         (Fraction(53, 4096), Fraction(1, 1))
     """
-    if gained < 0 or lost < 0:
-        raise ConfigurationError(f"gained and lost must be at least 0, not {gained} and {lost}")
+    gained, lost = whole(gained, "gained", 0), whole(lost, "lost", 0)
     either = gained + lost
     below = sum(math.comb(either, count) for count in range(min(gained, lost) + 1))
     return min(Fraction(1), Fraction(2 * below, 2**either))
@@ -149,15 +163,17 @@ def questions_needed(gained: Number, lost: Number, *, level: Number = 0.95, powe
     """
     more, less = share(gained, "gained"), share(lost, "lost")
     tail, exact_power = tail_of(level), share(power, "power")
-    if more + less > 1 or not 0 < exact_power < 1:
-        raise ConfigurationError("gained and lost together must be at most 1, and power between 0 and 1")
-    apart, change = float(more + less), float(more - less)
+    if more + less > 1:
+        raise ConfigurationError(f"gained and lost together must be at most 1, not {gained!r} and {lost!r}")
+    if not 0 < exact_power < 1:
+        raise ConfigurationError(f"power must lie between 0 and 1, not {power!r}")
+    apart, change = more + less, more - less
     if not change:
         return None
-    normal = NormalDist()
-    reach = normal.inv_cdf(1 - float(tail)) * math.sqrt(apart)
-    reach += normal.inv_cdf(float(exact_power)) * math.sqrt(max(0.0, apart - change * change))
-    return math.ceil(reach * reach / (change * change))
+    # The formula, divided by d, so that the square of a tiny share is not rounded to 0.
+    reach = normal_reach(tail, "level")
+    reach += normal_reach(1 - exact_power, "power") * math.sqrt(1 - change**2 / apart)
+    return math.ceil(Fraction(reach) ** 2 * apart / change**2)
 
 
 def questions_to_see(difference: Number, disagreement: Number, *, level: Number = 0.95, power: Number = 0.8) -> int:
@@ -177,9 +193,9 @@ def questions_to_see(difference: Number, disagreement: Number, *, level: Number 
         >>> questions_to_see(0.03, 0.2), questions_to_see(0.03, 0.1)
         (1742, 870)
     """
-    apart, change = share(disagreement, "disagreement"), share(difference, "difference")
+    change, apart = share(difference, "difference"), share(disagreement, "disagreement")
     if not 0 < change <= apart:
-        raise ConfigurationError(f"difference must be more than 0 and at most disagreement, not {difference}")
+        raise ConfigurationError(f"difference must be more than 0 and at most disagreement, not {difference!r}")
     return questions_needed((apart + change) / 2, (apart - change) / 2, level=level, power=power) or 0
 
 
@@ -204,8 +220,7 @@ def smallest_difference(
         >>> smallest_difference(100, 0.2), smallest_difference(10, 0.2)
         (Fraction(31, 250), None)
     """
-    if questions < 1:
-        raise ConfigurationError(f"questions must be at least 1, not {questions}")
+    questions = whole(questions, "questions", 1)
     apart = share(disagreement, "disagreement")
     low, high = 0, int(apart * 1000)
     if high == 0 or questions_to_see(Fraction(high, 1000), apart, level=level, power=power) > questions:

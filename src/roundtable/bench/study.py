@@ -17,9 +17,9 @@ from anyio import current_time
 from pydantic import Field, ValidationError, model_validator
 
 from roundtable._core.eventloop import on_thread
-from roundtable._core.functions import reporter
+from roundtable._core.functions import is_async, reporter
 from roundtable._core.words import quoted, shortened
-from roundtable.api.checks import check_job_name, check_list
+from roundtable.api.checks import check_job_name, check_list, check_progress, check_whole
 from roundtable.api.many import run_jobs
 from roundtable.bench.arms import Extract, Reader, StudyAnswer, answers_of, extract_last
 from roundtable.bench.experiments import read_data
@@ -307,6 +307,20 @@ def _check(table: Roundtable, questions: Sequence[Question], modes: Sequence[str
                 table.estimate(**study.plan_debate(question, mode))
 
 
+def _check_settings(modes: Sequence[str], concurrency: int, extract: object, on_progress: object) -> None:
+    """Check the arguments of a study that are not options of its debates."""
+    check_list("modes", modes, "a list of modes")
+    if not modes or len({*modes}) < len(modes):
+        raise ConfigurationError(f"modes must name at least one mode, and no mode twice, not {[*modes]!r}")
+    check_whole("concurrency", concurrency)
+    if concurrency < 1:
+        raise ConfigurationError(f"concurrency must be at least 1, not {concurrency}")
+    if extract is not None and (not callable(extract) or is_async(extract)):
+        hint = "Write extract=extract_last('number'), or pass a function of your own."
+        raise ConfigurationError(f"extract must be a function that is not async, not {extract!r}", hint=hint)
+    check_progress(on_progress)
+
+
 async def run_study(
     table: Roundtable,
     questions: Sequence[Question],
@@ -377,13 +391,10 @@ async def run_study(
     if others := [question for question in questions if not isinstance(question, Question)]:
         msg = f"each question must be a Question, not {quoted(others[0])} ({type(others[0]).__name__})"
         raise ConfigurationError(msg, hint="Write Question(id=..., question=..., gold=...), or call read_questions.")
-    check_list("modes", modes, "a list of modes")
-    if not modes or len({*modes}) < len(modes):
-        raise ConfigurationError(f"modes must name at least one mode, and no mode twice, not {[*modes]!r}")
-    if concurrency < 1:
-        raise ConfigurationError(f"concurrency must be at least 1, not {concurrency}")
+    _check_settings(modes, concurrency, extract, on_progress)
     normaliser(normalise)
-    check_resamples(resamples)
+    resamples = check_resamples(resamples)
+    check_whole("seed", seed)
     if "options" in options:
         raise ConfigurationError("options belong to the questions of a study: set Question(options=...)")
     if (rule := options.get("decide")) in JUDGED:

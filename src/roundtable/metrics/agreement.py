@@ -134,11 +134,16 @@ def entropy(counts: Iterable[int]) -> float:
 
     Range: [0, log2 of the number of counts above 0], in bits; a float, exact to about 1e-15.
 
+    Raises:
+        ConfigurationError: A count is below 0.
+
     Example:
         >>> entropy([2, 2]), entropy([4, 0])
         (1.0, 0.0)
     """
     positive = [count for count in counts if count]
+    if any(count < 0 for count in positive):
+        raise ConfigurationError(f"a count must be at least 0, not {min(positive)!r}")
     total = sum(positive)
     # Summed in a fixed order, so that the order of counts cannot change the last digit. Adding 0.0 avoids -0.0.
     return math.fsum(sorted(count / total * math.log2(total / count) for count in positive)) + 0.0

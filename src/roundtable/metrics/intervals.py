@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import Number, share
+from roundtable.scoring.numbers import whole
 
-__all__ = ["Interval", "tail_of", "wilson_interval"]
+__all__ = ["Interval", "normal_reach", "tail_of", "wilson_interval"]
 
 
 class Interval(NamedTuple):
@@ -34,6 +35,24 @@ def tail_of(level: Number) -> Fraction:
     return (1 - inside) / 2
 
 
+def normal_reach(tail: Fraction, what: str) -> float:
+    """Return the standard normal quantile above which this share lies; negative if it is more than half.
+
+    Args:
+        tail: The share, in (0, 1).
+        what: Name of the number from which the share was computed, for the error message.
+
+    Raises:
+        ConfigurationError: The share is too close to 0 or 1 for floats.
+    """
+    # The smaller share is used, as floats are finest near 0.
+    smaller = float(min(tail, 1 - tail))
+    if not smaller:
+        raise ConfigurationError(f"{what} is too close to 0 or 1", hint="Use a number such as 0.95.")
+    reach = -NormalDist().inv_cdf(smaller)
+    return reach if 2 * tail <= 1 else -reach
+
+
 def wilson_interval(right: int, questions: int, *, level: Number = 0.95) -> Interval:
     """Return the Wilson score interval of a share of successes; it stays in [0, 1] and works for few questions.
 
@@ -52,12 +71,15 @@ def wilson_interval(right: int, questions: int, *, level: Number = 0.95) -> Inte
         >>> round(low, 3), round(high, 3)
         (0.67, 0.888)
     """
-    if questions < 1 or not 0 <= right <= questions:
+    right, questions = whole(right, "right", 0), whole(questions, "questions", 1)
+    if right > questions:
         raise ConfigurationError(f"{right} of {questions} is not a share of successes")
-    z = NormalDist().inv_cdf(1 - float(tail_of(level)))
-    p, spread = right / questions, z * z / questions
+    z = normal_reach(tail_of(level), "the level of an interval")
+    # Numbers that are too large for floats are divided as fractions.
+    p, spread = right / questions, float(Fraction(z * z) / questions)
     middle = (p + spread / 2) / (1 + spread)
-    half = z * math.sqrt(p * (1 - p) / questions + spread / (4 * questions)) / (1 + spread)
+    variance = float(Fraction(p * (1 - p)) / questions) + float(Fraction(spread) / (4 * questions))
+    half = z * math.sqrt(variance) / (1 + spread)
     # The interval always contains the share itself. If all or none succeeded, rounding errors could otherwise exclude
     # it.
     return Interval(min(p, max(0.0, middle - half)), max(p, min(1.0, middle + half)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from numbers import Rational
 from typing import Final, TypeAlias
 
 from roundtable.errors import ConfigurationError
@@ -89,6 +90,8 @@ def exact_or_none(value: object) -> Fraction | None:
         return Fraction(value)
     if isinstance(value, float):
         return _of_float(value)
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))  # numpy's integers are of a fixed size
     if not isinstance(value, str | Decimal):
         return None
     text = str(value).strip()
