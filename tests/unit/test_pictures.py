@@ -141,3 +141,20 @@ def test_what_cannot_be_drawn_is_refused_with_what_can() -> None:
     with pytest.raises(ConfigurationError, match="78 pairs of agents are too many"):
         drawn(many, "pairs")
     drawn(many, "opinions")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["opinions", "pairs", "influence", "confidence"])
+def test_a_debate_in_which_all_abstain_has_no_opinions_to_draw(name: str) -> None:
+    with sync.Roundtable(scripted_agents({"ada": "ABSTAIN", "bo": "ABSTAIN"}), storage="memory://") as table:
+        result = table.debate("Tea?", rounds=2)
+    with pytest.raises(ConfigurationError, match="all agents abstained"):
+        drawn(result, name)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_single_agent_has_no_pairs_to_draw() -> None:
+    with sync.Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://") as table:
+        result = table.debate("Tea?", rounds=1)
+    with pytest.raises(ConfigurationError, match="only one agent answered"):
+        drawn(result, "pairs")

@@ -430,6 +430,16 @@ def test_answers_that_differ_by_a_sign_or_by_case_are_two() -> None:
     assert audit.switches_tried == 3
 
 
+def test_a_decision_that_was_withheld_is_audited_though_the_weights_would_settle_it() -> None:
+    result = result_of(
+        [answer("ada", "Tea", confidence=1), answer("bo", "Green tea", confidence=0.8)], decide="confidence-weighted"
+    )
+    assert (result.answer, result.consensus and result.consensus.is_lead_open) == (None, True)
+    audit = result.audit()
+    assert (audit.winner, audit.is_known, audit.fragile) == (None, False, None)
+    assert "depends on whether answers that nobody compared say the same" in " ".join(audit.to_text().split())
+
+
 def test_a_decision_that_cannot_be_counted_again_is_refused() -> None:
     result = result_of([answer("ada", "t", choice="Tea"), answer("bo", "t", choice="Tea")], options=("Tea", "Milk"))
     assert result.decision is not None

@@ -273,13 +273,14 @@ class _Audit:
     def run(self) -> DecisionAudit:
         """Return the audit."""
         base = self._count(self.ballots)
-        if base.is_known and not self._is_same(base.decision):
+        confirmed = not base.is_known or self._is_same(base.decision)
+        if not confirmed and not self._was_withheld():
             # Another version or another rule made the decision, so every comparison with it would be wrong.
             stored, counted = (repr(name) if name else "nobody" for name in (self.decision.winner, base.winner))
             msg = f"a recount does not confirm the stored decision: {stored} won, the recount gives {counted}"
             hint = "Another rule or version made the decision. Decide again first: Results([result]).redecide(rule)[0]."
             raise SessionConflict(msg, hint=hint)
-        self.is_known = base.is_known
+        self.is_known = base.is_known and confirmed
         without = tuple(self._without())
         switches, tried = self._switches()
         return DecisionAudit(
@@ -348,6 +349,15 @@ class _Audit:
             # If an agent is left out, another agent's wording of the same answer may remain.
             ours, others = {open_key(name) for name in ours}, {open_key(name) for name in others}
         return bool(ours & others) if ours and others else not ours and not others
+
+    def _was_withheld(self) -> bool:
+        """Check whether the round has no winner because answers were not compared, though each reading has the same.
+
+        Rules with weights are withheld if the largest camp is not known, even if the weights would settle the winner.
+        """
+        if self.decision.winner is not None:
+            return False
+        return self._is_same(decide_record(self.last, self.last.consensus, self.config, self.rules, self.before))
 
     def _readings(self, ballots: _Ballots) -> Iterator[AnyConsensus | None]:
         if not ballots.is_open:

@@ -117,7 +117,8 @@ class ResultPictures:
             ax: Axes to draw on; a new figure if omitted.
 
         Raises:
-            ConfigurationError: matplotlib is not installed; or sides were assigned, so there are no moves.
+            ConfigurationError: matplotlib is not installed; or sides were assigned or all agents abstained, so there
+                are no moves.
         """
         flow = self._flow()
         bands, heights = _bands(flow)
@@ -167,11 +168,14 @@ class ResultPictures:
             ax: Axes to draw on; a new figure if omitted.
 
         Raises:
-            ConfigurationError: matplotlib is not installed, sides were assigned, or there are more than twelve agents.
+            ConfigurationError: matplotlib is not installed, sides were assigned, all agents abstained, or fewer than
+                two or more than twelve agents answered.
         """
         flow = self._flow()
         agents = self._speakers(flow)
         pairs = [*combinations(agents, 2)]
+        if not pairs:
+            raise ConfigurationError("there are no pairs of agents to draw: only one agent answered")
         if len(pairs) > _MOST_PAIRS:
             raise ConfigurationError(
                 f"{len(pairs)} pairs of agents are too many for one picture; at most {_MOST_PAIRS}"
@@ -212,7 +216,7 @@ class ResultPictures:
             ax: Axes to draw on; a new figure if omitted.
 
         Raises:
-            ConfigurationError: matplotlib is not installed, or sides were assigned.
+            ConfigurationError: matplotlib is not installed, sides were assigned, or all agents abstained.
         """
         flow = self._flow()
         agents = self._speakers(flow)
@@ -375,7 +379,7 @@ class ResultPictures:
             ax: Axes to draw on; a new figure if omitted.
 
         Raises:
-            ConfigurationError: matplotlib is not installed, or sides were assigned.
+            ConfigurationError: matplotlib is not installed, sides were assigned, or all agents abstained.
         """
         flow = self._flow()
         ax = ax or new_axes(3.6)
@@ -477,8 +481,8 @@ class ResultPictures:
 
     def _flow(self) -> OpinionFlow:
         flow = opinion_flow(self._complete)
-        if flow is None or not flow.opinions:
-            msg = "there are no opinions to draw: sides were assigned, or no round was completed"
+        if flow is None or all(opinion.camp is None for opinion in flow.opinions):
+            msg = "there are no opinions to draw: sides were assigned, no round was completed, or all agents abstained"
             raise ConfigurationError(msg, hint="`plot.rounds()` and `plot.tokens()` draw every debate.")
         return flow
 
