@@ -59,6 +59,19 @@ TEA = Decision(rule="plurality", winners=("Tea",), passed=True, why="Tea wins")
 TIE = Decision(rule="plurality", winners=("Tea", "Milk"), is_tie=True, why="tie between Tea and Milk")
 
 
+def test_a_mode_that_plans_no_turn_is_named_as_the_reason() -> None:
+    nobody = Decision(rule="plurality", why="no decision: nobody voted.")
+    consensus = ConsensusResult(agreement_level=0, answers=0)
+    empty = result(
+        *BEGIN,
+        ConsensusMeasured(**WHERE, round=1, consensus=consensus, decision=nobody),
+        RoundComplete(**WHERE, round=1, answered=0, failed=0),
+        *ended("mode", "completed"),
+    )
+    assert not empty.rounds[0].turns
+    assert empty.answer_reason == "no agent was asked: the mode 'collaborative' planned no turn"
+
+
 @pytest.mark.parametrize(
     ("events", "status"),
     [

@@ -652,6 +652,8 @@ def _why_no_answer(record: DebateRecord, last: RoundRecord | None, decision: Dec
         return f"no round was completed{_cut_off_vote(record)}"
     if decision is None:
         return "no decision rule was applied"
+    if not decision.is_tie and not any(round_record.turns for round_record in record.rounds):
+        return f"no agent was asked: the mode {record.session.config.mode!r} planned no turn"
     return decision.why
 
 

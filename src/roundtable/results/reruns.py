@@ -10,6 +10,7 @@ from pydantic import computed_field
 
 from roundtable._core.words import counted
 from roundtable.metrics.intervals import wilson_interval
+from roundtable.report.sanitize import plain, unmarked
 from roundtable.types import Share, Usage, Value
 
 __all__ = ["RerunAudit", "RerunChange", "RerunOutcome"]
@@ -86,13 +87,13 @@ class RerunAudit(Value):
         """Return the figures and every repetition in words."""
         low, high = self.interval
         shuffled = "agents in another order" if self.change == "seats" else "the same order of agents"
-        others = "" if self.without is None else f", without {self.without}"
+        others = "" if self.without is None else f", without {_in_line(self.without)}"
         held_count = f"{self.held}" if self.held == self.held_at_most else f"{self.held} to {self.held_at_most}"
         times = counted(len(self.outcomes), "time")
         lines = [
-            f"Rerun: {self.topic}",
+            f"Rerun: {_in_line(self.topic)}",
             "",
-            f"Answer: {'none' if self.answer is None else self.answer}",
+            f"Answer: {'none' if self.answer is None else _in_line(self.answer)}",
             f"Repeated: round {self.round}, {times}, with {shuffled} and another seed{others}",
             f"Held: {held_count} of {len(self.outcomes)}; 95 % interval {low:.0%} to {high:.0%}",
         ]
@@ -104,5 +105,10 @@ class RerunAudit(Value):
 
 
 def _answer(outcome: RerunOutcome) -> str:
-    answer = "no answer" if outcome.answer is None else outcome.answer
+    answer = "no answer" if outcome.answer is None else _in_line(outcome.answer)
     return f"{answer}, agreement {outcome.agreement_in_words} (session {outcome.session_id})"
+
+
+def _in_line(text: str) -> str:
+    """Return text of agents or callers in one line, without Markdown marks and control characters."""
+    return plain(unmarked(text))
