@@ -10,6 +10,7 @@ from integration.engine_kit import CountingModel, seated, table_of
 
 from roundtable import AgentConfig, Roundtable
 from roundtable.errors import ConfigurationError
+from roundtable.exits import MaxRounds
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage
@@ -72,6 +73,7 @@ REFUSED = [
     pytest.param({"agents": ["openai-chat:gpt"]}, "'openai-chat' needs an API key", id="missing key"),
     pytest.param({"agents": ["compatible:llama"]}, "'compatible' needs the address", id="missing address"),
     pytest.param({"exit_when": 3}, "exit_when must be an exit", id="a number as exit"),
+    pytest.param({"exit_when": MaxRounds}, "exit_when must be an exit", id="a class as exit"),
     pytest.param({"metadata": {"x": float("nan")}}, "metadata", id="notes that are no JSON"),
     pytest.param({"metadata": {"x": object()}}, "metadata", id="notes that are objects"),
     pytest.param({"metadata": {"x": nested(64)}}, "metadata is nested more than 64 levels deep", id="deep notes"),

@@ -256,3 +256,21 @@ def test_without_rounds_before_it_nothing_is_left_out_and_nothing_is_asked() -> 
 
     greedy = Greedy()
     assert without_met(greedy, ()) is greedy
+
+
+def test_a_class_without_its_fields_cannot_be_joined() -> None:
+    with pytest.raises(ConfigurationError, match=r"<class '.*MinRounds'> is not a stop criterion"):
+        MaxRounds(2) | MinRounds  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"kind": "stop_requested", "role": 1}, "role of StopRequested must be a text that is not empty, not 1"),
+        ({"kind": "stop_requested", "word": None}, "word of StopRequested must be a text that is not empty, not None"),
+        ({"kind": "unassailable", "votesOnce": "false"}, "votes_once of LeaderUnassailable must be True or False"),
+    ],
+)
+def test_a_field_of_a_wrong_type_is_refused(spec: JsonObject, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        exit_from_spec(spec)

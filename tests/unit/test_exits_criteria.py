@@ -579,7 +579,7 @@ def test_all_judges_must_ask_to_stop_and_the_last_answer_counts() -> None:
         StopRequested(word="halt").check([record(1, more=(turn(TextAnswer(text="halt"), "j", role="judge"),))]).reason
     )
     for build in (lambda: StopRequested(role=" "), lambda: StopRequested(word="")):
-        with pytest.raises(ConfigurationError, match="needs a role and a word"):
+        with pytest.raises(ConfigurationError, match="must be a text that is not empty"):
             build()
 
 

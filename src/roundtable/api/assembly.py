@@ -369,7 +369,7 @@ class TableParts:
             return exit_from_text(exit_when, self.catalog.exits).to_spec()
         if isinstance(exit_when, Mapping):
             return exit_from_spec(exit_when, self.catalog.exits).to_spec()
-        if not callable(getattr(exit_when, "to_spec", None)):
+        if isinstance(exit_when, type) or not callable(getattr(exit_when, "to_spec", None)):
             msg = f"exit_when must be an exit such as MaxRounds(3), or text such as 'max_rounds(3)', not {exit_when!r}"
             raise ConfigurationError(msg)
         for member in members(exit_when):

@@ -127,6 +127,12 @@ def not_ended(details: str = "", **figures: JsonValue) -> ExitResult:
     return ExitResult(should_exit=False, details=details, figures=figures)
 
 
+def _is_criterion(value: object) -> bool:
+    """Check whether a value looks like a stop criterion; a class such as `MaxRounds`, without rounds, is not one."""
+    methods = (getattr(value, name, None) for name in ("check", "to_spec"))
+    return not isinstance(value, type) and all(map(callable, methods))
+
+
 def whole(value: object, what: str, least: int = 1) -> int:
     """Read a whole number.
 
@@ -152,7 +158,7 @@ class _Joined(Exit):
         """
         flat: list[ExitCriterion] = []
         for member in self.of:
-            if not callable(getattr(member, "check", None)) or not callable(getattr(member, "to_spec", None)):
+            if not _is_criterion(member):
                 raise ConfigurationError(f"{member!r} is not a stop criterion")
             flat.extend(member.of if isinstance(member, _Joined) and type(member) is type(self) else (member,))
         if not flat:

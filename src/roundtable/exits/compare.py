@@ -365,13 +365,16 @@ class LeaderUnassailable(Exit):
     round."""
 
     def __post_init__(self) -> None:
-        """Check the number.
+        """Check both fields.
 
         Raises:
-            ConfigurationError: It is below 1.
+            ConfigurationError: `voters` is below 1, or `votes_once` is not `True` or `False`.
         """
         if self.voters is not None:
             whole(self.voters, "voters of LeaderUnassailable")
+        if not isinstance(self.votes_once, bool):
+            msg = f"votes_once of LeaderUnassailable must be True or False, not {self.votes_once!r}"
+            raise ConfigurationError(msg)
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
         """Count the latest answers, and the agents that may still change theirs."""

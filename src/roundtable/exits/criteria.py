@@ -509,13 +509,14 @@ class StopRequested(Exit):
     """The answer that asks to stop."""
 
     def __post_init__(self) -> None:
-        """Check that the role and the word are not empty.
+        """Check that the role and the word are texts that are not empty.
 
         Raises:
-            ConfigurationError: One of them is empty.
+            ConfigurationError: One of them is empty, or not a text.
         """
-        if not self.role.strip() or not self.word.strip():
-            raise ConfigurationError("StopRequested needs a role and a word")
+        for name, value in (("role", self.role), ("word", self.word)):
+            if not isinstance(value, str) or not value.strip():
+                raise ConfigurationError(f"{name} of StopRequested must be a text that is not empty, not {value!r}")
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
         """Check the answers that agents of this role gave in the last round."""
