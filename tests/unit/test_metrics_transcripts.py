@@ -13,6 +13,7 @@ import pytest
 from roundtable.errors import ConfigurationError
 from roundtable.metrics import Transcript, Utterance, conformity, flip_rate, read_transcript, transcripts
 from roundtable.metrics.transcripts import TranscriptFormat
+from roundtable.results import result_of_transcript
 from roundtable.scoring import ballot_from_answer
 from roundtable.scoring.ballots import Abstention, Choice, Ranking, Scores
 from roundtable.types import AgentResponse, Answer, BallotAnswer, PlanAnswer, RankingAnswer, ScoresAnswer, TextAnswer
@@ -250,3 +251,22 @@ def test_an_error_in_another_format_names_its_debate(
     path.write_text(text, "utf-8")
     with pytest.raises(ConfigurationError, match=message):
         read_transcript(path, format)
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        (
+            "jsonl",
+            '{"id": 1, "question": "Tea\\ud83c?", "agents": ["a"], "rounds": [[{"agent": "a", "text": "No\\ud83c"}]]}',
+        ),
+        ("du", '{"Tea \\ud83c?": [[{"role": "assistant", "content": "No\\ud83c"}]]}'),
+        ("dylan", '[["No\\ud83c"]]'),
+    ],
+)
+def test_half_a_character_is_replaced(tmp_path: Path, format: TranscriptFormat, text: str) -> None:
+    file = tmp_path / "debates"
+    file.write_text(text, "utf-8")
+    (debate,) = read_transcript(file, format)
+    assert debate.rounds[0][0].text == "No\ufffd"
+    assert result_of_transcript(debate).answer == "No\ufffd"

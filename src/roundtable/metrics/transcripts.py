@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from roundtable._core.text import well_formed_data
 from roundtable.errors import ConfigurationError
 from roundtable.types import JsonValue
 
@@ -214,10 +215,16 @@ def _lines(text: str) -> Iterator[tuple[int, JsonValue]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
-                record: JsonValue = json.loads(line)
+                record: JsonValue = _parsed(line)
             except ValueError as error:
                 raise ConfigurationError(f"line {number} is not JSON: {error}") from error
             yield number, record
+
+
+def _parsed(text: str) -> Any:  # noqa: ANN401  (any JSON, which the caller validates)
+    """Parse JSON. Halves of characters, which programs leave when they cut a text, are replaced: they have no UTF-8."""
+    data = json.loads(text)
+    return well_formed_data(data) if "\\u" in text else data
 
 
 def _rounds_of(names: Sequence[str], columns: Sequence[Sequence[str | None]]) -> tuple[tuple[Utterance, ...], ...]:
@@ -247,7 +254,7 @@ _COLUMNS: TypeAdapter[tuple[tuple[str | None, ...], ...]] = TypeAdapter(tuple[tu
 
 
 def _du(text: str) -> Iterator[Transcript]:
-    debates = json.loads(text)
+    debates = _parsed(text)
     if not isinstance(debates, dict):
         raise ConfigurationError("a debate log of Du et al. is one object that maps questions to contexts")
     for number, (question, value) in enumerate(debates.items(), 1):
@@ -292,7 +299,7 @@ _NOT_DEBATING = ("moderator", "judge", "baseline")
 
 
 def _mad(text: str) -> Iterator[Transcript]:
-    debate = _MadDebate.model_validate(json.loads(text))
+    debate = _MadDebate.model_validate(_parsed(text))
     texts_of = {
         name: _assistant_texts(messages)
         for name, messages in debate.players.items()
@@ -313,7 +320,7 @@ def _mad(text: str) -> Iterator[Transcript]:
 
 
 def _mallm(text: str) -> Iterator[Transcript]:
-    debates = json.loads(text)
+    debates = _parsed(text)
     if not isinstance(debates, list):
         raise ConfigurationError("a log of MALLM is a list of objects")
     for number, record in enumerate(debates, 1):

@@ -501,7 +501,8 @@ def _facts_of(result: DebateResult, flow: FlowView | None, claims: str) -> Itera
     if result.consensus is not None:
         consensus = result.consensus
         yield "Agreement", f"{consensus.level_in_words} ({_method(result)}) — {consensus.summary}"
-    yield "Independent agreement", result.independent_level_in_words
+    if result.config.team is None:
+        yield "Independent agreement", result.independent_level_in_words
     if flow is not None:
         yield "Who moved", flow.note
     if claims:
