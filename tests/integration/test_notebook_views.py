@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import roundtable as rt
+from roundtable import sync
 from roundtable.errors import APIAuthError
 from roundtable.report.notebook import MOST_BYTES
 from roundtable.results.debate_result import DebateResult
@@ -119,3 +120,13 @@ def test_the_table_of_many_results_stays_below_it_too() -> None:
     html = Results([failed] * 200)._repr_html_()
     assert 10_000 < len(html.encode()) <= MOST_BYTES
     assert "more; to_frame() has all." in html
+
+
+@pytest.mark.parametrize(
+    ("agents", "level"), [({"ada": "Tea"}, "one answer"), ({"ada": "Tea", "bo": "Green tea"}, "not measured")]
+)
+def test_the_table_of_many_results_shows_the_agreement_of_the_report(agents: dict[str, str], level: str) -> None:
+    with sync.Roundtable(scripted_agents(agents), storage="memory://", analyzer="declared") as table:
+        results = table.debate_many(["Tea?"], rounds=1)
+    assert f"Agreement: {level}" in str(results[0])
+    assert f'<td dir="auto">{level}</td>' in results._repr_html_()

@@ -453,3 +453,10 @@ def test_the_blocking_facade_has_the_same_conversations() -> None:
 def test_it_works_in_trio_too() -> None:
     result = anyio.run(held, model(), backend="trio")
     assert result[1].answer == "Call Acme."
+
+
+def test_the_report_of_a_team_has_no_line_about_independent_agreement() -> None:
+    with sync.Roundtable([ScriptedModel({"*": "Order tea."})], storage="memory://") as seated:
+        result = seated.converse(agents=[AgentProfile("buyer", instructions="You buy.")], messages="Buy.", rounds=1)
+    assert "Status: completed" in f"{result}"
+    assert "Independent agreement" not in f"{result}"

@@ -44,12 +44,13 @@ _MOST_SHOWN_BYTES: Final = 19_000
 """Maximum number of bytes of the table's rows, so that the whole table stays below the limit of a cell."""
 
 
-def _cell(row: JsonObject, name: str) -> str:
-    """Return the text of a cell of the notebook table; an interval of agreement is shown with both bounds."""
+def _cell(outcome: DebateResult | FailedDebate, row: JsonObject, name: str) -> str:
+    """Return the text of a cell of the notebook table; the agreement is shown as in the report of the debate."""
     value = row[name]
-    if name == "agreement" and isinstance(value, float):
-        most = row["agreementAtMost"]
-        return f"{value:.2f}" if most == value or not isinstance(most, float) else f"{value:.2f} to {most:.2f}"
+    if name == "agreement":
+        result = outcome if isinstance(outcome, DebateResult) else outcome.partial
+        consensus = None if result is None else result.consensus
+        return "" if consensus is None else consensus.level_in_words.partition(": ")[0]
     if name == "status" and row["error"]:
         value = f"{value}: {row['error']}"
     if isinstance(value, float):
@@ -156,7 +157,8 @@ class Results(Sequence[DebateResult]):
     def _repr_html_(self) -> str:
         rows = self.to_records()
         body = [
-            tag("tr", *(tag("td", _cell(row, name), dir="auto") for name in _SHOWN)) for row in rows[:_MOST_SHOWN_ROWS]
+            tag("tr", *(tag("td", _cell(outcome, row, name), dir="auto") for name in _SHOWN))
+            for outcome, row in zip(self.held[:_MOST_SHOWN_ROWS], rows, strict=False)
         ]
         while sum(len(row.text.encode()) for row in body) > _MOST_SHOWN_BYTES:
             body.pop()
