@@ -135,7 +135,17 @@ async def test_two_scenarios_are_compared_by_their_means() -> None:
     assert "2 calls for each call" in found.reasons
 
 
-@pytest.mark.parametrize("given", [{"repetitions": 0}, {"timeout_s": 0}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"repetitions": 0},
+        {"repetitions": "3"},
+        {"timeout_s": 0},
+        {"timeout_s": "3"},
+        {"timeout_s": None},
+        {"groupthink_threshold": 2},
+    ],
+)
 def test_what_makes_no_sense_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         BenchmarkRunner(table(), **given)

@@ -99,7 +99,9 @@ def test_reset_forgets_everything() -> None:
     )
 
 
-@pytest.mark.parametrize("given", [{"groupthink_threshold": 1.5}, {"min_convergence_rounds": 1}])
+@pytest.mark.parametrize(
+    "given", [{"groupthink_threshold": 1.5}, {"groupthink_threshold": "x"}, {"min_convergence_rounds": 1}]
+)
 def test_what_makes_no_sense_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         MetricsCollector("s1", 1, **given)

@@ -177,7 +177,7 @@ def read_data(file: Path) -> JsonValue:
         ConfigurationError: The file cannot be read, or needs a library that is not installed.
     """
     try:
-        text = file.read_text("utf-8")
+        text = file.read_text("utf-8-sig")  # some editors write a byte order mark, which JSON and TOML do not allow
     except (OSError, ValueError) as error:
         raise ConfigurationError(
             f"{str(file)!r} cannot be read: {getattr(error, 'strerror', None) or error}", cause=error

@@ -15,8 +15,9 @@ from pydantic import Field, model_validator
 from roundtable._core.clock import SystemClock
 from roundtable.analysis import DeclaredAnalyzer
 from roundtable.bench.statistics import exact_mean
-from roundtable.errors import ConfigurationError
+from roundtable.scoring import Number, share
 from roundtable.scoring.camps import answers_by_turn, compare_answers, to_open_answer
+from roundtable.scoring.numbers import whole
 from roundtable.types import AgentResponse, Share, Usage, Value
 from roundtable.types.base import with_upper_bound
 
@@ -43,6 +44,7 @@ __all__ = [
     "measure_content",
     "measure_interaction",
     "metrics_of",
+    "read_threshold",
 ]
 
 _Amount = Annotated[float, Field(ge=0)]
@@ -245,6 +247,15 @@ class _MeasuredRound:
         return self.consensus or DeclaredAnalyzer().analyze(self.responses, earlier)
 
 
+def read_threshold(groupthink_threshold: Number) -> float:
+    """Return the agreement that counts as a sign of groupthink.
+
+    Raises:
+        ConfigurationError: It is not a number in [0, 1].
+    """
+    return float(share(groupthink_threshold, "groupthink_threshold"))
+
+
 class MetricsCollector:
     """Collector that records what happens in one debate, and computes its metrics.
 
@@ -272,14 +283,10 @@ class MetricsCollector:
         min_convergence_rounds: int = 2,
         clock: Clock | None = None,
     ) -> None:
-        if not 0 <= groupthink_threshold <= 1:
-            raise ConfigurationError(f"groupthink_threshold must be in [0, 1], not {groupthink_threshold}")
-        if min_convergence_rounds < 2:
-            raise ConfigurationError(f"min_convergence_rounds must be at least 2, not {min_convergence_rounds}")
+        self._groupthink_threshold = read_threshold(groupthink_threshold)
+        self._min_convergence_rounds = whole(min_convergence_rounds, "min_convergence_rounds", 2)
         self.session_id = session_id
         self.total_rounds = total_rounds
-        self._groupthink_threshold = groupthink_threshold
-        self._min_convergence_rounds = min_convergence_rounds
         self._clock = clock or SystemClock()
         self.reset()
 

@@ -11,6 +11,7 @@ from anyio import move_on_after
 from pydantic import Field
 
 from roundtable._core.text import error_text
+from roundtable.api.checks import check_seconds, check_whole
 from roundtable.api.many import run_jobs
 from roundtable.bench.metrics import (
     BenchmarkMetrics,
@@ -24,6 +25,7 @@ from roundtable.bench.metrics import (
     compare_metrics,
     interaction_score,
     metrics_of,
+    read_threshold,
 )
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.results.debate_result import DebateResult
@@ -211,6 +213,9 @@ class BenchmarkRunner:
         parallel: Whether to run up to eight debates at the same time. If so, the times include waiting for each other.
         groupthink_threshold: As for `MetricsCollector`.
 
+    Raises:
+        ConfigurationError: An argument is not valid.
+
     Example:
         >>> import anyio
         >>> from roundtable import Roundtable
@@ -230,15 +235,19 @@ class BenchmarkRunner:
         parallel: bool = False,
         groupthink_threshold: float = 0.9,
     ) -> None:
+        if not callable(executor) and not callable(getattr(executor, "debate", None)):
+            raise ConfigurationError(f"executor must be a table, or a function that runs a scenario, not {executor!r}")
+        check_whole("repetitions", repetitions)
+        check_seconds("timeout_s", timeout_s)
         if repetitions < 1:
             raise ConfigurationError(f"repetitions must be at least 1, not {repetitions}")
-        if not timeout_s > 0:
+        if timeout_s is None or not timeout_s > 0:
             raise ConfigurationError(f"timeout_s must be above 0, not {timeout_s}")
         self._executor = executor
         self._repetitions = repetitions
         self._timeout_s = timeout_s
         self._parallel = parallel
-        self._threshold = groupthink_threshold
+        self._threshold = read_threshold(groupthink_threshold)
 
     async def run_scenario(self, scenario: BenchmarkScenario) -> ScenarioRun:
         """Run a scenario once. A failure is recorded in the returned run; only cancellation is raised."""
