@@ -175,7 +175,18 @@ async def test_no_page_is_opened_unless_asked_and_not_more_than_allowed(server: 
     assert report.checks[1].reason == "only 1 page of 2 may be fetched"
 
 
-@pytest.mark.parametrize("wrong", [{"most_pages": 0}, {"timeout_s": 0.0}, {"allow": ["localhost"]}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"most_pages": 0},
+        {"most_pages": 2.5},
+        {"timeout_s": 0.0},
+        {"timeout_s": "x"},
+        {"allow": ["localhost"]},
+        {"domains": "example.org"},
+        {"domains": [3]},
+    ],
+)
 async def test_an_argument_that_cannot_be_is_refused(server: LoopbackServer, wrong: dict[str, Any]) -> None:
     result = await debated()
     with pytest.raises(ConfigurationError):

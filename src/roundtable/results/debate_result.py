@@ -317,8 +317,8 @@ class DebateResult(Value):
             IndexError: The round does not exist.
             ConfigurationError: The value of `by` is unknown.
         """
-        if round == 0 or abs(round) > len(self.rounds):
-            raise IndexError(f"there is no round {round}; {len(self.rounds)} have started")
+        if not isinstance(round, int) or round == 0 or abs(round) > len(self.rounds):
+            raise IndexError(f"there is no round {round!r}; {len(self.rounds)} have started")
         chosen = self.rounds[round if round < 0 else round - 1]
         votes = cast_votes(chosen, chosen.consensus, options=self.config.options is not None, by=by)
         return tuple(cast.vote for cast in votes)

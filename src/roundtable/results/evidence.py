@@ -18,6 +18,7 @@ from roundtable import report
 from roundtable._core.words import counted
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.results.evidence_view import evidence_view
+from roundtable.scoring.numbers import whole
 from roundtable.types import Timestamp, Value, utc_now
 
 if TYPE_CHECKING:
@@ -184,10 +185,13 @@ async def check_evidence(
     from roundtable.tools.fetch import check_allowed, check_extra
 
     check_extra("check_evidence")
+    for label, hosts in (("allow", allow), ("domains", domains)):
+        if isinstance(hosts, str) or not all(isinstance(host, str) for host in hosts):
+            raise ConfigurationError(f"{label} must be a list of hosts, not {hosts!r}")
     check_allowed(allow)
-    if most_pages < 1 or not timeout_s > 0:
-        name, value = ("most_pages", most_pages) if most_pages < 1 else ("timeout_s", timeout_s)
-        raise ConfigurationError(f"{name} must be above 0, not {value!r}")
+    most_pages = whole(most_pages, "most_pages", 1)
+    if not isinstance(timeout_s, int | float) or not timeout_s > 0:
+        raise ConfigurationError(f"timeout_s must be a number of seconds above 0, not {timeout_s!r}")
     from roundtable.http import PublicWeb
 
     urls = [
