@@ -361,6 +361,8 @@ def test_what_ends_a_debate_early_does_not_end_the_vote_beside_it() -> None:
     ("given", "message"),
     [
         pytest.param({"questions": []}, "at least one question", id="no question"),
+        pytest.param({"questions": iter(QUESTIONS)}, "questions must be a list of questions", id="an iterator"),
+        pytest.param({"questions": "questions.csv"}, "questions must be a list of questions", id="a file"),
         pytest.param({"questions": [{"id": "1"}]}, r"a Question, not \{'id': '1'\} \(dict\)", id="a plain question"),
         pytest.param({"modes": []}, "at least one mode", id="no mode"),
         pytest.param({"modes": ["delphi", "delphi"]}, "no mode twice", id="twice"),

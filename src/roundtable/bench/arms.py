@@ -59,7 +59,7 @@ def extract_last(pattern: str) -> Extract:
     """
     try:
         expression = re.compile(_NUMBER if pattern == "number" else pattern, re.IGNORECASE)
-    except re.error as error:
+    except (re.error, TypeError) as error:
         msg = f"the extract pattern {pattern!r} is not a regular expression: {error}"
         raise ConfigurationError(msg, cause=error) from error
 

@@ -342,7 +342,7 @@ class StudyReport(Value):
             ConfigurationError: The difference is not between 0 and 1.
         """
         pair, wanted = self.compare(mode, baseline), share(difference, "difference")
-        return questions_to_see(wanted, max(wanted, Fraction(pair.gained + pair.lost, self.arms[0].questions)))
+        return questions_to_see(difference, max(wanted, Fraction(pair.gained + pair.lost, self.arms[0].questions)))
 
     @property
     def plot(self) -> StudyPictures:

@@ -307,6 +307,19 @@ def _check(table: Roundtable, questions: Sequence[Question], modes: Sequence[str
                 table.estimate(**study.plan_debate(question, mode))
 
 
+def _check_questions(questions: object) -> None:
+    """Check that the questions of a study are a list of at least one question."""
+    hint = "Write Question(id=..., question=..., gold=...), or call read_questions."
+    if isinstance(questions, str) or not isinstance(questions, Sequence):
+        kind = type(questions).__name__
+        raise ConfigurationError(f"questions must be a list of questions, not {quoted(questions)} ({kind})", hint=hint)
+    if not questions:
+        raise ConfigurationError("a study needs at least one question")
+    if others := [question for question in questions if not isinstance(question, Question)]:
+        msg = f"each question must be a Question, not {quoted(others[0])} ({type(others[0]).__name__})"
+        raise ConfigurationError(msg, hint=hint)
+
+
 def _check_settings(modes: Sequence[str], concurrency: int, extract: object, on_progress: object) -> None:
     """Check the arguments of a study that are not options of its debates."""
     check_list("modes", modes, "a list of modes")
@@ -386,11 +399,7 @@ async def run_study(
         >>> [(arm.arm, arm.correct) for arm in report.arms][:2]
         [('single', 1), ('collaborative', 0)]
     """
-    if not questions:
-        raise ConfigurationError("a study needs at least one question")
-    if others := [question for question in questions if not isinstance(question, Question)]:
-        msg = f"each question must be a Question, not {quoted(others[0])} ({type(others[0]).__name__})"
-        raise ConfigurationError(msg, hint="Write Question(id=..., question=..., gold=...), or call read_questions.")
+    _check_questions(questions)
     _check_settings(modes, concurrency, extract, on_progress)
     normaliser(normalise)
     resamples = check_resamples(resamples)
