@@ -90,10 +90,10 @@ def exact_or_none(value: object) -> Fraction | None:
         return Fraction(value)
     if isinstance(value, float):
         return _of_float(value)
-    if isinstance(value, Rational):
-        return Fraction(int(value.numerator), int(value.denominator))  # numpy's integers are of a fixed size
     if not isinstance(value, str | Decimal):
-        return None
+        if not isinstance(value, Rational):
+            return None
+        return Fraction(int(value.numerator), int(value.denominator))  # numpy's integers are of a fixed size
     text = str(value).strip()
     number = _parse(text)
     if number is None or number.denominator <= _TYPED_DENOMINATOR or abs(number) > LARGEST:
