@@ -527,7 +527,7 @@ def read_answer(draft: ChatResponseBuilder, answer: JsonObject) -> ChatResponse:
 def error_inside(provider: str, headers: Mapping[str, str], answer: JsonObject) -> RoundtableError | None:
     """Return the error in the body of an answer or event with status 200; `None` if there is none."""
     for part in (answer, *items_of(answer.get("choices"))):
-        if isinstance(part, dict) and (part.get("error") or base_code_of(part)):
+        if isinstance(part, dict) and (part.get("error") or ("base_resp" in part and base_code_of(part))):
             return error_for(provider, 200, headers, read_refusal(part))
     return None
 
@@ -603,9 +603,11 @@ def _message(message: Message, provider: str, server: ChatServer) -> JsonObject:
         # The answer may come from another compatible server, whose fields this one may reject.
         for fields in message.native.items:
             wire |= {name: value for name, value in fields.items() if name in server.reasoning_back}
-    for call, extra in zip(items_of(wire.get("tool_calls")), items_of(wire.pop("extra_content", None)), strict=False):
-        if isinstance(call, dict) and extra:
-            call["extra_content"] = extra
+    if "extra_content" in wire:
+        extras = items_of(wire.pop("extra_content"))
+        for call, extra in zip(items_of(wire.get("tool_calls")), extras, strict=False):
+            if isinstance(call, dict) and extra:
+                call["extra_content"] = extra
     return wire
 
 
