@@ -51,6 +51,23 @@ def test_what_a_cache_keeps_for_an_hour_may_have_a_price_of_its_own():
     assert bare({"a:b": price}).worst("a", "b", 1000, 0) == Decimal(2000) / 1_000_000
 
 
+def test_only_a_stated_price_counts_if_the_list_price_does_not_apply():
+    table = PriceTable({"a:b": {"input": 1, "output": 10}})
+    assert table.cost("a", "b", ONE, listed=False) == Decimal("0.002")
+    assert table.cost("local", "smol", ONE, listed=False) == 0
+    assert table.cost("anthropic", "claude-opus-4-5", ONE, listed=False) is None
+
+
+def test_a_call_whose_list_price_does_not_apply_has_a_price_only_if_the_caller_states_one():
+    pytest.importorskip("genai_prices")
+    fast = ONE.model_copy(update={"partial_cost_usd": 0.0})
+    request = ChatRequest(model="claude-opus-4-6", messages=())
+    for stated, cost in ((None, None), ({"anthropic:*": {"input": 30, "output": 150}}, 0.045)):
+        meter = MeteredModel(ScriptedModel(["Hi"], provider="anthropic"), prices=PriceTable(stated))
+        assert meter.priced(fast, request).cost_usd == cost
+        assert meter.priced(fast, request).partial_cost_usd == (0 if cost is None else None)
+
+
 def test_a_cache_of_an_hour_costs_twice_the_input_at_anthropic():
     pytest.importorskip("genai_prices")
     table = PriceTable()

@@ -53,6 +53,44 @@ class TestAnthropic:
         response, _ = decode("anthropic", sse(ANTHROPIC_START, *events, *ANTHROPIC_END))
         assert response.native.items[0] == {"type": "compaction", "content": "Tea so far."}
 
+    @pytest.mark.parametrize("summary", [{"content": "Tea.", "encrypted_content": "EpwB"}, {"content": None}])
+    def test_encrypted_and_failed_summaries_go_back_unchanged(self, summary):
+        begun = {"type": "compaction", "content": None}
+        events = blocks((begun, {"type": "compaction_delta", **summary}), ({"type": "text", "text": "Hi"},))
+        response, _ = decode("anthropic", sse(ANTHROPIC_START, *events, *ANTHROPIC_END))
+        assert response.native.items[0] == {"type": "compaction", **summary}
+
+    @pytest.mark.parametrize("kind", ["advisor_message", "fallback_message"])
+    def test_the_tokens_of_another_model_count_but_their_price_is_unknown(self, kind):
+        parts = [
+            {"type": "message", "input_tokens": 412, "output_tokens": 89},
+            {"type": kind, "model": "claude-opus-4-8", "input_tokens": 823, "output_tokens": 1612},
+            {"type": "message", "input_tokens": 1348, "cache_read_input_tokens": 412, "output_tokens": 442},
+        ]
+        server = {"web_search_requests": 2}
+        usage = {"input_tokens": 412, "output_tokens": 531, "iterations": parts, "server_tool_use": server}
+        end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage}
+        events = [*blocks(({"type": "text", "text": "Hi"},)), end, {"type": "message_stop"}]
+        response, _ = decode("anthropic", sse(ANTHROPIC_START, *events))
+        counts = {"input_tokens": 412 + 823 + 1760, "output_tokens": 89 + 1612 + 442, "cache_read_tokens": 412}
+        assert response.usage == Usage(**counts, searches=2, calls=1, partial_cost_usd=0)
+
+    @pytest.mark.parametrize("tier", [{"speed": "fast"}, {"service_tier": "priority"}, {"inference_geo": "us"}])
+    def test_the_price_of_a_faster_or_regional_answer_is_unknown(self, tier):
+        content = [{"type": "text", "text": "Hi"}]
+        answer = {"type": "message", "content": content, "stop_reason": "end_turn"}
+        usage = {"input_tokens": 3, "output_tokens": 1}
+        assert whole("anthropic", {**answer, "usage": {**usage, **tier}}).usage.partial_cost_usd == 0
+        listed = {**usage, "speed": "standard", "service_tier": "standard", "inference_geo": "global"}
+        assert whole("anthropic", {**answer, "usage": listed}).usage.partial_cost_usd is None
+        assert whole("anthropic", {**answer, "usage": {**usage, **tier, "cost": 0.5}}).usage.cost_usd == 0.5
+
+    def test_a_fallback_names_the_model_that_answered(self):
+        hop = {"type": "fallback", "from": {"model": "claude-opus-5"}, "to": {"model": "claude-sonnet-5"}}
+        events = blocks((hop,), ({"type": "text", "text": "Hi"},))
+        response, _ = decode("anthropic", sse(ANTHROPIC_START, *events, *ANTHROPIC_END))
+        assert response.model == "claude-sonnet-5"
+
     def test_what_a_summary_of_the_conversation_consumed_is_counted_too(self):
         parts = [
             {"type": "compaction", "input_tokens": 180, "output_tokens": 3, "cache_read_input_tokens": 20},

@@ -207,14 +207,17 @@ class MeteredModel(WrappedModel):
     def priced(self, usage: Usage, request: ChatRequest, response: ChatResponse | None = None) -> Usage:
         """Return usage with its price, for the requested model or else for the model that the provider reports.
 
-        The price remains unknown if no table has it, or if the provider does not report the usage.
+        The price remains unknown if no table has it, or if the provider does not report the usage. If the usage
+        already has a `partial_cost_usd`, the list price does not apply, and only a price that the caller states counts.
         """
         if usage.cost_usd is not None or usage.unreported_calls or not usage.calls:
             return usage
+        listed = usage.partial_cost_usd is None
         provider = (response and response.provider) or self.provider
         for name in dict.fromkeys((request.model or self.model, (response and response.model) or "")):
             share = self.price_share
-            cost = to_usd(self.prices.cost(provider, name, usage, endpoint=self.endpoint, share=share))
+            exact = self.prices.cost(provider, name, usage, endpoint=self.endpoint, share=share, listed=listed)
+            cost = to_usd(exact)
             if cost is None:
                 continue
             priced: dict[str, float | None] = {"cost_usd": cost, "partial_cost_usd": None}

@@ -246,7 +246,14 @@ class PriceTable:
         return not self._packaged or self._loaded or provider in _UNBILLED or _has_no_vendor(provider, endpoint)
 
     def cost(
-        self, provider: str, model: str, usage: Usage, *, endpoint: str = "", share: Decimal = FULL_PRICE
+        self,
+        provider: str,
+        model: str,
+        usage: Usage,
+        *,
+        endpoint: str = "",
+        share: Decimal = FULL_PRICE,
+        listed: bool = True,
     ) -> Decimal | None:
         """Return the price of calls in US dollars, rounded up to 1e-12; `None` if it is unknown.
 
@@ -256,13 +263,16 @@ class PriceTable:
             usage: Usage of the calls.
             endpoint: Root of the API that received the calls; empty for the vendor's own API.
             share: Share of the price of tokens that is charged, such as 0.5 in a batch.
+            listed: Whether the list price applies; if not, only prices that the caller states count.
         """
         stated = self._stated_price(provider, model)
         if stated is not None:
-            listed = searches_usd(provider, model, usage) if stated.per_search is None else 0
-            return _rounded(stated.cost(usage, share) + (listed or 0))
+            searches = searches_usd(provider, model, usage) if stated.per_search is None else 0
+            return _rounded(stated.cost(usage, share) + (searches or 0))
         if provider in _UNBILLED:
             return Decimal(0)
+        if not listed:
+            return None
         tokens, searches = self._packaged_cost(provider, model, usage, endpoint), searches_usd(provider, model, usage)
         return None if tokens is None or searches is None else _rounded(tokens * share + searches)
 

@@ -67,6 +67,10 @@ _FINISH: Final[Mapping[str, FinishReason]] = {
     "refusal": "refusal",
 }
 _PLAIN: Final = frozenset({"type", "text", "citations"})
+_OTHER_MODELS: Final = frozenset({"advisor_message", "fallback_message"})
+"""Kinds of the parts of a call that another model answered; the totals of the usage leave out some parts of such a
+call. See https://platform.claude.com/docs/en/agents-and-tools/tool-use/advisor-tool and
+https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback."""
 
 VERSION: Final = "2023-06-01"
 """Version of the API, see https://docs.claude.com/en/api/versioning."""
@@ -109,6 +113,9 @@ class MessageBuilder(ResponseBuilder):
         elif kind.endswith("_tool_use"):
             self._server_call_index[text_of(block.get("id"))] = len(self.server_calls)
             self.server_calls.append(ServerCall(name=text_of(block.get("name")) or kind, input=block.get("input")))
+        elif kind == "fallback":
+            # The first event of a stream names the requested model.
+            self.note(model=text_of(object_of(block.get("to")).get("model")))
 
     def take_whole(self, block: JsonObject) -> None:
         """Add a complete block of any kind."""
@@ -167,11 +174,26 @@ def usage_of(usage: JsonObject) -> Usage:
         13
     """
     main = _usage_of_model(usage)
-    # The totals leave out what compaction consumed, see https://platform.claude.com/docs/en/build-with-claude/compaction.
     parts = [object_of(part) for part in items_of(usage.get("iterations"))]
-    total = sum((_usage_of_model(part) for part in parts if part.get("type") == "compaction"), main)
-    # OpenRouter states the cost of the whole call.
-    return total.model_copy(update={"calls": 1, "cost_usd": cost_of(usage)})
+    kinds = {text_of(part.get("type")) for part in parts}
+    cost = cost_of(usage)  # OpenRouter states the cost of the whole call.
+    partial = 0.0 if cost is None and (kinds & _OTHER_MODELS or _is_unlisted(usage)) else None
+    if kinds & _OTHER_MODELS:
+        summed = sum(map(_usage_of_model, parts), Usage())
+        main = summed.model_copy(
+            update={"reasoning_tokens": max(main.reasoning_tokens, summed.reasoning_tokens), "searches": main.searches}
+        )
+    else:
+        # The totals leave out what compaction consumed, see
+        # https://platform.claude.com/docs/en/build-with-claude/compaction.
+        main = sum((_usage_of_model(part) for part in parts if part.get("type") == "compaction"), main)
+    return main.model_copy(update={"calls": 1, "cost_usd": cost, "partial_cost_usd": partial})
+
+
+def _is_unlisted(usage: JsonObject) -> bool:
+    """Check whether a call has another price than the list price, see https://platform.claude.com/docs/en/about-claude/pricing."""
+    tier, speed, region = (usage.get(name) for name in ("service_tier", "speed", "inference_geo"))
+    return tier == "priority" or speed == "fast" or region == "us"
 
 
 def _usage_of_model(usage: JsonObject) -> Usage:
@@ -473,7 +495,8 @@ class MessageDecoder(EventDecoder[MessageBuilder]):
             case "signature_delta":
                 block.add("signature", delta.get("signature"))
             case "compaction_delta":
-                block.add("content", delta.get("content"))
+                # The summary arrives in one piece; null, if it failed, and encrypted content go back unchanged.
+                block.start = {**block.start, **delta, "type": block.start.get("type")}
             case _:
                 return
 
