@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 
 import pytest
 from unit.test_providers_handmade import ANTHROPIC_START, DIALECTS, decode, sse
@@ -408,3 +409,42 @@ async def test_a_server_that_does_not_stream_gives_its_answer_in_one_piece(name)
     (delta,) = deltas
     assert (delta.text, delta.usage) == (response.text, response.usage)
     assert [call.arguments for call in delta.tool_calls] == ([] if name == "text" else ['{"a": 1}'])
+
+
+MESSAGE = {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}
+TIERLESS = {
+    "openai": {"status": "completed"},
+    "openai-chat": {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]},
+    "google": {"candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]},
+}
+
+
+class TestServiceTiers:
+    @pytest.mark.parametrize(
+        ("dialect", "answer"),
+        [
+            ("openai", {"service_tier": "priority", "output": [MESSAGE], "usage": {"input_tokens": 3}}),
+            ("openai-chat", {"service_tier": "priority", "usage": {"prompt_tokens": 3, "completion_tokens": 1}}),
+            ("google", {"usageMetadata": {"promptTokenCount": 3, "serviceTier": "priority"}}),
+            ("google", {"usageMetadata": {"promptTokenCount": 3, "trafficType": "ON_DEMAND_PRIORITY"}}),
+        ],
+    )
+    def test_the_price_of_an_answer_at_a_dear_tier_is_unknown(self, dialect, answer):
+        full = {**TIERLESS[dialect], **answer}
+        assert whole(dialect, full).usage.partial_cost_usd == 0
+        listed = json.loads(json.dumps(full).replace("_PRIORITY", "").replace("priority", "default"))
+        assert whole(dialect, listed).usage.partial_cost_usd is None
+
+    def test_a_tier_that_only_an_earlier_chunk_of_a_stream_names_counts(self):
+        chunk = {"id": "c1", "model": "m", "service_tier": "priority", "choices": [{"delta": {"content": "Hi"}}]}
+        end = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
+        usage = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 1}}
+        response, _ = decode("openai-chat", sse(chunk, end, usage) + b"data: [DONE]\n\n")
+        assert response.usage.partial_cost_usd == 0
+
+    @pytest.mark.parametrize(("name", "share"), [("openai", "0.5"), ("google", "0.5"), ("anthropic", 1)])
+    def test_calls_at_the_tier_flex_cost_half(self, name, share):
+        make = HttpProvider(BUILTIN_SPECS[name])
+        flex = ProviderConfig(api_key="k", extra_body={"service_tier": "flex"})
+        assert make("m", flex, Settings()).price_share == Decimal(share)
+        assert make("m", ProviderConfig(api_key="k"), Settings()).price_share == 1

@@ -196,7 +196,9 @@ class Models:
         if not waiting:
             return
         meters = [meter for agent in agents for model in _models_of(agent) for meter in meters_of(model)]
-        batched = {meter.provider for meter in meters if meter.price_share < 1}
+        batched = {name for name, config in self._options.providers.items() if config.batch_options is not None}
+        # An agent may bring its own model. Calls at a cheaper service tier have a lower share too, but no batch.
+        batched |= {meter.provider for meter in meters if meter.price_share < 1 and meter.calls_at_once is not None}
         names = sorted({meter.provider for meter in meters} & waiting.keys() - batched)
         if not names:
             return

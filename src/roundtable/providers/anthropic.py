@@ -15,6 +15,7 @@ from roundtable.providers.http_model import EventDecoder, ParseDocument
 from roundtable.providers.response_builder import ResponseBuilder
 from roundtable.providers.schemas import ANTHROPIC, to_dialect
 from roundtable.providers.wire import (
+    at_tier,
     cost_of,
     dump_json,
     items_of,
@@ -177,7 +178,7 @@ def usage_of(usage: JsonObject) -> Usage:
     parts = [object_of(part) for part in items_of(usage.get("iterations"))]
     kinds = {text_of(part.get("type")) for part in parts}
     cost = cost_of(usage)  # OpenRouter states the cost of the whole call.
-    partial = 0.0 if cost is None and (kinds & _OTHER_MODELS or _is_unlisted(usage)) else None
+    is_listed = not kinds & _OTHER_MODELS and usage.get("inference_geo") != "us"
     if kinds & _OTHER_MODELS:
         summed = sum(map(_usage_of_model, parts), Usage())
         main = summed.model_copy(
@@ -187,13 +188,10 @@ def usage_of(usage: JsonObject) -> Usage:
         # The totals leave out what compaction consumed, see
         # https://platform.claude.com/docs/en/build-with-claude/compaction.
         main = sum((_usage_of_model(part) for part in parts if part.get("type") == "compaction"), main)
-    return main.model_copy(update={"calls": 1, "cost_usd": cost, "partial_cost_usd": partial})
-
-
-def _is_unlisted(usage: JsonObject) -> bool:
-    """Check whether a call has another price than the list price, see https://platform.claude.com/docs/en/about-claude/pricing."""
-    tier, speed, region = (usage.get(name) for name in ("service_tier", "speed", "inference_geo"))
-    return tier == "priority" or speed == "fast" or region == "us"
+    partial = None if is_listed or cost is not None else 0.0
+    main = main.model_copy(update={"calls": 1, "cost_usd": cost, "partial_cost_usd": partial})
+    # See https://platform.claude.com/docs/en/about-claude/pricing.
+    return at_tier(main, usage.get("service_tier"), usage.get("speed"))
 
 
 def _usage_of_model(usage: JsonObject) -> Usage:

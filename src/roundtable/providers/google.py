@@ -17,6 +17,7 @@ from roundtable.providers.http_model import EventDecoder, ParseDocument
 from roundtable.providers.response_builder import ResponseBuilder
 from roundtable.providers.schemas import GOOGLE, to_dialect
 from roundtable.providers.wire import (
+    at_tier,
     dump_json,
     items_of,
     load_json,
@@ -384,13 +385,14 @@ def usage_of(usage: JsonObject) -> Usage:
         (32, 30)
     """
     thought = tokens_of(usage.get("thoughtsTokenCount"))
-    return Usage(
+    counts = Usage(
         input_tokens=tokens_of(usage.get("promptTokenCount")) + tokens_of(usage.get("toolUsePromptTokenCount")),
         output_tokens=tokens_of(usage.get("candidatesTokenCount")) + thought,
         cache_read_tokens=tokens_of(usage.get("cachedContentTokenCount")),
         reasoning_tokens=thought,
         calls=1,
     )
+    return at_tier(counts, usage.get("serviceTier"), usage.get("trafficType"))
 
 
 def combines(model: str) -> bool:

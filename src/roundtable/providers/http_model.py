@@ -6,6 +6,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
+from decimal import Decimal
 from hashlib import blake2b
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeAlias, TypeVar
 
@@ -41,6 +42,9 @@ _DATED: Final = re.compile(
     r"(?:[-@:](?:preview-)?(?:[0-9]{3,8}|[0-9]{2}-[0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2}))?(?:\.gguf)?"
 )
 """Suffixes of a model id that name a version of the same model."""
+
+_HALF: Final = Decimal("0.5")
+_ALL: Final = Decimal(1)
 
 _SALT: Final = os.urandom(16)
 
@@ -271,6 +275,16 @@ class HttpChatModel:
     def requests_per_minute(self) -> float | None:
         """Default rate limit of the provider, in calls per minute; `None` if it has no limit."""
         return self._spec.requests_per_minute
+
+    @property
+    def price_share(self) -> Decimal:
+        """Share of the tokens' list price that a call costs: one half if `extra_body` selects the service tier `flex`.
+
+        See https://platform.openai.com/docs/guides/flex-processing and
+        https://ai.google.dev/gemini-api/docs/flex-inference.
+        """
+        tiers = {self._extra_body.get("service_tier"), self._extra_body.get("serviceTier")}
+        return _HALF if "flex" in tiers and self._spec.batch_api in {"google", "openai"} else _ALL
 
     @property
     def profile(self) -> ModelProfile:

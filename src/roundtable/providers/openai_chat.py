@@ -15,6 +15,7 @@ from roundtable.providers.openai_models import rejects_temperature
 from roundtable.providers.response_builder import ResponseBuilder
 from roundtable.providers.schemas import is_strict
 from roundtable.providers.wire import (
+    at_tier,
     cost_of,
     dump_json,
     items_of,
@@ -285,6 +286,7 @@ class ChatResponseBuilder(ResponseBuilder):
         super().__init__(provider, headers)
         self.reason: str | None = None
         """Finish reason as the server names it."""
+        self._tier: JsonValue = None
         self._refused = False
         self._back: dict[str, list[str]] = {}
         self._details: list[_Detail] = []
@@ -297,13 +299,14 @@ class ChatResponseBuilder(ResponseBuilder):
         """Add everything but the choices."""
         if not (self.id and self.model):
             self.note(answer_id=text_of(answer.get("id")), model=text_of(answer.get("model")))
+        self._tier = answer.get("service_tier") or self._tier
         self.take_usage(answer.get("usage"))
         self.take_sources(answer)
 
     def take_usage(self, usage: JsonValue) -> None:
         """Set the usage of the answer so far."""
         if isinstance(usage, dict):
-            self.set_usage(usage_of(usage))
+            self.set_usage(at_tier(usage_of(usage), self._tier))
 
     def take_sources(self, answer: JsonObject) -> None:
         """Add the addresses of sources."""

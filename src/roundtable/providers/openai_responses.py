@@ -13,6 +13,7 @@ from roundtable.providers.openai_models import is_reasoning_model, rejects_tempe
 from roundtable.providers.response_builder import ResponseBuilder
 from roundtable.providers.schemas import strict_schema
 from roundtable.providers.wire import (
+    at_tier,
     cost_of,
     dump_json,
     items_of,
@@ -108,7 +109,7 @@ class OpenAIResponseBuilder(ResponseBuilder):
     def take_usage(self, answer: JsonObject) -> None:
         """Set the usage of the answer."""
         if usage := object_of(answer.get("usage")):
-            self.set_usage(usage_of(usage))
+            self.set_usage(at_tier(usage_of(usage), answer.get("service_tier")))
 
     def take_answer(self, answer: JsonObject, items: Sequence[JsonObject]) -> None:
         """Add the whole answer with the items of its output."""

@@ -11,9 +11,10 @@ from roundtable.errors import AgentError, APINetworkError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from roundtable.types import ChatRequest, JsonObject, JsonValue
+    from roundtable.types import ChatRequest, JsonObject, JsonValue, Usage
 
 __all__ = [
+    "at_tier",
     "cost_of",
     "dump_json",
     "items_of",
@@ -34,6 +35,10 @@ TICKS_PER_USD: Final = 10**10
 """Units in a US dollar, in the costs that xAI states."""
 MOST_TICKS: Final = 10**16
 """Highest cost that makes sense, in these units."""
+
+_DEAR_TIERS: Final = frozenset({"priority", "fast", "ultrafast", "on_demand_priority"})
+"""Service tiers that cost more than the list price, by a factor that differs between models. See
+https://developers.openai.com/api/docs/guides/fast-mode and https://ai.google.dev/gemini-api/docs/priority-inference."""
 
 _DECODER: Final = json.JSONDecoder(parse_constant=lambda _name: None)
 _WHITE: Final = " \t\r\n"
@@ -197,3 +202,16 @@ def price_of(value: JsonValue) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 10**6:
         return None
     return float(value)
+
+
+def at_tier(usage: Usage, *tiers: JsonValue) -> Usage:
+    """Return the usage of a call that was served at these tiers; at a dear tier, the list price does not apply.
+
+    Example:
+        >>> from roundtable.types import Usage
+        >>> usage = Usage(input_tokens=9, calls=1)
+        >>> at_tier(usage, "default").partial_cost_usd, at_tier(usage, "priority").partial_cost_usd
+        (None, 0.0)
+    """
+    is_dear = any(text_of(tier).lower() in _DEAR_TIERS for tier in tiers)
+    return usage.model_copy(update={"partial_cost_usd": 0.0}) if is_dear and usage.cost_usd is None else usage
