@@ -181,6 +181,15 @@ class TestOpenAI:
         response, deltas = decode("openai", sse(*events, {"type": "response.completed", "response": answer}))
         assert response.text == "".join(delta.text for delta in deltas) == "Let me look.\n\nTea."
 
+    @pytest.mark.parametrize("phase", ["commentary", "final_answer", None])
+    def test_a_text_goes_back_with_its_phase(self, phase):
+        item = {"type": "message", "id": "msg_1", "role": "assistant", **({"phase": phase} if phase else {})}
+        item["content"] = [{"type": "output_text", "text": "Tea."}]
+        answer = whole("openai", {"status": "completed", "output": [item]})
+        request = ChatRequest(model="gpt-5.4", messages=(*HI, answer.to_message()))
+        made = json.loads(DIALECTS["openai"].build_request(request, base_url="https://o.example", stream=False).body)
+        assert made["input"][1] == (item if phase else {"role": "assistant", "content": "Tea."})
+
 
 class TestGoogle:
     def call(self, *pieces):
@@ -218,6 +227,15 @@ class TestGoogle:
         for ends in ([counted, counted], [event, silent, silent]):
             with pytest.raises(AgentError, match="repeats itself"):
                 decode("google", sse(*ends))
+
+    def test_a_search_for_images_is_a_search_and_has_sources(self):
+        page = {"sourceUri": "https://a.example/p", "imageUri": "https://a.example/i.png", "title": "A"}
+        grounding = {"imageSearchQueries": ["tea"], "groundingChunks": [{"image": page}]}
+        candidate = {"content": {"parts": [{"text": "Tea."}]}, "finishReason": "STOP", "groundingMetadata": grounding}
+        answer = whole("google", {"candidates": [candidate]})
+        assert [(link.url, link.title) for link in answer.citations] == [("https://a.example/p", "A")]
+        assert answer.usage.searches == 1
+        assert answer.server_calls[0].input == {"queries": ["tea"]}
 
     def test_an_image_by_its_address_and_a_tool_that_must_not_be_called(self):
         images = (ImagePart(url="https://a.example/i.jpeg?x=1"),)

@@ -194,6 +194,17 @@ MODERATED = {
     "azure": (400, told("The response was filtered.", code="content_filter", status=400)),
     "qwen": (400, told("Input data may contain inappropriate content.", code="data_inspection_failed")),
     "kimi": (400, told("The request was rejected because it was considered high risk", type="content_filter")),
+    "openai biology": (200, {"status": "failed", "error": {"code": "bio_policy", "message": "Blocked."}}),
+    "openai security": (400, told("Blocked.", type="invalid_request_error", code="cyber_policy")),
+    "openai image": (200, {"status": "failed", "error": {"code": "image_content_policy_violation", "message": ""}}),
+    "openai prompt": (
+        400,
+        told(
+            "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again.",
+            type="invalid_request_error",
+            code="invalid_prompt",
+        ),
+    ),
 }
 
 
@@ -203,6 +214,11 @@ def test_rejected_content_is_not_a_refused_key(status, body):
     assert (type(found), found.retryable, kind_of(found)) == (AgentError, False, None)
     assert "content" in (found.hint or "")
     assert "canary" not in str(found.to_dict(debug=True))
+
+
+def test_a_request_for_another_region_is_not_made_again():
+    found = error(200, {"status": "failed", "error": {"code": "data_residency_mismatch", "message": "No."}})
+    assert (type(found), found.retryable) == (AgentError, False)
 
 
 def test_an_error_deep_inside_errors_is_not_searched():

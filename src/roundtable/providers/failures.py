@@ -53,7 +53,7 @@ _RATE: Final = frozenset(
 )
 _REQUEST: Final = frozenset(
     {"invalid_request_error", "invalid_argument", "failed_precondition", "invalid_prompt", "request_too_large",
-     "empty_image_file", "image_content_policy_violation", "image_file_not_found", "image_file_too_large",
+     "data_residency_mismatch", "empty_image_file", "image_file_not_found", "image_file_too_large",
      "image_parse_error", "image_too_large", "image_too_small", "invalid_base64_image", "invalid_image",
      "invalid_image_format", "invalid_image_mode", "invalid_image_url", "unsupported_image_media_type"}
 )  # fmt: skip
@@ -74,13 +74,16 @@ _NO_CREDIT_WORDS: Final = re.compile(
 _NO_CREDIT: Final = frozenset({400, 403, 429, 500})
 """Statuses with which providers report that the account has no credit, besides 402."""
 _CONTENT: Final = frozenset(
-    {"content_filter", "content_policy_violation", "data_inspection_failed", "datainspectionfailed", "refusal"}
-)
+    {"bio_policy", "content_filter", "content_policy_violation", "cyber_policy", "data_inspection_failed",
+     "datainspectionfailed", "image_content_policy_violation", "refusal"}
+)  # fmt: skip
 """Codes that reject the content of a request, of Azure, OpenAI, OpenRouter and Qwen."""
 _CONTENT_WORDS: Final = re.compile(
-    r"\bcontent violates usage guidelines\b|\bblocked by content filtering policy\b", re.IGNORECASE
+    r"\bcontent violates usage guidelines\b|\bblocked by content filtering policy\b"
+    r"|\bflagged as potentially violating our usage policy\b",
+    re.IGNORECASE,
 )
-"""What xAI and Anthropic write in this case, with the codes of a missing permission and of an invalid request."""
+"""What xAI, Anthropic and OpenAI write in this case, with codes of a missing permission and of an invalid request."""
 _BASE_RESP: Final[Mapping[int, str]] = {
     1002: "rate_limited",
     1004: "invalid_api_key",

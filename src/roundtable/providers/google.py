@@ -334,7 +334,7 @@ class ContentBuilder(ResponseBuilder):
         recited = object_of(candidate.get("citationMetadata"))
         for source in map(object_of, items_of(recited.get("citations") or recited.get("citationSources"))):
             self.add_citation(text_of(source.get("uri")), text_of(source.get("title")))
-        for query in items_of(grounding.get("webSearchQueries")):
+        for query in (*items_of(grounding.get("webSearchQueries")), *items_of(grounding.get("imageSearchQueries"))):
             self._queries.setdefault(json.dumps(query), query)
         self.set_searches(len(self._queries))
         for page in items_of(object_of(candidate.get("urlContextMetadata")).get("urlMetadata")):
@@ -351,9 +351,10 @@ class ContentBuilder(ResponseBuilder):
             indices = list(range(self._cited_count, count))
             self._cited_count = count
         for chunk in [self._chunks[index] for index in indices]:
-            for kind in ("web", "maps", "retrievedContext"):
+            for kind in ("web", "maps", "retrievedContext", "image"):
                 source = object_of(chunk.get(kind))
-                self.add_citation(text_of(source.get("uri")), text_of(source.get("title")), text_of(source.get("text")))
+                url = text_of(source.get("uri")) or text_of(source.get("sourceUri"))
+                self.add_citation(url, text_of(source.get("title")), text_of(source.get("text")))
 
     def response(self) -> ChatResponse:
         """Return the response."""

@@ -126,8 +126,9 @@ class OpenAIResponseBuilder(ResponseBuilder):
         waits = text_of(answer.get("status")) in {"queued", "in_progress"}
         waits = waits or any(item.get("type") == "mcp_approval_request" for item in items)
         self.end(_finish(answer, refused=any(refused)), explicit=waits)
-        # An answer that is only text is sent back as a plain message.
-        if any(item.get("type") != "message" for item in items):
+        # An answer that is only text is sent back as a plain message. If the API labels messages as comments or as the
+        # final answer (`phase`), it asks for these labels back.
+        if any(item.get("type") != "message" or item.get("phase") for item in items):
             self.send_back(list(items))
         self.raw: JsonObject | None = answer
 
