@@ -120,7 +120,10 @@ def anthropic(documents: list[Any], reading: Reading) -> None:
         if block["type"] == "tool_use":
             reading.calls.append((block["name"], json.loads(block["json"]) if block.get("json") else block["input"]))
     reading.citations = [url for url in reading.citations if url]
-    paid = [usage, *(part for part in usage.get("iterations") or [] if part["type"] == "compaction")]
+    parts = usage.get("iterations") or []
+    paid = [usage, *(part for part in parts if part["type"] == "compaction")]
+    if any(part["type"] in {"advisor_message", "fallback_message"} for part in parts):
+        paid = parts
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     sent = sum(part.get(name) or 0 for part in paid for name in names)
     reading.tokens = (sent, sum(part["output_tokens"] for part in paid))
