@@ -232,6 +232,11 @@ async def test_a_file_that_cannot_be_started_says_so(stubs: Stubs) -> None:
         ("envelope('no more', is_error=True)", AgentError, "^Claude agent error: no more$", 1),
         ("envelope(None, subtype='error_max_turns')", AgentError, r"error: \[Agent stopped: error_max_turns\]", 1),
         ("envelope('over budget', is_error=True)", AgentError, "^Claude agent error: over budget$", 1),
+        ("envelope('wait', is_error=True, api_error_status=429)", APIRateLimitError, "^Claude agent error: wait", 4),
+        ("envelope('full', is_error=True, api_error_status=529); sys.exit(1)", APINetworkError, "error: full", 4),
+        ("envelope('login', is_error=True, api_error_status=401); sys.exit(1)", APIAuthError, "error: login", 1),
+        ("envelope('bad', is_error=True, api_error_status=400); sys.exit(1)", AgentError, "error: bad", 1),
+        ("sys.stderr.write('API key not valid. Please pass a valid API key.'); sys.exit(1)", APIAuthError, "key", 1),
         ("envelope('no more', is_error=True); sys.exit(1)", AgentError, "^Claude agent error: no more$", 1),
     ],
 )

@@ -245,6 +245,26 @@ def test_codex_that_breaks_off_after_a_word_on_the_way_has_failed() -> None:
     assert read_codex(line(type="error", message="Reconnecting 1/5") + said).failed is False
 
 
+@pytest.mark.parametrize(
+    ("message", "status"),
+    [
+        ("exceeded retry limit, last status: 429 Too Many Requests, request id: 7", 429),
+        ("unexpected status 401 Unauthorized: Missing bearer", 401),
+        ("You've hit your usage limit.", 0),
+    ],
+)
+def test_a_failure_of_codex_has_the_status_of_the_vendor(message: str, status: int) -> None:
+    assert read_codex(line(type="turn.failed", error={"message": message})).status == status
+
+
+def test_a_failure_has_the_status_that_the_program_states() -> None:
+    assert read_gemini(json.dumps({"error": {"message": "Wait.", "code": 429}})).status == 429
+    failed = {"result": "API Error", "is_error": True}
+    assert read_claude(json.dumps({**failed, "api_error_status": 529})).status == 529
+    for silent in (None, "soon"):
+        assert read_claude(json.dumps({**failed, "api_error_status": silent})).status == 0
+
+
 def test_gemini_gives_its_response_and_the_tokens_of_all_its_models() -> None:
     tokens = {"prompt": 9, "candidates": 2, "thoughts": 1, "cached": 3, "tool": 4}
     stats = {"models": {"a": {"tokens": tokens}, "b": {"tokens": tokens}, "c": 5}}

@@ -66,7 +66,11 @@ LONGEST_WORD_BYTES: Final = 120 * 1024
 PERMISSIONS_SKIPPED: Final = "permission prompts were skipped: the agent could do whatever it wanted"
 
 _QUOTA: Final = re.compile(r"\b403\b|quota|usage limit|credit balance|billing", re.IGNORECASE)
-_KEY: Final = re.compile(r"\b401\b|invalid api key|unauthorized|not logged in|please (?:run )?.?/?login", re.IGNORECASE)
+_KEY: Final = re.compile(
+    r"\b401\b|invalid api key|api key not valid|set an auth method|unauthorized|not logged in"
+    r"|please (?:run )?.?/?login",
+    re.IGNORECASE,
+)
 _RATE: Final = re.compile(r"\b429\b|rate.?limit|too many requests|overloaded", re.IGNORECASE)
 _TIMEOUT: Final = re.compile(r"timeout|timed out|\b504\b", re.IGNORECASE)
 _NETWORK: Final = re.compile(
@@ -185,8 +189,7 @@ async def _make_call(
     reply = _read(call, finished._replace(stderr=scrub(finished.stderr)))
     if reply.failed:
         _raise_if_gone(call, reply.text)
-        message = f"{profile.title} agent error: {scrub(reply.text)[:SHOWN_CHARS]}"
-        error = AgentError(message, hint=_agent_hint(reply.text))
+        error = _agent_error(profile, reply, f"{profile.title} agent error: {scrub(reply.text)[:SHOWN_CHARS]}")
         error.usage = reply.usage
         raise error
     # A model may have made up the id, and the next call passes it as an argument.
@@ -239,6 +242,18 @@ def _exit_error(profile: CommandProfile, finished: ProcessResult) -> RoundtableE
         return APINetworkError(message, details=details)
     hint = f"Run {profile.program!r} in a terminal to see its output; check model, budget and login."
     return AgentError(message, retryable=True, details=details, hint=hint)
+
+
+def _agent_error(profile: CommandProfile, reply: Reply, message: str) -> RoundtableError:
+    """Return the error for a failure that the agent itself reports; the status of the vendor decides its class."""
+    status = reply.status
+    if status == 401:
+        return APIAuthError(message, hint=f"Log in with the program {profile.program!r}, or set its key.")
+    if status == 429:
+        return APIRateLimitError(message)
+    if 500 <= status < 600:
+        return APINetworkError(message, hint="The vendor has a fault or is overloaded; try again later.")
+    return AgentError(message, hint=_agent_hint(reply.text))
 
 
 def _agent_hint(text: str) -> str:

@@ -38,6 +38,7 @@ def _lines_with(names: str) -> re.Pattern[str]:
 _CLAUDE_LINES = _lines_with("result")
 _CODEX_LINES = _lines_with("type")
 _CODEX_THREAD_LINES = _lines_with(r"thread\.started")
+_CODEX_STATUS = re.compile(r"\bstatus:? ([45]\d\d)\b")
 _GEMINI_LINES = _lines_with("response|error")
 
 
@@ -61,6 +62,8 @@ class CliEnvelope(BaseModel):
     """Duration in milliseconds."""
     is_error: bool = False
     """Whether the agent itself reports a failure."""
+    api_error_status: int | str | None = None
+    """HTTP status with which Anthropic rejected a call, if that is the failure."""
     usage: dict[str, Any] | None = None
     """Token counts, if reported."""
 
@@ -78,6 +81,8 @@ class Reply(NamedTuple):
     """Usage of the call, as far as the agent reports it; the cost is `None` if it doesn't."""
     duration_ms: float | None = None
     """Duration in milliseconds, as the agent reports it."""
+    status: int = 0
+    """HTTP status with which the vendor rejected a call, if that is the failure; 0 if the agent reports none."""
 
 
 def clean(text: str) -> str:
@@ -139,7 +144,8 @@ def _reply(envelope: CliEnvelope) -> Reply:
         calls=1,
         cost_usd=envelope.total_cost_usd if is_known else None,
     )
-    return Reply(envelope.result, envelope.session_id, envelope.is_error, usage, envelope.duration_ms)
+    status = envelope.api_error_status if isinstance(envelope.api_error_status, int) else 0
+    return Reply(envelope.result, envelope.session_id, envelope.is_error, usage, envelope.duration_ms, status)
 
 
 def read_codex(stdout: str) -> Reply:
@@ -168,7 +174,11 @@ def read_codex(stdout: str) -> Reply:
             failure = str((error if isinstance(error, dict) else event).get("message") or "unknown")
     if text is None and not failure:
         raise _unreadable("Codex", "an agent_message", stdout)
-    return Reply(failure if text is None else text, session or _first_thread(stdout), text is None, usage)
+    session = session or _first_thread(stdout)
+    if text is not None:
+        return Reply(text, session, usage=usage)
+    status = _CODEX_STATUS.search(failure)
+    return Reply(failure, session, failed=True, usage=usage, status=int(status[1]) if status else 0)
 
 
 def _first_thread(stdout: str) -> str:
@@ -185,7 +195,7 @@ def read_gemini(stdout: str) -> Reply:
         if isinstance(answer.get("response"), str):
             return Reply(answer["response"], session, usage=_gemini_usage(answer.get("stats")))
         if isinstance(error, dict):
-            return Reply(str(error.get("message") or "unknown"), session, failed=True)
+            return Reply(str(error.get("message") or "unknown"), session, failed=True, status=_count(error, "code"))
     raise _unreadable("Gemini", "{response: string}", stdout)
 
 
