@@ -126,12 +126,15 @@ async def test_batches_that_failed_as_a_whole_say_why() -> None:
         )
 
 
-async def test_answers_of_google_may_be_in_a_list_of_their_own() -> None:
+async def test_answers_of_google_may_be_in_a_list_of_their_own_or_in_the_metadata() -> None:
     listed = [{"metadata": {"key": "k"}, "response": {"a": 1}}, 3, {"error": {"code": 8}}, {"error": {"code": "x"}}]
-    for response in ({"inlinedResponses": listed}, {"inlinedResponses": {"inlinedResponses": listed}}):
-        found = await GOOGLE.answers(
-            Wire(), URLS[GOOGLE], "b", BatchState(has_ended=True, document={"response": response})
-        )
+    output = {"inlinedResponses": {"inlinedResponses": listed}}
+    for document in (
+        {"response": {"inlinedResponses": listed}},
+        {"response": output},
+        {"metadata": {"state": "BATCH_STATE_SUCCEEDED", "output": output}},
+    ):
+        found = await GOOGLE.answers(Wire(), URLS[GOOGLE], "b", BatchState(has_ended=True, document=document))
         assert json.loads(found["k"].body) == {"a": 1}
     assert await GOOGLE.answers(Wire(), URLS[GOOGLE], "b", BatchState(has_ended=True, document={"response": []})) == {}
 

@@ -271,10 +271,12 @@ class GoogleBatches:
             BatchFailed: The batch failed as a whole.
         """
         error = object_of(state.document.get("error"))
-        if error and not state.document.get("response"):
+        # The vendor's own client reads the copy in the metadata.
+        output = object_of(state.document.get("metadata")).get("output")
+        response = object_of(state.document.get("response") or output)
+        if error and not response:
             msg = f"the batch failed: {text_of(error.get('message')) or 'no reason was given'}"[:500]
             raise BatchFailed(msg, details={"batch": batch_id})
-        response = object_of(state.document.get("response"))
         listed = response.get("inlinedResponses")
         answers: dict[str, BatchAnswer] = {}
         for item in map(object_of, items_of(object_of(listed).get("inlinedResponses") or listed)):
