@@ -86,11 +86,32 @@ class TestAnthropic:
         assert whole("anthropic", {**answer, "usage": listed}).usage.partial_cost_usd is None
         assert whole("anthropic", {**answer, "usage": {**usage, **tier, "cost": 0.5}}).usage.cost_usd == 0.5
 
-    def test_a_fallback_names_the_model_that_answered(self):
+    def test_after_a_fallback_only_the_calls_and_thoughts_of_the_model_that_answered_count(self):
         hop = {"type": "fallback", "from": {"model": "claude-opus-5"}, "to": {"model": "claude-sonnet-5"}}
-        events = blocks((hop,), ({"type": "text", "text": "Hi"},))
-        response, _ = decode("anthropic", sse(ANTHROPIC_START, *events, *ANTHROPIC_END))
-        assert response.model == "claude-sonnet-5"
+        done = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "tea"}}
+        found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
+        content = [
+            {"type": "thinking", "thinking": "No.", "signature": "a"},
+            {"type": "text", "text": "Tea "},
+            done,
+            found,
+            {"type": "server_tool_use", "id": "s2", "name": "web_search", "input": {"query": "milk"}},
+            {"type": "tool_use", "id": "t1", "name": "declined", "input": {"a": 1}},
+            hop,
+            {"type": "thinking", "thinking": "Yes.", "signature": "b"},
+            {"type": "text", "text": "time."},
+            {"type": "tool_use", "id": "t2", "name": "look", "input": {"b": 2}},
+        ]
+        answer = {"type": "message", "model": "claude-sonnet-5", "content": content, "stop_reason": "tool_use"}
+        streamed, _ = decode(
+            "anthropic", sse(ANTHROPIC_START, *blocks(*((block,) for block in content)), *ANTHROPIC_END)
+        )
+        for response in (whole("anthropic", answer), streamed):
+            assert response.model == "claude-sonnet-5"
+            assert response.text == "Tea time."
+            assert [(call.id, dict(call.arguments)) for call in response.tool_calls] == [("t2", {"b": 2})]
+            kept = [content[1], done, found, *content[6:]]
+            assert list(response.native.items) == kept
 
     def test_what_a_summary_of_the_conversation_consumed_is_counted_too(self):
         parts = [

@@ -115,8 +115,9 @@ class MessageBuilder(ResponseBuilder):
             self._server_call_index[text_of(block.get("id"))] = len(self.server_calls)
             self.server_calls.append(ServerCall(name=text_of(block.get("name")) or kind, input=block.get("input")))
         elif kind == "fallback":
-            # The first event of a stream names the requested model.
+            # The first event of a stream names the requested model, which declined; its calls must not run.
             self.note(model=text_of(object_of(block.get("to")).get("model")))
+            self.drop_calls()
 
     def take_whole(self, block: JsonObject) -> None:
         """Add a complete block of any kind."""
@@ -146,6 +147,7 @@ class MessageBuilder(ResponseBuilder):
 
     def keep(self, blocks: list[JsonObject]) -> None:
         """Set the content to send back with the next call, unless it is only text."""
+        blocks = _without_declined(blocks)
         if not all(block.keys() <= _PLAIN and not block.get("citations") for block in blocks):
             self.send_back(blocks)
 
@@ -156,6 +158,22 @@ class MessageBuilder(ResponseBuilder):
             self.server_calls.append(ServerCall(name=kind.removesuffix("_tool_result"), output=output))
         else:
             self.server_calls[index] = self.server_calls[index].model_copy(update={"output": output})
+
+
+def _without_declined(blocks: list[JsonObject]) -> list[JsonObject]:
+    """Return the content without the thoughts and open calls of models that declined; the API does not accept them.
+
+    See https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback.
+    """
+    last = max((index for index, block in enumerate(blocks) if block.get("type") == "fallback"), default=0)
+    answered = {text_of(block.get("tool_use_id")) for block in blocks[:last]}
+
+    def is_declined(block: JsonObject) -> bool:
+        kind = text_of(block.get("type"))
+        is_open = kind.endswith("_tool_use") and text_of(block.get("id")) not in answered
+        return is_open or kind in {"thinking", "redacted_thinking", "connector_text", "tool_use"}
+
+    return [*(block for block in blocks[:last] if not is_declined(block)), *blocks[last:]]
 
 
 def _without_encrypted(content: JsonValue) -> JsonValue:

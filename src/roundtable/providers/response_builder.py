@@ -222,6 +222,12 @@ class ResponseBuilder:
         if not call.is_blank and number in self._blank_calls:
             self._new.calls[number] = self._blank_calls.pop(number)
 
+    def drop_calls(self) -> None:
+        """Remove the tool calls so far; a stream may have shown pieces of them already."""
+        self._calls.clear()
+        self._blank_calls.clear()
+        self._new.calls.clear()
+
     def add_citation(self, url: str, title: str = "", snippet: str | None = None) -> None:
         """Add a source; if two sources have the same address, the first one counts."""
         if url and url not in self._links:
