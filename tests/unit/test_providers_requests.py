@@ -128,6 +128,8 @@ class TestAnthropic:
             ("claude-opus-5", 0.5, None),
             ("claude-mythos-preview", 0.5, None),
             ("claude-3-5-haiku-20241022", 0.5, 0.5),
+            ("anthropic/claude-opus-4.7", 0.5, None),
+            ("claude-sonnet-4.6", 0.5, 0.5),
         ],
     )
     def test_temperature(self, model, given, goes):
@@ -138,6 +140,7 @@ class TestAnthropic:
         made = body(ANTHROPIC, temperature=0.5, extra_body=extra)
         assert "temperature" not in made
         assert made["thinking"] == extra["thinking"]
+        assert body(ANTHROPIC, temperature=0.5, extra_body={"thinking": {"type": "disabled"}})["temperature"] == 0.5
 
     def test_search(self):
         search = NativeSearch(max_uses=2, allowed_domains=("a.example",), blocked_domains=("b.example",))
@@ -419,6 +422,9 @@ class TestChatServers:
         ("name", "model", "given", "goes"),
         [
             ("moonshot", "kimi-k2.5", 0.0, None),
+            ("openrouter", "anthropic/claude-opus-4.7", 0.5, None),
+            ("vllm", "claude-opus-4-8", 0.5, None),
+            ("vllm", "bedrock/us.anthropic.claude-sonnet-4-5-v1:0", 0.5, 0.5),
             ("moonshot", "moonshot-v1-8k", 1.5, 1.0),
             ("minimax", "MiniMax-M2.1", 0.0, 0.01),
             ("zai", "glm-4.7", 1.5, 1.0),

@@ -77,7 +77,7 @@ VERSION: Final = "2023-06-01"
 """Version of the API, see https://docs.claude.com/en/api/versioning."""
 
 _CACHE: Final[JsonObject] = {"type": "ephemeral"}
-_MODEL: Final = re.compile(r"claude-(?:opus|sonnet|haiku)-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
+_MODEL: Final = re.compile(r"claude-(?:opus|sonnet|haiku)-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
 
 
 class MessageBuilder(ResponseBuilder):
@@ -234,7 +234,7 @@ def rejects_temperature(model: str) -> bool:
     See https://platform.claude.com/docs/en/about-claude/models/migration-guide.
 
     Example:
-        >>> [rejects_temperature(f"claude-{model}") for model in ("sonnet-4-5", "opus-4-8", "sonnet-4-20250514")]
+        >>> [rejects_temperature(f"claude-{model}") for model in ("sonnet-4-5", "opus-4.8", "sonnet-4-20250514")]
         [False, True, False]
     """
     version = _MODEL.search(model)
@@ -256,7 +256,7 @@ def build_request(request: ChatRequest, *, provider: str, base_url: str, stream:
     if system := _system(request.messages):
         body["system"] = system
     body["messages"] = _messages(request.messages, provider)
-    thinks = isinstance(request.extra_body.get("thinking"), dict)
+    thinks = object_of(request.extra_body.get("thinking")).get("type", "disabled") != "disabled"
     if request.temperature is not None and not thinks and not rejects_temperature(request.model):
         # The API accepts at most 1.
         body["temperature"] = min(request.temperature, 1.0)

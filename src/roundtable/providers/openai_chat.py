@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from roundtable.errors import AgentError, APINetworkError, RoundtableError
 from roundtable.http.client import HttpRequest
+from roundtable.providers.anthropic import rejects_temperature as claude_rejects_temperature
 from roundtable.providers.failures import base_code_of, error_for, read_refusal, request_id_of
 from roundtable.providers.http_model import EventDecoder, ParseDocument
 from roundtable.providers.openai_models import rejects_temperature
@@ -131,11 +132,13 @@ class ChatServer:
     temperatures: tuple[float, float] = (0.0, 2.0)
     """Lowest and highest sampling temperature that it accepts; others are replaced by the nearest one."""
     fixed_temperature: tuple[str, ...] = ()
-    """Prefixes of the models that reject a sampling temperature, besides OpenAI's."""
+    """Prefixes of the models that reject a sampling temperature, besides those of OpenAI and Anthropic."""
 
     def rejects_temperature(self, model: str) -> bool:
-        """Check whether a model rejects a sampling temperature."""
-        return model.startswith(self.fixed_temperature) or (self.openai_models and rejects_temperature(model))
+        """Check whether a model rejects a sampling temperature. Many servers pass on requests to Claude."""
+        if model.startswith(self.fixed_temperature) or claude_rejects_temperature(model):
+            return True
+        return self.openai_models and rejects_temperature(model)
 
 
 PLAIN: Final = ChatServer(name="compatible")
