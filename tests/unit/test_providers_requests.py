@@ -201,6 +201,10 @@ class TestResponses:
             return body(RESPONSES, messages=(*HI, said))["input"][1:]
 
         assert back(thought, call) == [thought, call]
+        assert back({**thought, "status": "completed"}, {**call, "status": "completed"}) == [
+            thought,
+            {**call, "status": "completed"},
+        ]
         bare = {"type": "reasoning", "id": "rs_1", "summary": []}
         assert back(bare, call) == [{name: value for name, value in call.items() if name != "id"}]
 

@@ -294,15 +294,17 @@ def _items_to_send_back(items: tuple[JsonObject, ...]) -> list[JsonObject]:
 
     Reasoning without encrypted content is left out: it is stored nowhere, so a request cannot refer to it. If reasoning
     is left out, the other items lose their ids, because the API would look for the reasoning that belongs to an id.
+    The status of reasoning is only for answers; some servers reject it in a request.
     """
     usable = [item for item in items if item.get("type") != "reasoning" or item.get("encrypted_content")]
-    if len(usable) == len(items):
-        return usable
-    without_id = ("function_call", "custom_tool_call", "message")
-    return [
-        {name: value for name, value in item.items() if name != "id"} if item.get("type") in without_id else item
-        for item in usable
-    ]
+    complete = len(usable) == len(items)
+    with_id = ("function_call", "custom_tool_call", "message")
+
+    def is_sent(item: JsonObject, name: str) -> bool:
+        kind = item.get("type")
+        return not (name == "status" and kind == "reasoning") and (complete or name != "id" or kind not in with_id)
+
+    return [{name: value for name, value in item.items() if is_sent(item, name)} for item in usable]
 
 
 def _tool(tool: AgentTool) -> JsonObject:
