@@ -217,6 +217,7 @@ async def test_a_synthesis_quotes_everybody() -> None:
     ("text", "conclusion"),
     [
         (" words ", "words"),
+        ("<think>Drafts.</think> words", "words"),
         ("{}", "{}"),
         ('{"conclusion": "  "}', '{"conclusion": "  "}'),
         ('{"conclusion": 3}', '{"conclusion": 3}'),

@@ -11,6 +11,7 @@ from roundtable.gateway.budget import SYNTHESIS
 from roundtable.logs import ROOT
 from roundtable.parsing import find_document
 from roundtable.parsing.answers import text_in, texts_in
+from roundtable.parsing.thoughts import without_thoughts
 from roundtable.prompts import Fence, Quotation, estimate_tokens, fit_texts, fresh_nonce, quote_answer
 from roundtable.report import in_words
 from roundtable.types import AgentConfig, ChatRequest, Message, OutputSchema, SynthesisResult, Usage
@@ -214,7 +215,7 @@ def _read_leniently(responses: Sequence[ChatResponse], config: AgentConfig) -> S
         document = find_document(response.text, lambda fields: any(_has_text(fields.get(name)) for name in _PROPERTIES))
         if document is not None:
             return _from_fields(document.fields, config).model_copy(update={"readable": False})
-    text = next((stripped for response in responses if (stripped := response.text.strip())), "")
+    text = next((stripped for response in responses if (stripped := without_thoughts(response.text))), "")
     if not text:
         raise ParseError("the answer is blank, so it contains no synthesis", provider=config.provider)
     return _from_fields({"conclusion": text}, config).model_copy(update={"readable": False})

@@ -20,6 +20,7 @@ from roundtable.analysis.health import detect_groupthink
 from roundtable.errors import ConfigurationError, ParseError, RoundtableError
 from roundtable.parsing import find_document
 from roundtable.parsing.answers import text_in, texts_in
+from roundtable.parsing.thoughts import without_thoughts
 from roundtable.prompts import Fence, fresh_nonce
 from roundtable.stages import is_fault
 from roundtable.types import (
@@ -172,7 +173,8 @@ def read_analysis(text: str, responses: Sequence[AgentResponse], *, groupthink: 
         if level is not None:
             return _full_result(level, document.fields, responses, groupthink=groupthink)
     # If the answer is cut off within the level, its digits are a different number.
-    levels = [match[1] for match in _LEVEL.finditer(text) if not is_cut or match.end() < len(text.rstrip())]
+    text = without_thoughts(text)
+    levels = [match[1] for match in _LEVEL.finditer(text) if not is_cut or match.end() < len(text)]
     if not levels or not 0 <= float(levels[-1]) <= 1:
         return None
     summary = _SUMMARY.search(text)

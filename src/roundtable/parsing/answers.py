@@ -11,6 +11,9 @@ The rules, in order:
    to a position or a vote.
 5. Anything else is a `ParseFailure`. The agent then asks the model once more.
 
+Thoughts before the answer don't count, with any objects and options in them. Thoughts without an end count only if the
+text ends with the object: the model forgot the closing tag.
+
 A confidence that is missing or not a finite number becomes 0.5; a confidence outside its scale is moved to the nearest
 end of the scale. Both add a warning. Zero stays zero.
 
@@ -32,6 +35,7 @@ from roundtable._core.strict_json import is_too_deep
 from roundtable._core.text import well_formed
 from roundtable.parsing.claims import ParsedClaim, parse_claims
 from roundtable.parsing.json_in_text import MAX_CHARS, find_document, is_json_like
+from roundtable.parsing.thoughts import without_thoughts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,8 +66,6 @@ _CLAIMS_MEMBER = re.compile(r",\s*+\"claims\"\s*+:")
 _OTHER_MEMBER = re.compile(
     r"[\"'](?:position|reasoning|confidence|stance|choice|bottomLine|bottom_line|compared)[\"']\s*+:"
 )
-
-_THOUGHTS = re.compile(r"\s*+<(think|thinking)>")
 
 _CUT_COMPARISON: Final = "the comparison with earlier answers is cut off; only what comes before its last entry counts"
 
@@ -162,7 +164,7 @@ def parse_answer(
     if not text.strip():
         return ParseFailure("the answer was empty", text)
     if kind == "text":
-        answer = _without_thoughts(text)
+        answer = without_thoughts(text)
         if not answer:
             return ParseFailure(_NO_ANSWER_AFTER_THOUGHTS, text)
         return Parsed(text=answer, truncated=bool(too_long), warnings=too_long)
@@ -171,10 +173,7 @@ def parse_answer(
     if document is None and claims:
         document = _find_before_claims(text, member)
     if document is None:
-        option_answer = _parse_option_alone(text, kind, options, too_long)
-        if option_answer is not None:
-            return option_answer
-        return ParseFailure(f'no JSON object with "{member}" was found', text)
+        return _parse_without_object(text, kind, options, too_long)
     if member in document.partial:
         return ParseFailure(f'"{member}" is cut off or not quoted properly', text, document.span)
     tables = _spelling_tables(options, prefix="motion " if motions else "")
@@ -240,15 +239,17 @@ def _with_claims(parsed: Parsed, document: Document) -> Parsed:
     return replace(parsed, claims=claims, warnings=parsed.warnings + warnings)
 
 
-def _parse_option_alone(
+def _parse_without_object(
     text: str, kind: AnswerKind, options: Sequence[str] | None, too_long: tuple[str, ...]
-) -> Parsed | None:
+) -> Parsed | ParseFailure:
     """Parse a text that is exactly one of the options; the choice is clear, so the model is not asked again."""
-    if options is None or kind not in {"position", "ballot"}:
-        return None
-    choice, _ = _choice(_without_thoughts(text), _spelling_tables(options))
+    answer = without_thoughts(text)
+    if not answer:
+        return ParseFailure(_NO_ANSWER_AFTER_THOUGHTS, text)
+    has_choice = options is not None and kind in {"position", "ballot"}
+    choice = _choice(answer, _spelling_tables(options))[0] if has_choice else None
     if choice is None:
-        return None
+        return ParseFailure(f'no JSON object with "{_LEADING_MEMBER[kind]}" was found', text)
     warnings = (*too_long, "the answer was only an option")
     if kind == "ballot":
         return Parsed(choice=choice, repaired=True, warnings=warnings)
@@ -264,7 +265,7 @@ def parse_prose(text: str) -> Parsed | ParseFailure:
     or digit.
     """
     text, too_long = _readable(text)
-    prose = _without_thoughts(text)
+    prose = without_thoughts(text)
     if not prose and text.strip():
         return ParseFailure(_NO_ANSWER_AFTER_THOUGHTS, text)
     if not any(map(str.isalnum, prose)) or _ANSWER_START.search(prose) or is_json_like(prose):
@@ -285,14 +286,6 @@ def _readable(text: str) -> tuple[str, tuple[str, ...]]:
     if len(text) <= MAX_CHARS:
         return well_formed(text), ()
     return well_formed(text[:MAX_CHARS]), (f"only the first {MAX_CHARS:,} characters of the answer were read",)
-
-
-def _without_thoughts(text: str) -> str:
-    """Remove the thoughts that some models write before the answer; if the block has no end, nothing is left."""
-    opening = _THOUGHTS.match(text)
-    if opening is None:
-        return text.strip()
-    return text[opening.end() :].partition(f"</{opening[1]}>")[2].strip()
 
 
 def _text_or_number(value: JsonValue) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pydantic_core
 
 from roundtable._core.text import well_formed
+from roundtable.parsing.thoughts import answer_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +46,7 @@ _BIGGEST = 10**_MAX_DIGITS
 _NO_CONTROLS = dict.fromkeys(range(32), " ")
 _QUOTES = ('""', "''", "\u201c\u201d", "\u2018\u2019")
 _VALUE_ENDS = re.compile(r"\s*+(?:[,;]?\s*+(?:\}|[\"'\u201c\u2018]?[A-Za-z_][\w \-]*+[\"'\u201d\u2019]?\s*+:)|/[/*])")
+_AT_END = re.compile(r"[\s`]*+\Z")
 _JSON_OPENS = re.compile(r"(?:`++\w*+\s*+)?(?:\{\s*+[\"'{}]|\[\s*+[\"'{\[])")
 
 
@@ -130,12 +132,24 @@ def find_document(text: str, wanted: Callable[[JsonObject], bool]) -> Document |
     (trailing commas, single quotes, quotes within quotes) is repaired, again the last one first. An object within
     another object is part of it and is never returned by itself.
 
+    Objects in thoughts before the answer are drafts and don't count. If the thoughts have no end, an object counts only
+    if the text ends with it.
+
     Args:
         text: The model's text, which may have code fences and prose around the object.
         wanted: Checks whether an object has the required members.
     """
     text = well_formed(text[:MAX_CHARS])
-    spans, tail = _outermost(text)
+    start = answer_start(text)
+    document = _last_document(text, start or 0, wanted)
+    if start is None and document is not None and (document.truncated or not _AT_END.match(text, document.span[1])):
+        return None
+    return document
+
+
+def _last_document(text: str, at: int, wanted: Callable[[JsonObject], bool]) -> Document | None:
+    """Return the last object of the wanted shape from an index on."""
+    spans, tail = _outermost(text, at)
     if tail is not None and wanted(tail.fields):
         return tail
     for start, end in reversed(spans):
@@ -163,14 +177,14 @@ def is_json_like(text: str) -> bool:
     return any(2 * (end - start) >= len(text) for start, end in spans)
 
 
-def _outermost(text: str) -> tuple[list[tuple[int, int]], Document | None]:
-    """Return the spans of the last outermost objects and, if the text breaks off in an object, that object.
+def _outermost(text: str, at: int = 0) -> tuple[list[tuple[int, int]], Document | None]:
+    """Return the spans of the last outermost objects from an index on and, if the text breaks off in one, that object.
 
     An opening brace without an end may be prose, or a stray quote may hide the rest of the text. So the search starts
     again after the brace, but only a few times.
     """
     spans: list[tuple[int, int]] = []
-    at, budget = 0, _MAX_TOKENS
+    budget = _MAX_TOKENS
     inside: list[tuple[int, int]] = []
     for _ in range(_MAX_RESTARTS):
         scanned = scan(text, at, budget)

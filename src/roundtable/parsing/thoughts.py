@@ -1,0 +1,48 @@
+"""Find where the answer begins in a text to which a model, or its server, also wrote the model's thoughts."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["answer_start", "without_thoughts"]
+
+_OPENING: Final = re.compile(r"\s*+(?:<(?P<tag>think|thinking|thought|seed:think)>|\[(?P<word>THINK)\])", re.IGNORECASE)
+# Some chat templates open the thoughts themselves, so that the model writes only the closing tag, on a line of its own.
+_CLOSING_ALONE: Final = re.compile(r"^[ \t]*+</(think|thinking|thought|seed:think)>[ \t\r]*+$", re.I | re.M)
+# The channels of gpt-oss, as servers show them that don't know its format.
+_CHANNELS: Final = re.compile(r"\s*+(?:<\|start\|>assistant)?<\|channel\|>")
+_FINAL: Final = re.compile(r"<\|channel\|>final(?:\s*+<\|constrain\|>\s*+\w*+)?\s*+<\|message\|>")
+_CHANNEL_END: Final = re.compile(r"<\|(?:return|end)\|>")
+
+
+def answer_start(text: str) -> int | None:
+    r"""Return the index at which the answer begins, after thoughts at the start; `None` if the thoughts have no end.
+
+    Example:
+        >>> answer_start("<think>Tea?</think>Yes."), answer_start("Tea?\n</think>\nYes."), answer_start("<think>Tea?")
+        (19, 13, None)
+    """
+    if _CHANNELS.match(text):
+        finals = [*_FINAL.finditer(text)]
+        return finals[-1].end() if finals else None
+    start = 0
+    while opening := _OPENING.match(text, start):
+        mark = rf"</{opening['tag']}>" if opening["tag"] else r"\[/THINK\]"
+        closing = re.compile(mark, re.IGNORECASE).search(text, opening.end())
+        if closing is None:
+            return None
+        start = closing.end()
+    alone = _CLOSING_ALONE.search(text) if start == 0 else None
+    if alone is None or f"<{alone[1]}>".lower() in text[: alone.start()].lower() or not text[alone.end() :].strip():
+        return start
+    return alone.end()
+
+
+def without_thoughts(text: str) -> str:
+    """Return the answer without the thoughts before it; empty if the thoughts have no end."""
+    start = answer_start(text)
+    if start is None:
+        return ""
+    end = _CHANNEL_END.search(text, start) if _CHANNELS.match(text) else None
+    return text[start : end.start() if end else None].strip()
