@@ -7,9 +7,10 @@ from typing import Final
 
 __all__ = ["answer_start", "without_thoughts"]
 
-_OPENING: Final = re.compile(r"\s*+(?:<(?P<tag>think|thinking|thought|seed:think)>|\[(?P<word>THINK)\])", re.IGNORECASE)
+_TAGS: Final = r"think|thinking|thought|seed:think"
+_OPENING: Final = re.compile(rf"\s*+(?:<(?P<tag>{_TAGS})>|\[THINK\])", re.IGNORECASE)
 # Some chat templates open the thoughts themselves, so that the model writes only the closing tag, on a line of its own.
-_CLOSING_ALONE: Final = re.compile(r"^[ \t]*+</(think|thinking|thought|seed:think)>[ \t\r]*+$", re.I | re.M)
+_CLOSING_ALONE: Final = re.compile(rf"^[ \t]*+</({_TAGS})>[ \t\r]*+$", re.IGNORECASE | re.MULTILINE)
 # The channels of gpt-oss, as servers show them that don't know its format.
 _CHANNELS: Final = re.compile(r"\s*+(?:<\|start\|>assistant)?<\|channel\|>")
 _FINAL: Final = re.compile(r"<\|channel\|>final(?:\s*+<\|constrain\|>\s*+\w*+)?\s*+<\|message\|>")
