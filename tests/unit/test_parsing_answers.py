@@ -89,7 +89,10 @@ def test_a_confidence_beyond_its_scale_moves_to_the_nearest_end_with_a_warning(
 
 @pytest.mark.parametrize(
     ("stance", "expected"),
-    [('"YES"', "YES"), ('" no "', "NO"), ('"Neutral"', "NEUTRAL"), ('"maybe"', None), ("null", None), ("1", None)],
+    [
+        *(('"YES"', "YES"), ('" no "', "NO"), ('"Neutral"', "NEUTRAL"), ('"No!"', "NO"), ('"**Yes**."', "YES")),
+        *(('"maybe"', None), ("null", None), ("1", None), ('"Yes, but"', None), ('"YES or NO"', None)),
+    ],
 )
 def test_a_stance_is_one_of_three_or_none(stance: str, expected: str | None) -> None:
     assert read(f'{{"position": "p", "stance": {stance}}}').stance == expected
@@ -137,6 +140,95 @@ def test_a_percentage_without_quotes_is_read_as_one(written: str, confidence: fl
         assert read(text) == Parsed(position="It rose: 5%, or more", confidence=confidence, stance="YES", repaired=True)
 
 
+@pytest.mark.parametrize(
+    ("written", "confidence", "counts"),
+    [
+        ("85 percent", 0.85, True),
+        ('"85 Percent"', 0.85, True),
+        ("8 out of 10", 0.5, False),
+        ("0.7 to 0.9", 0.5, False),
+        ("<0.4", 0.5, False),
+        ("~0.8", 0.8, True),
+        ("0.8 (fairly sure)", 0.8, True),
+    ],
+)
+def test_the_first_number_of_a_figure_without_quotes_is_not_the_confidence(
+    written: str, confidence: float, counts: bool
+) -> None:
+    parsed = read(f'{{"position": "Tea", "confidence": {written}, "stance": "YES"}}')
+    assert (parsed.confidence, parsed.stance) == (confidence, "YES")
+    assert (parsed.warnings == ()) is counts
+
+
+@pytest.mark.parametrize(
+    ("member", "field"),
+    [('"choice": "C', "choice"), ('"bottom_line": "1', "bottom_line"), ('"bottomLine": "1', "bottom_line")],
+)
+def test_a_short_member_that_is_cut_off_does_not_count(member: str, field: str) -> None:
+    parsed = read(f'{{"position": "One of them", "confidence": 1, {member}', options=("C", "C++"))
+    assert (parsed.position, parsed.truncated, getattr(parsed, field)) == ("One of them", True, None)
+    assert any("is cut off; it does not count" in warning for warning in parsed.warnings)
+    whole = read(f'{{"position": "One of them", "confidence": 1, {member}", "reasoning": "Si', options=("C", "C++"))
+    assert getattr(whole, field) in {"C", "1"}
+
+
+def test_the_rest_of_a_cut_position_counts() -> None:
+    parsed = read('{"position": "No way", "confidence": 1, "stance": "NO')
+    assert (parsed.position, parsed.stance) == ("No way", None)
+    parsed = read('{"position": "No way", "stance": "NO", "confidence": "9')
+    assert (parsed.confidence, parsed.stance) == (0.5, "NO")
+    parsed = read("{'position': 'No way', 'choice': C, 'confidence': 1, 'stance': NO}", options=("C", "C++"))
+    assert (parsed.choice, parsed.stance) == (None, "NO")
+    assert '"choice" is not quoted properly; it does not count' in parsed.warnings
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{"choice": "No", "choice": "C#"}', "ballot"),
+        ('{"ranking": ["No", "C#"], "ranking": ["C#", "No"]}', "ranking"),
+        ('{"approved": ["No"], "approved": ["C#"]}', "approval"),
+        ('{"scores": {"No": 1, "No": 5, "C#": 3}}', "scores"),
+    ],
+)
+def test_two_different_votes_in_one_object_are_not_a_vote(text: str, kind: AnswerKind) -> None:
+    assert "different values" in refused(text, kind, options=OPTIONS).reason
+
+
+def test_two_different_choices_of_a_position_are_not_a_choice() -> None:
+    parsed = read('{"position": "p", "confidence": 1, "choice": "No", "choice": "C#"}', options=OPTIONS)
+    assert (parsed.position, parsed.choice) == ("p", None)
+    assert '"choice" is given twice, with different values; it does not count' in parsed.warnings
+    assert read('{"choice": "No", "choice": "No"}', "ballot", options=OPTIONS).choice == "No"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{"approved": ["No" (mostly), "C#"], "reasoning": "r"}', "approval"),
+        ('{"approved": ["No", ["C#", "C++"], "reasoning": "r"}', "approval"),
+        ('{"ranking": ["No", "C#" = "C++"]}', "ranking"),
+        ('{"scores": {"No": 8/10, "C#": 2}}', "scores"),
+    ],
+)
+def test_a_part_of_a_vote_in_broken_json_is_not_the_vote(text: str, kind: AnswerKind) -> None:
+    assert refused(text, kind, options=OPTIONS).reason.startswith("the JSON is not valid, and a part of")
+
+
+@pytest.mark.parametrize("comment", ["// the capital\n", "/* the capital */", "# the capital\n"])
+def test_comments_between_members_are_left_out(comment: str) -> None:
+    parsed = read(f'{{"position": "Lisbon", {comment} "confidence": 0.8, {comment} "stance": "YES"}}')
+    assert parsed == Parsed(position="Lisbon", confidence=0.8, stance="YES", repaired=True)
+
+
+@pytest.mark.parametrize(
+    "formula", [r"\boxed{\frac{1}{2}}", r"a \times b \neq \rho \theta", r"\text{if } \beta \right)", r"\(x\) \alpha"]
+)
+def test_formulas_keep_their_commands(formula: str) -> None:
+    parsed = read(f'{{"position": "{formula}", "reasoning": "A line.\\nAnother,\\tindented.", "confidence": 1}}')
+    assert (parsed.position, parsed.reasoning) == (formula, "A line.\nAnother,\tindented.")
+
+
 def test_a_repaired_answer_says_so() -> None:
     assert read("{'position': 'Yes', 'confidence': 1,}") == Parsed(position="Yes", confidence=1.0, repaired=True)
 
@@ -157,6 +249,13 @@ def test_a_repaired_answer_says_so() -> None:
         ("STRASSE", "Straße"),
         (5, "5"),
         pytest.param(-5, "-5", id="number below zero"),
+        ("**No**.", "No"),
+        ('("No").', "No"),
+        ("«No»", "No"),
+        ("„No“", "No"),
+        ("\u200fNo\u200b", "No"),
+        ("Option C#", "C#"),
+        ("**option** (no)", "No"),
     ],
 )
 def test_a_choice_is_the_option_spelt_nearly_the_same(choice: JsonValue, expected: str) -> None:
@@ -169,7 +268,7 @@ def test_a_choice_where_nothing_was_to_be_chosen_from_counts_for_nothing() -> No
     assert (parsed.choice, parsed.warnings) == (None, ())
 
 
-@pytest.mark.parametrize("choice", ["Yes", "C", "+5", "maybe", "()", 5.5])
+@pytest.mark.parametrize("choice", ["Yes", "C", "+5", "maybe", "()", 5.5, "not C#", "No option", "option", "C# or C++"])
 def test_a_choice_that_is_no_option_is_none_and_told(choice: JsonValue) -> None:
     parsed = read(json.dumps({"position": "p", "confidence": 1, "choice": choice}), options=OPTIONS)
     assert parsed.choice is None

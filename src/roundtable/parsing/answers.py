@@ -17,8 +17,13 @@ text ends with the object: the model forgot the closing tag.
 A confidence that is missing or not a finite number becomes 0.5; a confidence outside its scale is moved to the nearest
 end of the scale. Both add a warning. Zero stays zero.
 
+A short member of a position, such as the choice or the bottom line, does not count if it is cut off, or given twice
+with different values. A ballot with such a fault is a `ParseFailure`, and so is a list of a vote that is not valid JSON
+and has parts that cannot be read.
+
 The choice is the option with the same spelling. If there is none, it is the only option with the same spelling apart
-from case, brackets, quotes, a final point and spaces. Otherwise, there is no choice.
+from case, brackets, quotes, a final point and spaces, also after the word "option", or "motion" in a vote on motions.
+Otherwise, there is no choice.
 """
 
 from __future__ import annotations
@@ -58,8 +63,13 @@ _LEADING_MEMBER = {
     "scores": "scores",
     "plan": "goal",
 }
-_NUMERAL = re.compile(r"\s*+([+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]{1,3})?)\s*+(%?)\s*+")
-_DECORATION = re.compile(r"[()<>\[\]{}|*_`\"'\u2018\u2019\u201c\u201d]+")
+_VOTE_LISTS: Final = frozenset({"ranking", "approval", "scores"})
+_GUESSED_MEMBERS: Final = frozenset({"bottomLine", "bottom_line", "choice"})
+_SHORT_MEMBERS: Final = _GUESSED_MEMBERS | {"confidence", "stance"}
+_NUMERAL = re.compile(
+    r"\s*+([+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]{1,3})?)\s*+(%|per ?cent|)\s*+", re.IGNORECASE
+)
+_DECORATION = re.compile(r"[()<>\[\]{}|*_`\"'\u2018-\u201f\u00ab\u00bb\u2039\u203a\u300c-\u300f]+")
 # The start of an answer object, complete or not.
 _ANSWER_START = re.compile(r"\{\s*+[\"'\u201c]?(?:position|reasoning)\b")
 _CLAIMS_MEMBER = re.compile(r",\s*+\"claims\"\s*+:")
@@ -174,15 +184,18 @@ def parse_answer(
         document = _find_before_claims(text, member)
     if document is None:
         return _parse_without_object(text, kind, options, too_long)
-    if member in document.partial:
-        return ParseFailure(f'"{member}" is cut off or not quoted properly', text, document.span)
-    tables = _spelling_tables(options, prefix="motion " if motions else "")
-    if motions and document.fields[member] in ([], {}, None) and kind in {"ranking", "scores"}:
-        parsed: Parsed | str = Parsed(reasoning=text_in(document.fields.get("reasoning")))  # an abstention
+    if problem := _member_problem(document, kind):
+        return ParseFailure(problem, text, document.span)
+    fields, uncounted = _countable_fields(document)
+    tables = _spelling_tables(options, prefix="motion " if motions else "option ")
+    if motions and fields[member] in ([], {}, None) and kind in {"ranking", "scores"}:
+        parsed: Parsed | str = Parsed(reasoning=text_in(fields.get("reasoning")))  # an abstention
     else:
-        parsed = _READERS[kind](document.fields, tables, confidence_scale)
+        parsed = _READERS[kind](fields, tables, confidence_scale)
+    if not isinstance(parsed, str) and kind in _VOTE_LISTS and parsed.warnings and _is_guessed(document):
+        parsed = f'the JSON is not valid, and a part of "{member}" cannot be read'
     if not isinstance(parsed, str) and motions:
-        parsed = _with_groups(parsed, document.fields.get("same"), tables)
+        parsed = _with_groups(parsed, fields.get("same"), tables)
     if isinstance(parsed, str):
         is_lettered = motions and options and all(len(option) == 1 for option in options)
         reason = f"{parsed}; the letters of the motions are {', '.join(options or ())}" if is_lettered else parsed
@@ -197,7 +210,7 @@ def parse_answer(
         if label in document.contradicted
     )
     compared = tuple(verdict for verdict in parsed.compared if verdict[0] not in document.contradicted)
-    warnings = too_long + parsed.warnings + cut + twice
+    warnings = too_long + uncounted + parsed.warnings + cut + twice
     return replace(
         parsed,
         compared=compared,
@@ -206,6 +219,41 @@ def parse_answer(
         repaired=document.repaired,
         warnings=warnings,
     )
+
+
+def _member_problem(document: Document, kind: AnswerKind) -> str:
+    """Return why the leading member of an answer cannot be read; empty if it can."""
+    member = _LEADING_MEMBER[kind]
+    if member in document.partial:
+        return f'"{member}" is cut off or not quoted properly'
+    if kind in {"position", "plan"}:
+        return ""
+    if member in document.contradicted:
+        return f'"{member}" is given twice, with different values'
+    scores = document.fields[member]
+    if isinstance(scores, dict) and not document.contradicted.isdisjoint(scores):
+        return f'"{member}" gives two different values to one option'
+    return ""
+
+
+def _countable_fields(document: Document) -> tuple[JsonObject, tuple[str, ...]]:
+    """Return the members of an answer without short ones that are cut off, guessed or contradictory, with warnings.
+
+    A short text that is cut off may be another answer: "C" of "C++", or "1" of "15".
+    """
+    unsure = document.partial & (_SHORT_MEMBERS if document.truncated else _GUESSED_MEMBERS)
+    names = sorted(unsure | (document.contradicted & _SHORT_MEMBERS))
+    fields = {name: value for name, value in document.fields.items() if name not in names}
+    fault = "cut off" if document.truncated else "not quoted properly"
+    return fields, tuple(
+        f'"{name}" is {fault if name in unsure else "given twice, with different values"}; it does not count'
+        for name in names
+    )
+
+
+def _is_guessed(document: Document) -> bool:
+    """Check whether the structure of an object is a guess, since it is not valid JSON."""
+    return document.repaired and not document.truncated
 
 
 def _find_before_claims(text: str, member: str) -> Document | None:
@@ -324,7 +372,7 @@ def _number(value: JsonValue, *, percent_of: int | None = None) -> float | None:
 
 
 def _stance(value: JsonValue) -> Stance | None:
-    match text_in(value).upper():
+    match _undecorated(text_in(value)).upper():
         case "YES":
             return "YES"
         case "NO":
@@ -444,7 +492,9 @@ def _folded(text: str) -> str:
 
 def _undecorated(text: str) -> str:
     folded = _folded(text)
-    return " ".join(_DECORATION.sub(" ", folded).split()).rstrip(".,;:!") or folded
+    if not folded.isascii():  # such as a space of no width, or a mark of the direction of writing
+        folded = "".join(letter for letter in folded if unicodedata.category(letter) != "Cf")
+    return " ".join(_DECORATION.sub(" ", folded).split()).rstrip(".,;:! ") or folded
 
 
 def _ballot(fields: JsonObject, options: _SpellingTables | None) -> Parsed | str:

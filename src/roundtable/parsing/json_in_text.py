@@ -27,9 +27,11 @@ _START = re.compile(r"\{(?=\s*+(?:[\"'}\u201c\u2018]|[A-Za-z_]\w*+\s*+:))")
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
 _TOKEN = re.compile(rf"{_STRING}|[{{}}]", re.DOTALL)
 _BRACKET = re.compile(rf"{_STRING}|[{{}}\[\]]", re.DOTALL)
-_PERCENTAGE = re.compile(
-    rf"{_STRING}|(?<=[\"'\u201d\u2019])(?P<colon>\s*+:\s*+)(?P<percentage>[+-]?[0-9][0-9.]*+\s*+%)(?=\s*+[,}}])",
-    re.DOTALL,
+# A percentage, a bound, a fraction or a range as the value of a member: `90%`, `<0.5`, `8 out of 10`, `0.7 to 0.9`.
+_FIGURE = re.compile(
+    rf"{_STRING}|(?<=[\"'\u201d\u2019])(?P<colon>\s*+:\s*+)"
+    r"(?P<figure>[<>\u2264\u2265]\s*+[+-]?[0-9.]++|[+-]?[0-9][0-9.]*+\s*+(?:%|[a-z][\w .]*+))(?=\s*+[,}])",
+    re.DOTALL | re.IGNORECASE,
 )
 _MEMBER = re.compile(rf"{_STRING}|[{{}}\[\],]", re.DOTALL)
 
@@ -45,7 +47,13 @@ _MAX_DIGITS = 300
 _BIGGEST = 10**_MAX_DIGITS
 _NO_CONTROLS = dict.fromkeys(range(32), " ")
 _QUOTES = ('""', "''", "\u201c\u201d", "\u2018\u2019")
-_VALUE_ENDS = re.compile(r"\s*+(?:[,;]?\s*+(?:\}|[\"'\u201c\u2018]?[A-Za-z_][\w \-]*+[\"'\u201d\u2019]?\s*+:)|/[/*])")
+_VALUE_ENDS = re.compile(r"\s*+(?:[,;]?\s*+(?:\}|[\"'\u201c\u2018]?[A-Za-z_][\w \-]*+[\"'\u201d\u2019]?\s*+:|/[/*]|#))")
+# Commands of formulas in LaTeX whose backslash is not doubled: as JSON, `\frac` is a form feed and `rac`.
+_FORMULA = re.compile(
+    r"\x08(?=oxed|egin\{|eta\b|inom|ar\{)|\f(?=rac|orall)|\t(?=imes\b|heta\b|ext\{|frac)|\r(?=ho\b|ight\b|angle\b)"
+    r"|\n(?=eq\b|abla\b)"
+)
+_ESCAPES = {"\b": "\\b", "\f": "\\f", "\t": "\\t", "\r": "\\r", "\n": "\\n"}
 _AT_END = re.compile(r"[\s`]*+\Z")
 _JSON_OPENS = re.compile(r"(?:`++\w*+\s*+)?(?:\{\s*+[\"'{}]|\[\s*+[\"'{\[])")
 
@@ -252,9 +260,9 @@ def _repair_text(raw: str) -> str:
         return raw
 
 
-def _quoted_percentage(match: re.Match[str]) -> str:
-    """Return a percentage without quotes as text, since the repair would read `90%` as 90."""
-    return match[0] if match["percentage"] is None else f'{match["colon"]}"{match["percentage"]}"'
+def _quoted_figure(match: re.Match[str]) -> str:
+    """Return a figure without quotes as text, since the repair would read `90%` as 90, and `8 out of 10` as 8."""
+    return match[0] if match["figure"] is None else f'{match["colon"]}"{match["figure"].strip()}"'
 
 
 def _find_repairable(text: str, spans: list[tuple[int, int]], wanted: Callable[[JsonObject], bool]) -> Document | None:
@@ -264,7 +272,7 @@ def _find_repairable(text: str, spans: list[tuple[int, int]], wanted: Callable[[
         chars_left -= len(raw)
         if chars_left < 0 or raw.count("{") + raw.count("[") > _MAX_REPAIR_PARTS:
             continue
-        raw = _PERCENTAGE.sub(_quoted_percentage, raw)
+        raw = _FIGURE.sub(_quoted_figure, raw)
         fields = _strict(_repair_text(raw))
         if fields is not None and wanted(fields) and len(fields) <= _MAX_REPAIR_PARTS:
             unsure = frozenset(
@@ -333,7 +341,7 @@ def _members(value: JsonValue) -> JsonObject | None:
 
 def _clean_value(value: JsonValue) -> JsonValue:
     if isinstance(value, str):
-        return well_formed(value)
+        return _FORMULA.sub(lambda match: _ESCAPES[match[0]], well_formed(value))
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, int):
