@@ -59,6 +59,7 @@ MARKS = (
     *("[AVAILABLE_TOOLS]", "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[THINK]", "[/THINK]", "[gMASK]"),
     *("<<SYS>>", "<</SYS>>", "<s>", "</s>", "<bos>", "<eos>", "<pad>", "<unk>", "<sop>", "<start_of_turn>"),
     *("<end_of_turn>", "<end_of_utterance>", "<think>", "</think>", "<tool_call>", "</tool_call>", "<extra_id_0>"),
+    *("<|turn>", "<turn|>", "<|channel>", "<channel|>", "<|tool_call>", "<tool_response|>", "]~!b[", "]~b]", "[e~["),
     *("<SPECIAL_10>", "<reserved_106>", "<seed:bos>", "<\u7528\u6237>", "<AI>", "<role>HUMAN</role>"),
 )
 """What starts or ends turns in the chat templates that llama.cpp and the models' own pages list."""

@@ -19,6 +19,7 @@ AROUND = [
     ("<seed:think>{}</seed:think>", ""),
     ("<think></think><think>{}</think>", ""),
     ("[THINK]Perhaps {}?[/THINK]", ""),
+    ("<|channel>thought\n{}<channel|>", ""),
     ("Perhaps {}? Hm.\n</think>\n\n", ""),
     ("<|channel|>analysis<|message|>{}<|end|><|start|>assistant<|channel|>final<|message|>", "<|return|>"),
     ("<|channel|>analysis<|message|>{}<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>", ""),

@@ -8,7 +8,7 @@ from typing import Final
 __all__ = ["answer_start", "without_thoughts"]
 
 _TAGS: Final = r"think|thinking|thought|seed:think"
-_OPENING: Final = re.compile(rf"\s*+(?:<(?P<tag>{_TAGS})>|\[THINK\])", re.IGNORECASE)
+_OPENING: Final = re.compile(rf"\s*+(<(?:{_TAGS})>|\[THINK\]|<\|channel>thought\b)", re.IGNORECASE)
 # Some chat templates open the thoughts themselves, so that the model writes only the closing tag, on a line of its own.
 _CLOSING_ALONE: Final = re.compile(rf"^[ \t]*+</({_TAGS})>[ \t\r]*+$", re.IGNORECASE | re.MULTILINE)
 # The channels of gpt-oss, as servers show them that don't know its format.
@@ -29,8 +29,9 @@ def answer_start(text: str) -> int | None:
         return finals[-1].end() if finals else None
     start = 0
     while opening := _OPENING.match(text, start):
-        mark = rf"</{opening['tag']}>" if opening["tag"] else r"\[/THINK\]"
-        closing = re.compile(mark, re.IGNORECASE).search(text, opening.end())
+        mark = opening[1]
+        end = "<channel|>" if mark[1] == "|" else f"{mark[0]}/{mark[1:]}"
+        closing = re.compile(re.escape(end), re.IGNORECASE).search(text, opening.end())
         if closing is None:
             return None
         start = closing.end()

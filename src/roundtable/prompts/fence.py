@@ -31,6 +31,10 @@ _TEMPLATE_MARKS = (
     r"</?(?:s|bos|eos|pad|unk|sop|eop|\w{1,32}_of_(?:turn|utterance|image)|think|tool_call|tool_response)>",
     # Nemotron, Baichuan, Seed-OSS, MiniCPM; Bailing
     r"<(?:extra_id_\d{1,4}|SPECIAL_\d{1,4}|reserved_\d{1,4}|seed:\w{1,32}|\u7528\u6237|AI)>",
+    # Gemma 4; MiniMax M2
+    r"<\|(?:turn|channel|tool|tool_call|tool_response|image|audio)>",
+    r"<(?:turn|channel|tool|tool_call|tool_response|image|audio)\|>",
+    r"\]~!?b(?=[\[\]])|\[e~(?=\[)",
     r"<role>(?:SYSTEM|HUMAN|ASSISTANT|OBSERVATION)</role>",
 )
 _TEMPLATE_MARK = re.compile("|".join(_TEMPLATE_MARKS), re.IGNORECASE)
@@ -68,7 +72,7 @@ def neutralise(text: str) -> str:
         text = _LINE_BREAKS.sub("\n", text)
         if not text.isascii() or not text.replace("\n", "").replace("\t", "").isprintable():
             text = "".join(char for char in text if _is_allowed(char))
-    if "<" in text or "[" in text:
+    if "<" in text or "[" in text or "]" in text:
         text = _TEMPLATE_MARK.sub(lambda mark: f"{mark[0][0]} {mark[0][1:]}", text)
     return _MARKER_WORDS.sub(r"\1-\2", text) if "quote" in text.lower() else text
 
