@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -246,6 +247,16 @@ async def test_no_answer_is_left_out_of_the_clusters_of_a_model(
         hold("Tea", "tea", "Milk", "milk"), "?"
     )
     assert (found.method, [(one.theme, "".join(one.agent_ids)) for one in found.clusters]) == ("ai", clusters)
+
+
+@pytest.mark.parametrize("name", ["not A3", "all except A3", "everybody but A3", "A1 and A2 without A3"])
+def test_an_answer_that_the_reader_excludes_is_not_in_its_group(name: str) -> None:
+    text = json.dumps(
+        {"agreementLevel": 0.4, "clusters": [{"theme": "Hot", "agentIds": ["Answer A1", "**A2**", name]}]}
+    )
+    reading = read_analysis(text, hold("Tea", "Cocoa", "Milk"), groupthink=False)
+    assert reading is not None
+    assert [cluster.answers for cluster in reading.clusters] == [(0, 1)]
 
 
 @pytest.mark.parametrize(

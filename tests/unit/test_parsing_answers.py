@@ -215,6 +215,22 @@ def test_a_part_of_a_vote_in_broken_json_is_not_the_vote(text: str, kind: Answer
     assert refused(text, kind, options=OPTIONS).reason.startswith("the JSON is not valid, and a part of")
 
 
+@pytest.mark.parametrize("signs", ["\uff1a\uff0c", ":\uff0c", "\uff1a,", ":\u060c"])
+def test_signs_of_other_keyboards_between_members_are_read(signs: str) -> None:
+    text = '{"position"%s "\u91cc\u65af\u672c\uff0c\u6216\uff1a\u662f"%s "confidence"%s 0.8%s "stance"%s "YES"}'
+    parsed = read(text % (signs[0], signs[1], signs[0], signs[1], signs[0]))
+    assert parsed == Parsed(
+        position="\u91cc\u65af\u672c\uff0c\u6216\uff1a\u662f", confidence=0.8, stance="YES", repaired=True
+    )
+
+
+@pytest.mark.parametrize("name", ["bottom_line", "bottomLine"])
+@pytest.mark.parametrize(("line", "expected"), [("0", "0"), ("0.0", "0.0"), ('"0"', "0"), ('""', None), ("null", None)])
+def test_zero_is_a_bottom_line(name: str, line: str, expected: str | None) -> None:
+    parsed = read(f'{{"position": "None at all.", "confidence": 1, "{name}": {line}}}')
+    assert (parsed.bottom_line, parsed.warnings) == (expected, ())
+
+
 @pytest.mark.parametrize("comment", ["// the capital\n", "/* the capital */", "# the capital\n"])
 def test_comments_between_members_are_left_out(comment: str) -> None:
     parsed = read(f'{{"position": "Lisbon", {comment} "confidence": 0.8, {comment} "stance": "YES"}}')

@@ -64,6 +64,8 @@ _LEVEL: Final = re.compile(
 )
 """A level in prose; the part of a fraction, a range, a percentage or a decimal with a comma isn't a level."""
 _ANSWER: Final = re.compile(r"\bA[1-9]\d*\b", re.IGNORECASE)
+_EXCEPTION: Final = re.compile(r"\b(?:not|but|except|excluding|without)\b", re.IGNORECASE)
+"""A word in front of an answer that is not meant, as in "all except A3"."""
 _SUMMARY: Final = re.compile(r"[\"']summary[\"']\s*:\s*\"((?:[^\"\\]|\\.){1,2000})\"")
 
 _TASK: Final = """You compare the answers that several agents gave to one question, and say how far they agree.
@@ -260,7 +262,7 @@ def _answers_by_name(responses: Sequence[AgentResponse]) -> dict[str, int]:
 def _answer_named(name: str, names: Mapping[str, int]) -> int | None:
     """Return the index of the answer that a text names: a known name, or a text such as "Answer A1"."""
     index = names.get(name.casefold())
-    mentions = {*_ANSWER.findall(name)} if index is None else set()
+    mentions = {*_ANSWER.findall(name)} if index is None and not _EXCEPTION.search(name) else set()
     return names.get(mentions.pop().casefold()) if len(mentions) == 1 else index
 
 

@@ -390,7 +390,8 @@ def _position(fields: JsonObject, options: _SpellingTables | None, scale: int) -
     confidence, warnings = _confidence(fields, scale)
     # Without options, a choice adds nothing to the position.
     choice, unknown = (None, ()) if options is None else _choice_or_position(position, fields.get("choice"), options)
-    bottom_line, unusable = _bottom_line(fields.get("bottom_line") or fields.get("bottomLine"))
+    line = fields.get("bottom_line")
+    bottom_line, unusable = _bottom_line(fields.get("bottomLine") if line in (None, "") else line)
     compared, dropped = _parse_comparisons(fields.get("compared"))
     warnings += unknown + unusable + dropped
     return Parsed(

@@ -33,6 +33,9 @@ _FIGURE = re.compile(
     r"(?P<figure>[<>\u2264\u2265]\s*+[+-]?[0-9.]++|[+-]?[0-9][0-9.]*+\s*+(?:%|[a-z][\w .]*+))(?=\s*+[,}])",
     re.DOTALL | re.IGNORECASE,
 )
+# Signs of Chinese, Japanese and Arabic keyboards between members.
+_WIDE_SIGN = re.compile(rf"{_STRING}|(?<=[\"0-9\]}}el])[\uff1a\uff0c\u060c]", re.DOTALL)
+_ASCII_SIGNS = {"\uff1a": ":", "\uff0c": ",", "\u060c": ","}
 _MEMBER = re.compile(rf"{_STRING}|[{{}}\[\],]", re.DOTALL)
 
 MAX_CHARS = 1_048_576
@@ -272,6 +275,8 @@ def _find_repairable(text: str, spans: list[tuple[int, int]], wanted: Callable[[
         chars_left -= len(raw)
         if chars_left < 0 or raw.count("{") + raw.count("[") > _MAX_REPAIR_PARTS:
             continue
+        if '"' in raw:
+            raw = _WIDE_SIGN.sub(lambda match: _ASCII_SIGNS.get(match[0], match[0]), raw)
         raw = _FIGURE.sub(_quoted_figure, raw)
         fields = _strict(_repair_text(raw))
         if fields is not None and wanted(fields) and len(fields) <= _MAX_REPAIR_PARTS:
