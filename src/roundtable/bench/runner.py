@@ -241,7 +241,7 @@ class BenchmarkRunner:
         check_seconds("timeout_s", timeout_s)
         if repetitions < 1:
             raise ConfigurationError(f"repetitions must be at least 1, not {repetitions}")
-        if timeout_s is None or not timeout_s > 0:
+        if not timeout_s or not timeout_s > 0:
             raise ConfigurationError(f"timeout_s must be above 0, not {timeout_s}")
         self._executor = executor
         self._repetitions = repetitions

@@ -283,7 +283,7 @@ class HttpChatModel:
         See https://platform.openai.com/docs/guides/flex-processing and
         https://ai.google.dev/gemini-api/docs/flex-inference.
         """
-        tiers = {self._extra_body.get("service_tier"), self._extra_body.get("serviceTier")}
+        tiers = (self._extra_body.get("service_tier"), self._extra_body.get("serviceTier"))
         return _HALF if "flex" in tiers and self._spec.batch_api in {"google", "openai"} else _ALL
 
     @property
