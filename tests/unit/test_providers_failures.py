@@ -216,6 +216,22 @@ def test_rejected_content_is_not_a_refused_key(status, body):
     assert "canary" not in str(found.to_dict(debug=True))
 
 
+@pytest.mark.parametrize("code", ["1113", "1304", "1308", "1309", "1310", "1311"])
+def test_a_limit_of_a_subscription_is_not_a_limit_of_the_rate(code):
+    body = told("Usage limit reached for 5 hour. Your limit will reset at 2026-11-30 03:00:00", code=code)
+    assert (type(error(429, body)), error(429, body).retryable) == (APIAuthError, False)
+    assert type(error(429, told("Too many concurrent requests.", code="1302"))) is APIRateLimitError
+
+
+@pytest.mark.parametrize(("ahead_s", "wait_s"), [(90, 90), (-5, None), (None, None)])
+def test_openrouter_states_in_the_body_when_a_limit_is_reset(ahead_s, wait_s):
+    reset = "soon" if ahead_s is None else str(int((datetime.now(UTC).timestamp() + ahead_s) * 1000))
+    headers = {"X-RateLimit-Limit": "20", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": reset}
+    found = error(429, told("Rate limit exceeded: free-models-per-min.", code=429, metadata={"headers": headers}))
+    assert type(found) is APIRateLimitError
+    assert found.retry_after_s == (None if wait_s is None else pytest.approx(wait_s, abs=5))
+
+
 def test_a_request_for_another_region_is_not_made_again():
     found = error(200, {"status": "failed", "error": {"code": "data_residency_mismatch", "message": "No."}})
     assert (type(found), found.retryable) == (AgentError, False)

@@ -415,6 +415,21 @@ class TestChatServers:
             assert [call.get("extra_content") for call in made["tool_calls"]] == expected
             assert "extra_content" not in made
 
+    @pytest.mark.parametrize(
+        ("server", "model", "signed"),
+        [
+            ("gemini", "gemini-3-flash-preview", True),
+            ("gemini", "gemini-2.5-flash", False),
+            ("vllm", "gemini-3", False),
+        ],
+    )
+    def test_calls_of_another_model_go_to_gemini_with_a_placeholder(self, server, model, signed):
+        said = Message(role="assistant", tool_calls=tuple(ToolCall(id=f"c{index}", name="look") for index in range(2)))
+        dialect = OpenAIChat("compatible", server=SERVERS[server])
+        calls = body(dialect, model=model, messages=(*HI, said))["messages"][1]["tool_calls"]
+        placeholder = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+        assert [call.get("extra_content") for call in calls] == [placeholder if signed else None, None]
+
     def test_fields_of_another_server_do_not_go_back(self):
         native = NativeContent(provider="compatible", items=({"reasoning_details": [{"text": "Hm."}]},))
         said = Message(role="assistant", tool_calls=(ToolCall(id="c1", name="look"),), native=native)

@@ -42,6 +42,14 @@ _QUOTA: Final = frozenset(
         "billing_error",
         "insufficient_balance_error",
         "exceeded_current_quota_error",
+        # Z.AI's codes of an empty account, a used-up limit, and a subscription that has ended or lacks the model; see
+        # https://docs.z.ai/api-reference/api-code.
+        "1113",
+        "1304",
+        "1308",
+        "1309",
+        "1310",
+        "1311",
     }
 )
 _KEY: Final = frozenset(
@@ -165,6 +173,7 @@ def read_refusal(body: bytes | JsonValue) -> Refusal:
         kinds.add("content_policy_violation")
     kinds.add(_BASE_RESP.get(base_code_of(value), ""))
     waits = [_positive(text_of(detail.get("retryDelay")).removesuffix("s")) for detail in details]
+    waits.append(_wait_until(object_of(metadata.get("headers")).get("X-RateLimit-Reset")))
     message = _message_of(outer, inner)
     return Refusal(
         message,
@@ -193,6 +202,12 @@ def _wait_in(message: str) -> float | None:
         return None
     parts = _WAIT_PART.findall(words[1])
     return _sensible(sum(float(number) * _UNIT_S[unit.lower() or "s"] for number, unit in parts))
+
+
+def _wait_until(reset: JsonValue) -> float | None:
+    """Return the seconds until a time in milliseconds since 1970, as in OpenRouter's errors of its rate limits."""
+    millis = _number(text_of(reset))
+    return None if millis is None else _sensible(millis / 1000 - utc_now().timestamp())
 
 
 def _message_of(outer: Mapping[str, JsonValue], inner: Mapping[str, JsonValue]) -> str:

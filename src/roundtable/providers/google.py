@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         NativeSearch,
     )
 
-__all__ = ["ContentBuilder", "GoogleGenerate", "PartialArguments", "build_request", "combines", "usage_of"]
+__all__ = ["UNSIGNED", "ContentBuilder", "GoogleGenerate", "PartialArguments", "build_request", "combines", "usage_of"]
 
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d{1,4})\]|\['((?:[^'\\]|\\.)*)'\]|\[\"((?:[^\"\\]|\\.)*)\"\]")
 _MAX_DEPTH: Final = 32
@@ -92,7 +92,7 @@ _AGES: Final[Mapping[str, timedelta]] = {
     "month": timedelta(days=31),
     "year": timedelta(days=366),
 }
-_UNSIGNED: Final = "skip_thought_signature_validator"
+UNSIGNED: Final = "skip_thought_signature_validator"
 """Placeholder that is sent as the thought signature of a call that another model made.
 
 See https://ai.google.dev/gemini-api/docs/thought-signatures.
@@ -510,7 +510,7 @@ class _History:
             self._nameless.discard(call.id)
             part: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": dict(call.arguments)}}
             if self._signs and index == 0:
-                part["thoughtSignature"] = _UNSIGNED
+                part["thoughtSignature"] = UNSIGNED
             parts.append(part)
         return parts
 

@@ -11,6 +11,7 @@ from roundtable.errors import AgentError, APINetworkError, RoundtableError
 from roundtable.http.client import HttpRequest
 from roundtable.providers.anthropic import rejects_temperature as claude_rejects_temperature
 from roundtable.providers.failures import base_code_of, error_for, read_refusal, request_id_of
+from roundtable.providers.google import UNSIGNED, combines
 from roundtable.providers.http_model import EventDecoder, ParseDocument
 from roundtable.providers.openai_models import rejects_temperature
 from roundtable.providers.response_builder import ResponseBuilder
@@ -552,7 +553,7 @@ def build_request(
     """
     body: JsonObject = {
         "model": request.model,
-        "messages": _messages(request.messages, provider, server),
+        "messages": _messages(request, provider, server),
         server.limit_field: request.max_tokens,
     }
     if request.temperature is not None and not server.rejects_temperature(request.model):
@@ -581,8 +582,11 @@ def build_request(
     return HttpRequest("POST", f"{base_url}/chat/completions", sent_headers(headers, request), content, stream)
 
 
-def _messages(messages: Sequence[Message], provider: str, server: ChatServer) -> list[JsonValue]:
-    made = [_message(message, provider, server) for message in messages]
+def _messages(request: ChatRequest, provider: str, server: ChatServer) -> list[JsonValue]:
+    made = [_message(message, provider, server) for message in request.messages]
+    if "extra_content" in server.reasoning_back and combines(request.model):
+        for message in made:
+            _sign(message)
     if server.needs_reasoning and any("tool_calls" in message for message in made):
         for message in made:
             if message["role"] == "assistant":
@@ -615,6 +619,13 @@ def _message(message: Message, provider: str, server: ChatServer) -> JsonObject:
             if isinstance(call, dict) and extra:
                 call["extra_content"] = extra
     return wire
+
+
+def _sign(message: JsonObject) -> None:
+    """Add a placeholder if no call of a message has a signature, because another model made them."""
+    calls = [object_of(call) for call in items_of(message.get("tool_calls"))]
+    if calls and not any(call.get("extra_content") for call in calls):
+        calls[0]["extra_content"] = {"google": {"thought_signature": UNSIGNED}}
 
 
 def _file(file: FilePart, server: ChatServer) -> JsonObject:
