@@ -268,6 +268,14 @@ class TestEmptyAnswers:
         with pytest.raises(AgentError, match="the answer is empty"):
             DIALECTS[name].parse_response(200, {}, json.dumps(searched).encode())
 
+    @pytest.mark.parametrize("kind", ["GOOGLE_SEARCH_WEB", "GOOGLE_SEARCH_IMAGE", "GOOGLE_MAPS", "URL_CONTEXT"])
+    def test_nor_are_the_tools_that_gemini_uses_between_function_calls(self, kind):
+        call, response = {"toolType": kind, "id": "a", "args": {}}, {"toolType": kind, "id": "a", "response": {}}
+        content = {"parts": [{"toolCall": call}, {"toolResponse": response}]}
+        body = {"candidates": [{"content": content, "finishReason": "STOP"}]}
+        with pytest.raises(AgentError, match="the answer is empty"):
+            DIALECTS["google"].parse_response(200, {}, json.dumps(body).encode())
+
     @pytest.mark.parametrize("reason", [{}, {"finishReason": "STOP"}], ids=["no reason", "a reason"])
     @pytest.mark.parametrize("kind", ["inlineData", "fileData"])
     def test_an_image_of_gemini_is_an_answer(self, kind, reason):

@@ -47,8 +47,9 @@ INVALID_CHARS: Final = 20_000
 """The most characters to store of arguments that are not a JSON object."""
 
 SEARCHES: Final = frozenset(
-    {"file_search", "google_search", "perplexity_search", "url_context", "web_fetch", "web_search", "x_search"}
-)
+    {"file_search", "google_maps", "google_search", "google_search_image", "google_search_web", "perplexity_search",
+     "url_context", "web_fetch", "web_search", "x_search"}
+)  # fmt: skip
 """Server-side calls that only find sources: an answer that contains only such calls is empty."""
 
 
