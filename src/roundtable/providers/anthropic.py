@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -12,6 +11,7 @@ from roundtable.errors import AgentError, RoundtableError
 from roundtable.http.client import HttpRequest
 from roundtable.providers.failures import error_for, read_refusal
 from roundtable.providers.http_model import EventDecoder, ParseDocument
+from roundtable.providers.model_names import claude_rejects_temperature
 from roundtable.providers.response_builder import ResponseBuilder
 from roundtable.providers.schemas import ANTHROPIC, to_dialect
 from roundtable.providers.wire import (
@@ -53,7 +53,6 @@ __all__ = [
     "MessageBuilder",
     "MessageDecoder",
     "build_request",
-    "rejects_temperature",
     "usage_of",
 ]
 
@@ -77,7 +76,6 @@ VERSION: Final = "2023-06-01"
 """Version of the API, see https://docs.claude.com/en/api/versioning."""
 
 _CACHE: Final[JsonObject] = {"type": "ephemeral"}
-_MODEL: Final = re.compile(r"claude-(?:opus|sonnet|haiku)-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
 
 
 class MessageBuilder(ResponseBuilder):
@@ -228,21 +226,6 @@ def _usage_of_model(usage: JsonObject) -> Usage:
     )
 
 
-def rejects_temperature(model: str) -> bool:
-    """Check whether a model rejects sampling parameters. Models from version 4.7 on reject them.
-
-    See https://platform.claude.com/docs/en/about-claude/models/migration-guide.
-
-    Example:
-        >>> [rejects_temperature(f"claude-{model}") for model in ("sonnet-4-5", "opus-4.8", "sonnet-4-20250514")]
-        [False, True, False]
-    """
-    version = _MODEL.search(model)
-    if version is None:
-        return bool(re.search(r"claude-(?:mythos|fable)", model))
-    return (int(version[1]), int(version[2] or 0)) >= (4, 7)
-
-
 def build_request(request: ChatRequest, *, provider: str, base_url: str, stream: bool) -> HttpRequest:
     """Build the request, without a key.
 
@@ -257,7 +240,7 @@ def build_request(request: ChatRequest, *, provider: str, base_url: str, stream:
         body["system"] = system
     body["messages"] = _messages(request.messages, provider)
     thinks = object_of(request.extra_body.get("thinking")).get("type", "disabled") != "disabled"
-    if request.temperature is not None and not thinks and not rejects_temperature(request.model):
+    if request.temperature is not None and not thinks and not claude_rejects_temperature(request.model):
         # The API accepts at most 1.
         body["temperature"] = min(request.temperature, 1.0)
     if request.stop:

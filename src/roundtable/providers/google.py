@@ -14,6 +14,7 @@ from roundtable.http.json_array import JsonArrayFramer
 from roundtable.http.sse import SseEvent
 from roundtable.providers.failures import error_for, read_refusal
 from roundtable.providers.http_model import EventDecoder, ParseDocument
+from roundtable.providers.model_names import UNSIGNED, is_gemini_3_or_later
 from roundtable.providers.response_builder import ResponseBuilder
 from roundtable.providers.schemas import GOOGLE, to_dialect
 from roundtable.providers.wire import (
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
         NativeSearch,
     )
 
-__all__ = ["UNSIGNED", "ContentBuilder", "GoogleGenerate", "PartialArguments", "build_request", "combines", "usage_of"]
+__all__ = ["ContentBuilder", "GoogleGenerate", "PartialArguments", "build_request", "usage_of"]
 
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d{1,4})\]|\['((?:[^'\\]|\\.)*)'\]|\[\"((?:[^\"\\]|\\.)*)\"\]")
 _MAX_DEPTH: Final = 32
@@ -84,7 +85,6 @@ _FINISH_NAMES: Final = (
 _REASON_CHARS: Final = 60
 
 _VERSIONED: Final = re.compile(r"/v\d+(?:(?:alpha|beta)\d*)?(?:/|$)")
-_GENERATION: Final = re.compile(r"gemini-(\d+)")
 _AGES: Final[Mapping[str, timedelta]] = {
     "hour": timedelta(hours=1),
     "day": timedelta(days=1),
@@ -92,11 +92,6 @@ _AGES: Final[Mapping[str, timedelta]] = {
     "month": timedelta(days=31),
     "year": timedelta(days=366),
 }
-UNSIGNED: Final = "skip_thought_signature_validator"
-"""Placeholder that is sent as the thought signature of a call that another model made.
-
-See https://ai.google.dev/gemini-api/docs/thought-signatures.
-"""
 
 
 class PartialArguments:
@@ -396,19 +391,6 @@ def usage_of(usage: JsonObject) -> Usage:
     return at_tier(counts, usage.get("serviceTier"), usage.get("trafficType"))
 
 
-def combines(model: str) -> bool:
-    """Check whether a model can combine search, functions and a schema in one call. Models from Gemini 3 on can.
-
-    See https://ai.google.dev/gemini-api/docs/tool-combination.
-
-    Example:
-        >>> combines("gemini-3-flash-preview"), combines("gemini-2.5-flash")
-        (True, False)
-    """
-    generation = _GENERATION.search(model)
-    return generation is not None and int(generation[1]) >= 3
-
-
 def build_request(request: ChatRequest, *, provider: str, base_url: str, stream: bool) -> HttpRequest:
     """Build the request, without a key.
 
@@ -421,7 +403,7 @@ def build_request(request: ChatRequest, *, provider: str, base_url: str, stream:
     Raises:
         ConfigurationError: The request has search and functions, and the model cannot combine them.
     """
-    if request.search and request.tools and not combines(request.model):
+    if request.search and request.tools and not is_gemini_3_or_later(request.model):
         raise ConfigurationError(
             f"{request.model!r} cannot search and call functions in one call",
             provider=provider,
@@ -466,7 +448,9 @@ def _generation(request: ChatRequest) -> JsonObject:
         settings["stopSequences"] = list(request.stop)
     if request.seed is not None:
         settings["seed"] = request.seed
-    if request.output_schema is not None and (combines(request.model) or not (request.tools or request.search)):
+    if request.output_schema is not None and (
+        is_gemini_3_or_later(request.model) or not (request.tools or request.search)
+    ):
         schema = to_dialect(request.output_schema.definition, GOOGLE)
         settings["responseMimeType"] = "application/json"
         if schema is not None:
@@ -477,7 +461,7 @@ def _generation(request: ChatRequest) -> JsonObject:
 def _contents(request: ChatRequest, provider: str) -> list[JsonValue]:
     """Return the messages; consecutive messages of one side become one, as the API requires for calls and results."""
     conversation = [message for message in request.messages if message.role != "system"]
-    history = _History(provider, signs=combines(request.model))
+    history = _History(provider, signs=is_gemini_3_or_later(request.model))
     wire: list[JsonValue] = []
     for is_model, group in groupby(conversation, key=lambda message: message.role == "assistant"):
         parts: list[JsonValue] = []

@@ -9,11 +9,14 @@ from urllib.parse import urlsplit
 
 from roundtable.errors import AgentError, APINetworkError, RoundtableError
 from roundtable.http.client import HttpRequest
-from roundtable.providers.anthropic import rejects_temperature as claude_rejects_temperature
 from roundtable.providers.failures import base_code_of, error_for, read_refusal, request_id_of
-from roundtable.providers.google import UNSIGNED, combines
 from roundtable.providers.http_model import EventDecoder, ParseDocument
-from roundtable.providers.openai_models import rejects_temperature
+from roundtable.providers.model_names import (
+    UNSIGNED,
+    claude_rejects_temperature,
+    is_gemini_3_or_later,
+    openai_rejects_temperature,
+)
 from roundtable.providers.response_builder import ResponseBuilder
 from roundtable.providers.schemas import is_strict
 from roundtable.providers.wire import (
@@ -139,7 +142,7 @@ class ChatServer:
         """Check whether a model rejects a sampling temperature. Many servers pass on requests to Claude."""
         if model.startswith(self.fixed_temperature) or claude_rejects_temperature(model):
             return True
-        return self.openai_models and rejects_temperature(model)
+        return self.openai_models and openai_rejects_temperature(model)
 
 
 PLAIN: Final = ChatServer(name="compatible")
@@ -584,7 +587,7 @@ def build_request(
 
 def _messages(request: ChatRequest, provider: str, server: ChatServer) -> list[JsonValue]:
     made = [_message(message, provider, server) for message in request.messages]
-    if "extra_content" in server.reasoning_back and combines(request.model):
+    if "extra_content" in server.reasoning_back and is_gemini_3_or_later(request.model):
         for message in made:
             _sign(message)
     if server.needs_reasoning and any("tool_calls" in message for message in made):

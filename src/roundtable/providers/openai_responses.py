@@ -9,7 +9,7 @@ from roundtable.errors import AgentError, RoundtableError
 from roundtable.http.client import HttpRequest
 from roundtable.providers.failures import error_for, read_refusal
 from roundtable.providers.http_model import EventDecoder, ParseDocument
-from roundtable.providers.openai_models import is_reasoning_model, rejects_temperature
+from roundtable.providers.model_names import is_openai_reasoning_model, openai_rejects_temperature
 from roundtable.providers.response_builder import ResponseBuilder
 from roundtable.providers.schemas import strict_schema
 from roundtable.providers.wire import (
@@ -225,9 +225,9 @@ def build_request(request: ChatRequest, *, provider: str, base_url: str, stream:
     body["max_output_tokens"] = max(request.max_tokens, LEAST_TOKENS)
     body["store"] = False
     thinks = request.extra_body.get("reasoning") is not None
-    if request.temperature is not None and not thinks and not rejects_temperature(request.model):
+    if request.temperature is not None and not thinks and not openai_rejects_temperature(request.model):
         body["temperature"] = request.temperature
-    include: list[JsonValue] = ["reasoning.encrypted_content"] if is_reasoning_model(request.model) else []
+    include: list[JsonValue] = ["reasoning.encrypted_content"] if is_openai_reasoning_model(request.model) else []
     tools: list[JsonValue] = [_tool(tool) for tool in request.tools]
     if request.search:
         tools.append(_search(request.search))
