@@ -33,9 +33,20 @@ EQUAL = [
     ("Oui", "да"),
     ("No", "nein"),
     ("はい", "yes"),
+    ("36", "\\boxed{36}"),
+    ("36", "$$\n\\boxed{36}\n$$"),
+    ("-36", "\\( -36 \\)."),
+    ("1,000", "$1000$"),
+    ("Lisbon", "**\\boxed{\\text{Lisbon}}**"),
 ]
 UNEQUAL = [
     ("Maße", "Masse"),
+    ("$5", "$5$"),
+    ("$name$", "name"),
+    ("\\mathbf{x}", "x"),
+    ("\\boxed{A} or \\boxed{B}", "A} or \\boxed{B"),
+    ("$5$ or $6$", "5$ or $6"),
+    ("\\boxed{(0, 1)}", "[0, 1]"),
     ("Straße", "STRASSE"),
     ("10²", "102"),
     ("A*", "A"),
@@ -72,6 +83,11 @@ UNEQUAL = [
     ("{1; 2}", "1; 2"),
     ("[0,100]", "(0,100)"),
 ]
+
+
+def test_a_number_in_a_formula_contradicts_another_number() -> None:
+    assert contradict(r"\boxed{36}", "37")
+    assert not contradict(r"\boxed{36}", "36.0")
 
 
 @pytest.mark.parametrize(("one", "other"), EQUAL)

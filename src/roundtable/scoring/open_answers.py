@@ -162,6 +162,12 @@ _ABSTENTIONS: Final = frozenset(
 _QUOTES: Final = frozenset("\"'`“”„‟‘’‚‛«»‹›「」『』")
 _PAIRS: Final = {"(": ")", "[": "]", "{": "}", "（": "）", "【": "】", "⟨": "⟩", "〔": "〕"}
 _EMPHASIS: Final = ("***", "**", "*")
+_FORMULAS: Final = (("$$", "$$", "$"), ("$", "$", "$"), ("\\[", "\\]", "\\]"), ("\\(", "\\)", "\\)"))
+"""Signs before and after a formula, and the sign that shows that a text has several formulas."""
+_FIGURE: Final = re.compile(r"[+\-\N{MINUS SIGN}.]?[0-9\\]")
+"""Beginning of a formula that is a number or a command; signs around other texts may belong to code, as in `$x$`."""
+_COMMAND: Final = re.compile(r"\\(?:boxed|text|textbf)(?=\{)", re.IGNORECASE)
+"""A command of LaTeX around a whole answer, as in `\\boxed{42}`; other commands may change the meaning."""
 _STOPS: Final = ".。．"
 _HYPHENS: Final = "-‐‑–"
 _UNIT_SIGNS: Final = frozenset("%‰'\"′″/")
@@ -237,12 +243,13 @@ def parse_open(text: str) -> OpenText:
 
 
 def open_key(text: str) -> str:
-    """Return the key of an open answer: two answers with the same key say the same.
+    r"""Return the key of an open answer: two answers with the same key say the same.
 
-    White space, letter case, outer quotes, brackets, emphasis and full stops do not count. Signs that belong to a word
-    count, and so do the brackets of an interval or a list of numbers, and the letter case of a short unit after a
-    number. A number counts by its value; dates and versions, such as `1.10.2024`, are text. A bare yes has the same key
-    in every language of the list, and so has a bare no. Idempotent.
+    White space, letter case, outer quotes, brackets, emphasis and full stops do not count, nor do signs of a formula
+    around a whole answer, such as `\boxed{42}`. Signs that belong to a word count, and so do the brackets of an
+    interval or a list of numbers, and the letter case of a short unit after a number. A number counts by its value;
+    dates and versions, such as `1.10.2024`, are text. A bare yes has the same key in every language of the list, and so
+    has a bare no. Idempotent.
 
     Example:
         >>> open_key(' "Lisbon." '), open_key("LISBON"), open_key("1,000"), open_key("Ja!"), open_key("10²")
@@ -347,7 +354,7 @@ def _folded(text: str) -> str:
 
 
 def _without_wrapping(text: str) -> str:
-    """Remove quotes, brackets and emphasis around a whole text, and full stops at its end.
+    """Remove quotes, brackets, emphasis and signs of a formula around a whole text, and full stops at its end.
 
     A text that consists of nothing else stays as it is.
     """
@@ -374,6 +381,18 @@ def _unwrapped(text: str) -> str:
             and mark[0] not in text[len(mark) : -len(mark)]
         ):
             return text[len(mark) : -len(mark)].strip()
+    return _without_formula(text)
+
+
+def _without_formula(text: str) -> str:
+    """Remove the signs of a formula around a whole text, and a command that only frames it."""
+    for opening, closing, sign in _FORMULAS:
+        inner = text[len(opening) : -len(closing)].strip()
+        if text.startswith(opening) and text.endswith(closing) and _FIGURE.match(inner) and sign not in inner:
+            return inner
+    command = _COMMAND.match(text)
+    if command is not None and text[-1] == "}" and _closes_at_the_end(text[command.end() :]):
+        return text[command.end() + 1 : -1].strip()
     return text
 
 
