@@ -202,6 +202,14 @@ async def test_prose_is_taken_as_it_is_only_after_it_was_asked_for_again() -> No
     assert result.warnings == ("the answer was prose, which is used unchanged",)
 
 
+@pytest.mark.parametrize("second", ["", " \n", "<think>Hm, what was asked", "<think>Done.</think>"])
+async def test_prose_counts_if_the_second_answer_is_empty(second: str) -> None:
+    ada, _ = agent("I think: yes.", second)
+    result = await ada.take_turn(planned(view()))
+    assert isinstance(result.answer, AgentResponse)
+    assert (result.answer.position, result.usage.calls) == ("I think: yes.", 2)
+
+
 @pytest.mark.parametrize(
     ("kind", "texts", "reason"),
     [

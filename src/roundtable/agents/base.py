@@ -29,6 +29,7 @@ from roundtable.errors import (
 from roundtable.gateway import FallbackModel, GuardedModel
 from roundtable.gateway.wrapping import close_stream
 from roundtable.parsing import ParseFailure, parse_answer, parse_prose, value_problem
+from roundtable.parsing.thoughts import without_thoughts
 from roundtable.prompts import (
     PROMPT_VERSION,
     Fence,
@@ -571,8 +572,13 @@ class BaseAgent:
     async def _parse_or_repair(
         self, response: ChatResponse, context: DebateContext, request: ChatRequest, conversation: Conversation
     ) -> tuple[Parsed, ChatResponse]:
-        """Parse the answer. If it cannot be used, ask once more, and charge the second call to the turn."""
+        """Parse the answer. If it cannot be used, ask once more, and charge the second call to the turn.
+
+        If the second answer cannot be used either, prose counts as a position: that of the second answer or, if the
+        second answer is empty, that of the first.
+        """
         self._check_refusal(response)
+        first = response
         parsed, failure = self._read(response.text, context)
         repair_message = None if failure is None else self.repair(failure, context)
         if failure is not None and repair_message is not None:
@@ -586,6 +592,7 @@ class BaseAgent:
             if again is not None and (parsed is failure or not isinstance(second, ParseFailure)):
                 parsed, response = second, again
         if isinstance(parsed, ParseFailure) and self._answer_kind(context) == "position":
+            response = response if without_thoughts(response.text) else first
             prose = parse_prose(response.text)
             parsed = parsed if isinstance(prose, ParseFailure) else self._check_value(prose, response.text, context)[0]
         if isinstance(parsed, ParseFailure):
