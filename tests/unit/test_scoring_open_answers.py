@@ -85,6 +85,13 @@ UNEQUAL = [
 ]
 
 
+@pytest.mark.parametrize(("before", "after"), [("(", ")"), ("\\boxed{", "}"), ('"', '"')])
+def test_very_many_layers_stay_and_take_no_time(before: str, after: str) -> None:
+    assert open_key(f"{before * 20}5{after * 20}") == "5"
+    text = f"{before * 20_000}5{after * 20_000}"
+    assert open_key(text) == text
+
+
 def test_a_number_in_a_formula_contradicts_another_number() -> None:
     assert contradict(r"\boxed{36}", "37")
     assert not contradict(r"\boxed{36}", "36.0")

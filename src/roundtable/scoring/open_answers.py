@@ -161,6 +161,7 @@ _ABSTENTIONS: Final = frozenset(
 
 _QUOTES: Final = frozenset("\"'`“”„‟‘’‚‛«»‹›「」『』")
 _PAIRS: Final = {"(": ")", "[": "]", "{": "}", "（": "）", "【": "】", "⟨": "⟩", "〔": "〕"}
+_MOST_LAYERS: Final = 32
 _EMPHASIS: Final = ("***", "**", "*")
 _FORMULAS: Final = (("$$", "$$", "$"), ("$", "$", "$"), ("\\[", "\\]", "\\]"), ("\\(", "\\)", "\\)"))
 """Signs before and after a formula, and the sign that shows that a text has several formulas."""
@@ -356,10 +357,14 @@ def _folded(text: str) -> str:
 def _without_wrapping(text: str) -> str:
     """Remove quotes, brackets, emphasis and signs of a formula around a whole text, and full stops at its end.
 
-    A text that consists of nothing else stays as it is.
+    A text that consists of nothing else stays as it is, and so does a text with very many layers, which would be slow.
     """
-    while (inner := _unwrapped(text)) and inner != text:
-        text = inner
+    inner = text
+    for _ in range(_MOST_LAYERS):
+        unwrapped = _unwrapped(inner)
+        if not unwrapped or unwrapped == inner:
+            return inner
+        inner = unwrapped
     return text
 
 
