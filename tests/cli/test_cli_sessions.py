@@ -240,7 +240,7 @@ def test_doctor_looks_through_a_database_and_saves_what_can_be_read(command: Com
     assert command("doctor", "--db", "s.db", "--salvage", "again.db").code == 7
     nowhere = command("doctor", "--db", "s.db", "--salvage", "nowhere/saved.db")
     assert (nowhere.code, nowhere.out) == (7, "")
-    assert "there is no folder 'nowhere'" in nowhere.err
+    assert f"there is no folder '{place / 'nowhere'}'" in nowhere.err
     assert command("doctor", "--storage", "memory://", "--salvage", "x.db").code == 2
 
 
