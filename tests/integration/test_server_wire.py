@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import anyio
@@ -351,6 +351,22 @@ async def test_who_does_not_read_is_cut_off(keeps: type[Quick], more: bytes) -> 
 
         await until_cut(receive)
         assert sum(pieces) < 50_000_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [b"G", b"\0\r\n\r\n"])
+async def test_who_does_not_read_and_begins_another_request_is_cut_off(more: bytes) -> None:
+    class HastyUnpaused(Unpaused):
+        header_s = 0.3
+
+    async with port_of(http=HastyUnpaused) as port, await anyio.connect_tcp("127.0.0.1", port) as wire:
+        own = wire.extra(SocketAttribute.local_port)
+        Quick.gone.discard(own)
+        await wire.send(b"GET /api/large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        with anyio.fail_after(15), suppress(anyio.BrokenResourceError):
+            while own not in Quick.gone:
+                await anyio.sleep(0.3)  # the response is complete on the server before more arrives
+                await wire.send(more)
 
 
 @pytest.mark.slow

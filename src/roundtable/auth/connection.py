@@ -58,7 +58,17 @@ class TimedConnection(H11Protocol):
 
     def on_late_head(self) -> None:
         """Close the connection, because the head of a request did not arrive in time."""
+        self.close_in_time()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer data that is not valid HTTP, and close the connection."""
+        super().send_400_response(msg)
+        self._wait_for_reader()
+
+    def close_in_time(self) -> None:
+        """Close the connection; send the rest of the response with a time limit."""
         self.transport.close()
+        self._wait_for_reader()
 
     def pause_writing(self) -> None:
         """Stop sending until the client reads, with a time limit."""

@@ -161,7 +161,7 @@ class WireProtocol(TimedConnection):
     def _refuse(self, error: RoundtableError) -> None:
         """Send an error outside any request, and close the connection."""
         if self.conn.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
-            self.transport.close()  # a response that has started can only be cut off
+            self.close_in_time()  # a response that has started can only be cut off
             return
         request_id = uuid.uuid4().hex
         reset_token = REQUEST_ID.set(request_id)
@@ -180,7 +180,7 @@ class WireProtocol(TimedConnection):
             h11.EndOfMessage(),
         ):
             self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
+        self.close_in_time()
 
 
 async def serve(
