@@ -238,11 +238,23 @@ def test_comments_between_members_are_left_out(comment: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "formula", [r"\boxed{\frac{1}{2}}", r"a \times b \neq \rho \theta", r"\text{if } \beta \right)", r"\(x\) \alpha"]
+    "formula",
+    [
+        *(r"\boxed{\frac{1}{2}}", r"a \times b \neq \rho \theta", r"\text{if } \beta \right)", r"\(x\) \alpha"),
+        *(r"\beta_0 + \theta_1 \times2", r"\rho_2 \nabla_x", r"x\neq0", r"x \neq -1", r"x \neq y_1", r"x\neq\frac{1}{2}"),
+    ],
 )
 def test_formulas_keep_their_commands(formula: str) -> None:
     parsed = read(f'{{"position": "{formula}", "reasoning": "A line.\\nAnother,\\tindented.", "confidence": 1}}')
     assert (parsed.position, parsed.reasoning) == (formula, "A line.\nAnother,\tindented.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["lt\neq\nne", "lt\r\neq\r\nne", "see\neq. (3)", "is\neq = a == b", "lt is less\neq is equal", "a\tb\neq\tequal"],
+)
+def test_lines_of_a_text_that_begin_like_a_command_stay(text: str) -> None:
+    assert read(json.dumps({"position": text, "confidence": 1})).position == text
 
 
 def test_a_repaired_answer_says_so() -> None:
