@@ -240,8 +240,16 @@ def test_comments_between_members_are_left_out(comment: str) -> None:
 @pytest.mark.parametrize(
     "formula",
     [
-        *(r"\boxed{\frac{1}{2}}", r"a \times b \neq \rho \theta", r"\text{if } \beta \right)", r"\(x\) \alpha"),
-        *(r"\beta_0 + \theta_1 \times2", r"\rho_2 \nabla_x", r"x\neq0", r"x \neq -1", r"x \neq y_1", r"x\neq\frac{1}{2}"),
+        r"\boxed{\frac{1}{2}}",
+        r"a \times b \neq \rho \theta",
+        r"\text{if } \beta \right)",
+        r"\(x\) \alpha",
+        r"\beta_0 + \theta_1 \times2",
+        r"\rho_2 \nabla_x",
+        r"x\neq0",
+        r"x \neq -1",
+        r"x \neq y_1",
+        r"x\neq\frac{1}{2}",
     ],
 )
 def test_formulas_keep_their_commands(formula: str) -> None:

@@ -51,8 +51,8 @@ _BIGGEST = 10**_MAX_DIGITS
 _NO_CONTROLS = dict.fromkeys(range(32), " ")
 _QUOTES = ('""', "''", "\u201c\u201d", "\u2018\u2019")
 _VALUE_ENDS = re.compile(r"\s*+(?:[,;]?\s*+(?:\}|[\"'\u201c\u2018]?[A-Za-z_][\w \-]*+[\"'\u201d\u2019]?\s*+:|/[/*]|#))")
-# Commands of formulas in LaTeX whose backslash is not doubled: as JSON, `\frac` is a form feed and `rac`. A line of text
-# may also begin with the word `eq`, so what follows `\neq` must look like a number, a variable or a command.
+# Commands of formulas in LaTeX whose backslash is not doubled: as JSON, `\frac` is a form feed and `rac`. A line of a
+# text may also begin with the word `eq`, so what follows `\neq` must look like a number, a variable or a command.
 _FORMULA = re.compile(
     r"\x08(?=oxed|egin\{|eta(?![A-Za-z])|inom|ar\{)|\f(?=rac|orall)"
     r"|\t(?=imes(?![A-Za-z])|heta(?![A-Za-z])|ext\{|frac)|\r(?=(?:ho|ight|angle)(?![A-Za-z]))"
