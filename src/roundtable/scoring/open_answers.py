@@ -394,7 +394,8 @@ def _without_formula(text: str) -> str:
     for opening, closing, sign in _FORMULAS:
         inner = text[len(opening) : -len(closing)].strip()
         if text.startswith(opening) and text.endswith(closing) and _FIGURE.match(inner) and sign not in inner:
-            return inner
+            # The signs may also be the brackets of an interval, with the backslashes that Markdown asks for.
+            return text if opening[0] == "\\" and _has_several_numbers(inner) else inner
     command = _COMMAND.match(text)
     if command is not None and text[-1] == "}" and _closes_at_the_end(text[command.end() :]):
         return text[command.end() + 1 : -1].strip()
