@@ -157,7 +157,7 @@ class BackgroundRun:
         return self._run is not None
 
     async def drive(self) -> None:
-        """Run the debate; of all errors, only a cancellation is raised here."""
+        """Run the debate; only a cancellation, and errors that must end the program, are raised here."""
         try:
             with self._scope:
                 fold = await self.prepared.run(self._on_start)
