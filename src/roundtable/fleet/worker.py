@@ -384,7 +384,7 @@ class Worker:
             job: The job of the debate.
         """
         msg = f"the worker on {socket.gethostname()!r}, process {os.getpid()}, cannot run this debate: {error.message}"
-        again = f"Mend it where this worker runs, or end this worker. Then run: roundtable fleet retry {job}"
+        again = f"Correct this where the worker runs, or end the worker. Then run: roundtable fleet retry {job}"
         located = ConfigurationError(
             msg,
             code=error.code,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FULL_PRICE",
+    "HALF_PRICE",
     "PROVIDERS_WITHOUT_TOKENS",
     "ModelPrice",
     "PriceLike",
@@ -41,6 +42,7 @@ PROVIDERS_WITHOUT_TOKENS: Final = frozenset({"client", "human"})
 
 MILLION: Final = Decimal(1_000_000)
 FULL_PRICE: Final = Decimal(1)
+HALF_PRICE: Final = Decimal("0.5")
 SMALLEST_USD: Final = Decimal("1e-12")
 """Unit to which prices of calls are rounded up, in US dollars."""
 

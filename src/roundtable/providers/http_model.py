@@ -11,6 +11,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 from roundtable.errors import AgentError, APINetworkError, ConfigurationError, PluginError, RoundtableError
+from roundtable.gateway.prices import FULL_PRICE, HALF_PRICE
 from roundtable.gateway.streams import ChatStream
 from roundtable.http.client import HttpRequest
 from roundtable.http.sse import BARE, SseEvent, SseFramer
@@ -42,9 +43,6 @@ _DATED: Final = re.compile(
     r"(?:[-@:](?:preview-)?(?:[0-9]{3,8}|[0-9]{2}-[0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2}))?(?:\.gguf)?"
 )
 """Suffixes of a model id that name a version of the same model."""
-
-_HALF: Final = Decimal("0.5")
-_ALL: Final = Decimal(1)
 
 _SALT: Final = os.urandom(16)
 
@@ -284,7 +282,7 @@ class HttpChatModel:
         https://ai.google.dev/gemini-api/docs/flex-inference.
         """
         tiers = (self._extra_body.get("service_tier"), self._extra_body.get("serviceTier"))
-        return _HALF if "flex" in tiers and self._spec.batch_api in {"google", "openai"} else _ALL
+        return HALF_PRICE if "flex" in tiers and self._spec.batch_api in {"google", "openai"} else FULL_PRICE
 
     @property
     def profile(self) -> ModelProfile:

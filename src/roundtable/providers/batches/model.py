@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -20,6 +19,7 @@ from roundtable._core.clock import SystemClock
 from roundtable._core.eventloop import PerLoop
 from roundtable._core.secrets import Scrubber
 from roundtable.errors import AgentError, APITimeoutError, ConfigurationError, RoundtableError
+from roundtable.gateway.prices import HALF_PRICE
 from roundtable.http.message import HttpLimits
 from roundtable.providers.batches.wires import BatchAnswer, BatchCall, BatchFailed, BatchState, BatchWire
 from roundtable.providers.cassette.cassette import canonical, request_hash
@@ -40,7 +40,6 @@ T = TypeVar("T")
 
 _log: logging.Logger = logging.getLogger(__name__)
 
-_HALF: Final = Decimal("0.5")
 _SUBMITTING_S: Final = 120.0
 """The longest time that submitting a batch may take."""
 _LOST_AFTER_S: Final = 1.5 * _SUBMITTING_S
@@ -125,7 +124,7 @@ class BatchModel(NonStreamingModel):
     """No rate limit: batches have their own limits at the vendor."""
     calls_at_once: Final = 1_000_000
     """The most calls in progress at once; waiting calls use no resources."""
-    price_share: Final = _HALF
+    price_share: Final = HALF_PRICE
     """Share of the tokens' list price that a call costs."""
 
     def __init__(
